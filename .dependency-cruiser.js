@@ -1,0 +1,79 @@
+/**
+ * The layout's import rule: imports flow one way, from what is wired to what is pure. See ARCHITECTURE.md.
+ * @type {import("dependency-cruiser").IConfiguration}
+ */
+export default {
+  forbidden: [
+    { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
+    {
+      name: "schemas-stand-alone",
+      comment: "schemas describe messages; they import nothing of ours.",
+      severity: "error",
+      from: { path: "^schemas/" },
+      to: { path: "^(src|http|consumers)/" },
+    },
+    {
+      name: "domain-is-pure",
+      comment: "topics, installations, users and filter know no store, broker or transport.",
+      severity: "error",
+      from: { path: "^src/(topics|installations|users|filter)/" },
+      to: {
+        path: "^(http|consumers|src/(storage|kafka|stack|cli)|src/(config|service|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
+      },
+    },
+    {
+      name: "edges-get-what-they-need",
+      comment: "http and consumers are given their stores and never import storage, kafka or each other.",
+      severity: "error",
+      from: { path: "^(http|consumers)/" },
+      to: { path: "^src/(storage|kafka|stack|cli)|^src/(service|cli)\\.ts|node_modules/(mongodb|kafkajs)/" },
+    },
+    { name: "http-not-consumers", severity: "error", from: { path: "^http/" }, to: { path: "^consumers/" } },
+    {
+      name: "consumers-not-http",
+      severity: "error",
+      from: { path: "^consumers/" },
+      to: { path: "^http/|express/" },
+    },
+    {
+      name: "only-wiring-imports-edges",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/(service|cli)\\.ts$" },
+      to: { path: "^(http|consumers)/" },
+    },
+    {
+      name: "one-importer-of-kafkajs",
+      severity: "error",
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/kafka/" },
+      to: { path: "node_modules/kafkajs/" },
+    },
+    {
+      name: "one-importer-of-mongodb",
+      severity: "error",
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/(storage|stack)/" },
+      to: { path: "node_modules/mongodb/" },
+    },
+    {
+      name: "product-not-tests",
+      severity: "error",
+      from: { path: "^(src|http|consumers|schemas)/" },
+      to: { path: "^(test|bench|demo)/" },
+    },
+    { name: "no-unresolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
+    {
+      name: "no-orphans",
+      severity: "error",
+      from: { orphan: true, path: "^(src|http|consumers|schemas)/" },
+      to: {},
+    },
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: "tsconfig.json" },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "node", "types", "default"],
+    },
+  },
+};
