@@ -1,0 +1,39 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+const platform = {
+  type: "string",
+  format: "text",
+  minLength: 1,
+  description: "Name of a push platform, as in `sys_push_platform`.",
+} as const;
+
+/** The body of `POST …/push/{app}/installation` (specification 4.1). */
+export const registrationSchema = {
+  $id: "registration",
+  type: "object",
+  additionalProperties: false,
+  required: ["platform", "token"],
+  properties: {
+    platform,
+    token: {
+      type: "string",
+      format: "text",
+      minLength: 1,
+      maxLength: 4096,
+      description: "The device token, as the device maker's push service gave it.",
+    },
+  },
+} as const;
+
+export type Registration = FromSchema<typeof registrationSchema>;
+
+/** The body of `POST …/push/{app}/removeInstallation` (specification 4.2). */
+export const removalSchema = {
+  $id: "removal",
+  type: "object",
+  additionalProperties: false,
+  required: ["platform"],
+  properties: { platform },
+} as const;
+
+export type Removal = FromSchema<typeof removalSchema>;

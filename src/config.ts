@@ -1,0 +1,172 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+
+import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
+import { ConfigurationError, messageOf } from "./errors.ts";
+import { compile } from "./validation.ts";
+
+export interface KafkaConfig {
+  /** host:port each; undefined asks for the embedded broker. */
+  readonly brokers: readonly string[] | undefined;
+  readonly clientId: string;
+  readonly groupId: string;
+  readonly announcementsTopic: string;
+  readonly deadLetterTopic: string;
+  /** PEM texts; undefined for a plain connection. */
+  readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
+  readonly sasl:
+    { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | undefined;
+}
+
+type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
+
+export interface Config {
+  readonly http: { readonly host: string; readonly port: number };
+  /** With the database's name; undefined asks for the embedded store. */
+  readonly mongodbUri: string | undefined;
+  readonly kafka: KafkaConfig;
+  readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
+  readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
+  readonly logLevel: Settings["LOG_LEVEL"];
+  readonly stack: StackConfig;
+}
+
+export interface StackConfig {
+  readonly choice: "auto" | "containers" | "local";
+  readonly dataFolder: string;
+  readonly kafkaImage: string;
+  readonly mongoImage: string;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const check = compile<Settings>(settingsSchema, { defaults: true });
+const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
+
+/** The environment with the variables of a `.env` file beneath it: what is set outside the file wins. */
+export function environmentWithFile(environment: Environment, file = ".env"): Environment {
+  try {
+    return { ...parseEnv(readFileSync(file, "utf8")), ...environment };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return environment;
+    throw new ConfigurationError(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+/**
+ * Reads and checks the settings. A variable that is set to "" counts as unset.
+ * Throws a ConfigurationError that lists every fault, each with its variable's name.
+ */
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = [];
+  const raw = rawSettings(environment, faults);
+  const checked = check(raw);
+  if (!checked.ok) faults.push(...checked.faults.map(({ path, message }) => `${settingAt(path)} ${message}`));
+  const config = checked.ok ? group(checked.value, faults) : undefined;
+  if (config === undefined || faults.length > 0) {
+    throw new ConfigurationError(
+      ["The settings are not usable:", ...faults.map((fault) => `  ${fault}`)].join("\n"),
+    );
+  }
+  return config;
+}
+
+/** The texts of the environment, read into what the schema wants where they are of that form. */
+function rawSettings(environment: Environment, faults: string[]): Record<string, unknown> {
+  const raw: Record<string, unknown> = {};
+  for (const name of settingNames) {
+    const text = environment[name];
+    if (text !== undefined && text !== "") raw[name] = typed(name, text);
+  }
+  for (const name of secretSettings) {
+    const file = environment[`${name}_FILE`];
+    if (file === undefined || file === "") continue;
+    if (raw[name] !== undefined) faults.push(`${name} and ${name}_FILE are both set; set one of them`);
+    const secret = readText(`${name}_FILE`, file, faults)?.replace(/\r?\n$/, "");
+    if (secret !== undefined) raw[name] = secret;
+  }
+  return raw;
+}
+
+function typed(name: SettingName, text: string): unknown {
+  const schema = settingsSchema.properties[name];
+  const type = "type" in schema ? schema.type : undefined;
+  if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
+  if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
+  if (type === "array") {
+    const items = text.split(",").map((item) => item.trim());
+    return items.filter((item) => item !== "");
+  }
+  return text;
+}
+
+function group(settings: Settings, faults: string[]): Config {
+  const kafka: KafkaConfig = Object.freeze({
+    brokers: settings.KAFKA_BROKERS,
+    clientId: settings.KAFKA_CLIENT_ID,
+    groupId: settings.KAFKA_GROUP_ID,
+    announcementsTopic: settings.KAFKA_ANNOUNCEMENTS_TOPIC,
+    deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
+    tls: tls(settings, faults),
+    sasl: sasl(settings),
+  });
+  if (kafka.announcementsTopic === kafka.deadLetterTopic) {
+    faults.push(
+      "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: refusals would be read again",
+    );
+  }
+  const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
+  return Object.freeze({
+    http: Object.freeze({
+      host: settings.HTTP_HOST,
+      port: settings.HTTP_PORT,
+    }),
+    mongodbUri: settings.MONGODB_URI,
+    kafka,
+    bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
+    push: Object.freeze({
+      applications: settings.PUSH_APPLICATIONS,
+      platforms: settings.PUSH_PLATFORMS,
+    }),
+    logLevel: settings.LOG_LEVEL,
+    stack: Object.freeze({
+      choice: settings.TOPICSYNC_STACK,
+      dataFolder: settings.TOPICSYNC_DATA,
+      kafkaImage: settings.TOPICSYNC_KAFKA_IMAGE,
+      mongoImage: settings.TOPICSYNC_MONGO_IMAGE,
+    }),
+  });
+}
+
+function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {
+  const files = { ca: "KAFKA_TLS_CA", cert: "KAFKA_TLS_CERT", key: "KAFKA_TLS_KEY" } as const;
+  const given = Object.entries(files).filter(([, name]) => settings[name] !== undefined);
+  if (!settings.KAFKA_TLS) {
+    faults.push(...given.map(([, name]) => `${name} is set, but KAFKA_TLS is not "true"`));
+    return undefined;
+  }
+  return Object.fromEntries(
+    given.map(([key, name]) => [key, readText(name, settings[name] ?? "", faults) ?? ""]),
+  );
+}
+
+function sasl(settings: Settings): KafkaConfig["sasl"] {
+  const {
+    KAFKA_SASL_MECHANISM: mechanism,
+    KAFKA_SASL_USERNAME: username,
+    KAFKA_SASL_PASSWORD: password,
+  } = settings;
+  if (mechanism === undefined || username === undefined || password === undefined) return undefined;
+  return { mechanism, username, password };
+}
+
+function readText(name: string, file: string, faults: string[]): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    faults.push(`${name}: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+const settingAt = (path: string): string => path.split("/").slice(1, 2).join("") || "The environment";

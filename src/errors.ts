@@ -1,0 +1,74 @@
+/** One thing that is wrong, and where: `path` is a JSON Pointer (RFC 6901), "" for the whole. */
+export interface Fault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Why something was refused. The same codes stand in HTTP error bodies and on dead letters. */
+export type RefusalCode =
+  | "MALFORMED_JSON"
+  | "SCHEMA_VIOLATION"
+  | "TOO_LARGE"
+  | "UNDECODABLE"
+  | "MISSING_KEY"
+  | "KEY_MISMATCH"
+  | "EXTERNAL_ID_TAKEN"
+  | "DUPLICATE_EXTERNAL_ID"
+  | "DUPLICATE_COMBINATION"
+  | "UNKNOWN_APPLICATION"
+  | "UNKNOWN_PLATFORM";
+
+/** What was asked for cannot be done, for a reason that lies in the request or the announcement itself. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: RefusalCode;
+  readonly details: readonly Fault[];
+
+  constructor(code: RefusalCode, message: string, details: readonly Fault[] = []) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A service that we need (the database, the broker) does not answer; the same request may succeed later. */
+export class Unavailable extends Error {
+  override readonly name = "Unavailable";
+}
+
+/** The program cannot start as it is set up: exit code 78. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+}
+
+/** What is in the database contradicts what the program relies on: exit code 65. */
+export class DatabaseConflict extends Error {
+  override readonly name = "DatabaseConflict";
+}
+
+/** Exit codes of the command line, after sysexits.h where it has one. */
+export const exitCodes = {
+  ok: 0,
+  /** An unexpected failure; the log says what. */
+  failure: 1,
+  /** Wrong use of the command line. */
+  usage: 64,
+  /** The database's data or indexes conflict with what topicsync needs. */
+  databaseConflict: 65,
+  /** Neither a broker nor a store could be had. */
+  unavailable: 69,
+  /** The consumer died; start again. */
+  consumerDied: 70,
+  /** Settings are missing or wrong. */
+  configuration: 78,
+} as const;
+
+/** Faults as sentences, each beginning with its path, or with `whole` for a fault of the whole. */
+export const sentenceOf = (faults: readonly Fault[], whole: string): string =>
+  faults
+    .map(({ path, message }) => `${path === "" ? whole : path} ${message}`)
+    .map((text) => (text.endsWith("?") ? text : `${text}.`))
+    .join(" ");
+
+/** The message of whatever was thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

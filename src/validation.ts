@@ -1,0 +1,112 @@
+import type { ErrorObject } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+import type { Fault } from "./errors.ts";
+
+/** What a check found: the value, now typed, or every fault. */
+export type Checked<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
+
+/** More faults than this are counted, not listed: a hostile body must not be answered with megabytes. */
+const mostFaults = 50;
+
+const options = { strict: true, allErrors: true, allowUnionTypes: true, verbose: true } as const;
+const ajv = extended(new Ajv2020(options));
+const ajvWithDefaults = extended(new Ajv2020({ ...options, useDefaults: true }));
+
+/** Teaches ajv the words that our schemas use beyond JSON Schema's own. */
+function extended(one: Ajv2020): Ajv2020 {
+  // BSON strings are UTF-8: a lone surrogate would be stored as another character than was sent, so that two different
+  // texts became one. NUL ends a string in too many of the programs that read these records.
+  one.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
+  // Says in words what a pattern wants; it stands in the message instead of the pattern.
+  one.addKeyword({ keyword: "expected", schemaType: "string" });
+  return one;
+}
+
+/**
+ * Compiles a schema once. The returned check coerces nothing and reports all faults, each with the JSON Pointer of its
+ * member; the schema's defaults are filled in only where that is asked for. `T` is the type that is derived from the same schema. Throws when the schema is wrong.
+ */
+export function compile<T>(schema: object, { defaults = false } = {}): (value: unknown) => Checked<T> {
+  const validate = (defaults ? ajvWithDefaults : ajv).compile<T>(schema);
+  return (value) =>
+    validate(value) ? { ok: true, value } : { ok: false, faults: describe(validate.errors ?? []) };
+}
+
+function describe(errors: readonly ErrorObject[]): Fault[] {
+  const faults = errors.slice(0, mostFaults).map(fault);
+  if (errors.length > mostFaults)
+    faults.push({ path: "", message: `has ${errors.length - mostFaults} more faults` });
+  return faults;
+}
+
+function fault(error: ErrorObject): Fault {
+  const params = error.params as Record<string, unknown>;
+  const at = (member: unknown) => `${error.instancePath}/${escapePointer(String(member))}`;
+  switch (error.keyword) {
+    case "required":
+      return { path: at(params["missingProperty"]), message: "is required" };
+    case "dependentRequired":
+    case "dependencies":
+      return {
+        path: at(params["missingProperty"]),
+        message: `is required when ${String(params["property"])} is set`,
+      };
+    case "additionalProperties":
+      return {
+        path: at(params["additionalProperty"]),
+        message: unknownMember(error, String(params["additionalProperty"])),
+      };
+    default:
+      return { path: error.instancePath, message: sentence(error, params) };
+  }
+}
+
+function sentence(error: ErrorObject, params: Record<string, unknown>): string {
+  switch (error.keyword) {
+    case "type":
+      return `must be ${withArticle(params["type"])}, but is ${kindOf(error.data)}`;
+    case "minLength":
+    case "minItems":
+      return "must not be empty";
+    case "maxLength":
+      return `must have at most ${String(params["limit"])} characters`;
+    case "enum":
+      return `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}`;
+    case "format":
+      return "must be well-formed Unicode text without NUL characters";
+    case "pattern":
+      return `must be ${expectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
+    default:
+      return error.message ?? `breaks the rule "${error.keyword}"`;
+  }
+}
+
+function expectation(error: ErrorObject): string | undefined {
+  return (error.parentSchema as { expected?: string } | undefined)?.expected;
+}
+
+function unknownMember(error: ErrorObject, member: string): string {
+  const schema = error.parentSchema as { properties?: object } | undefined;
+  const known = Object.keys(schema?.properties ?? {});
+  const meant = known.find((name) => name.toLowerCase() === member.toLowerCase().replaceAll(/[_-]/g, ""));
+  return meant === undefined
+    ? `is not a known member; known are ${known.join(", ")}`
+    : `is not a known member; did you mean ${meant}?`;
+}
+
+function withArticle(type: unknown): string {
+  const types = (Array.isArray(type) ? type : String(type).split(",")) as string[];
+  return types
+    .map((one) => (one === "null" ? one : /^[aeiou]/.test(one) ? `an ${one}` : `a ${one}`))
+    .join(" or ");
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return withArticle(typeof value);
+}
+
+const escapePointer = (member: string): string => member.replaceAll("~", "~0").replaceAll("/", "~1");
