@@ -1,0 +1,8 @@
+import type { Refusal } from "../errors.ts";
+import type { TopicDefinition } from "./topic.ts";
+
+/** What a record of the announcements topic says, once decoded. */
+export type Announcement =
+  | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
+  | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }
+  | { readonly kind: "unusable"; readonly offset: number; readonly refusal: Refusal };

@@ -1,0 +1,174 @@
+import type { TopicBody } from "../../schemas/topic.ts";
+import { Refusal } from "../errors.ts";
+import type { Announcement } from "./announcement.ts";
+import { decide, type Decision } from "./decide.ts";
+import { NotUnique, type PositionKey, type TopicStore } from "./ports.ts";
+import {
+  combinationFault,
+  definitionOf,
+  externalIdFault,
+  newId,
+  type Topic,
+  type TopicDefinition,
+} from "./topic.ts";
+
+/** A stretch of the announcements log, decoded. */
+export interface AnnouncementBatch {
+  readonly key: PositionKey;
+  readonly from: number | undefined;
+  readonly to: number;
+  readonly announcements: readonly Announcement[];
+  /** Keeps what was refused, before the position moves. */
+  readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;
+}
+
+/** The one service that makes topics, for HTTP and for the channel. */
+export interface TopicService {
+  /**
+   * Creates a topic for `user` (specification 4.3). Throws a Refusal with every duplicate that was found, the external
+   * id first, and Unavailable.
+   */
+  create(body: TopicBody, user: string): Promise<Topic>;
+  /**
+   * Applies a batch exactly once and in order: load, decide, write together with the position.
+   * Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
+   */
+  apply(batch: AnnouncementBatch): Promise<Decision["counts"]>;
+}
+
+/** How much is looked up before a batch is decided; what is not looked up is taken for absent. */
+type LookUp = "retiring" | "ids" | "everything";
+
+/** A unique index can object again when HTTP calls race with a batch, but not for long. */
+const mostAttempts = 10;
+
+/** Makes the topic service over a store. */
+export function createTopicService(store: TopicStore, now: () => Date = () => new Date()): TopicService {
+  /** What was useful for the last batch is likely to be so for the next. */
+  let habit: LookUp = "retiring";
+
+  async function load(announcements: readonly Announcement[], lookUp: LookUp): Promise<Topic[]> {
+    const definitions = announcements.filter((one) => one.kind === "define").map((one) => one.definition);
+    const ids = new Set(announcements.filter((one) => one.kind === "retire").map((one) => one.externalId));
+    if (lookUp !== "retiring") for (const { externalId } of definitions) ids.add(externalId);
+    const [byId, byCombination] = await Promise.all([
+      store.findByExternalIds([...ids]),
+      lookUp === "everything" ? store.findByCombinations(definitions) : [],
+    ]);
+    return [...byId, ...byCombination];
+  }
+
+  async function attempt(batch: AnnouncementBatch, lookUp: LookUp): Promise<Decision | "look up more"> {
+    const { announcements, key } = batch;
+    const stored = await load(announcements, lookUp);
+    const partition = { topic: key.topic, partition: key.partition };
+    const decision = decide({ partition, announcements, stored, now: now(), newId });
+    if (
+      lookUp === "retiring" &&
+      decision.refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION")
+    ) {
+      return "look up more";
+    }
+    try {
+      await store.applyBatch({
+        ...batch,
+        writes: decision.writes,
+        beforeCommit: () => batch.deadLetter(decision.refusals),
+      });
+    } catch (error) {
+      if (error instanceof NotUnique) return "look up more";
+      throw error;
+    }
+    habit = nextHabit(decision, lookUp);
+    return decision;
+  }
+
+  return {
+    async create(body, user) {
+      const definition = definitionOf(body);
+      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+        const at = now();
+        const topic: Topic = {
+          ...definition,
+          id: newId(),
+          source: { kind: "http", user },
+          createdOn: at,
+          updatedOn: at,
+        };
+        try {
+          await store.insert(topic);
+          return topic;
+        } catch (error) {
+          if (!(error instanceof NotUnique)) throw error;
+          const refusal = await duplicateRefusal(store, definition);
+          if (refusal !== undefined) throw refusal;
+          // Whoever held it is gone in the meantime: try again.
+        }
+      }
+      throw new Error(
+        `"${definition.externalId}" was refused ${mostAttempts} times by a unique index without a holder`,
+      );
+    },
+
+    async apply(batch) {
+      let lookUp = isSimple(batch.announcements) ? habit : "everything";
+      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+        const decision = await attempt(batch, lookUp);
+        if (decision !== "look up more") return decision.counts;
+        lookUp = "everything";
+      }
+      throw new Error(
+        `unique indexes objected ${mostAttempts} times to the batch at offset ${batch.from ?? 0}`,
+      );
+    },
+  };
+}
+
+/**
+ * Whether a batch may be decided without looking everything up. The unique indexes check only what is written in the
+ * end: with two announcements for one external id, a state in between would go unchecked.
+ */
+function isSimple(announcements: readonly Announcement[]): boolean {
+  const seen = new Set<string>();
+  for (const announcement of announcements) {
+    if (announcement.kind === "unusable") continue;
+    const id = announcement.kind === "define" ? announcement.definition.externalId : announcement.externalId;
+    if (seen.has(id)) return false;
+    seen.add(id);
+  }
+  return true;
+}
+
+function nextHabit({ counts }: Decision, lookUp: LookUp): LookUp {
+  const known = counts.unchanged + counts.updated + counts.adopted + counts.refused;
+  if (lookUp === "everything" && counts.refused > 0) return "everything";
+  return known > 0 ? "ids" : "retiring";
+}
+
+async function duplicateRefusal(
+  store: TopicStore,
+  definition: TopicDefinition,
+): Promise<Refusal | undefined> {
+  const [sameId, sameCombination] = await Promise.all([
+    store.findByExternalIds([definition.externalId]),
+    store.findByCombinations([definition]),
+  ]);
+  const details = [];
+  if (sameId.length > 0) details.push(externalIdFault);
+  if (sameCombination.length > 0) details.push(combinationFault);
+  if (sameId.length > 0) {
+    return new Refusal(
+      "DUPLICATE_EXTERNAL_ID",
+      `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
+      details,
+    );
+  }
+  if (sameCombination.length > 0) {
+    return new Refusal(
+      "DUPLICATE_COMBINATION",
+      "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",
+      details,
+    );
+  }
+  return undefined;
+}

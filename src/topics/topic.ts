@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+
+import type { TopicBody } from "../../schemas/topic.ts";
+import { Refusal } from "../errors.ts";
+
+/** What a topic is, in the API's names. Absent members are "": there is one way to write each definition. */
+export interface TopicDefinition {
+  readonly externalId: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly headerQuery: string;
+  readonly contentQuery: string;
+}
+
+/** A partition of a Kafka topic. */
+export interface Partition {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** How a topic came to be as it is. */
+export type Source =
+  | { readonly kind: "http"; readonly user: string }
+  | ({ readonly kind: "announcement"; readonly offset: number } & Partition);
+
+/** A stored topic. */
+export interface Topic extends TopicDefinition {
+  /** The sys_id: 32 lower-case hexadecimal digits. */
+  readonly id: string;
+  readonly source: Source;
+  readonly createdOn: Date;
+  readonly updatedOn: Date;
+}
+
+/** A topic that a tombstone retired, and which one. */
+export interface RetiredTopic {
+  readonly topic: Topic;
+  readonly retiredOn: Date;
+  readonly retiredBy: Extract<Source, { kind: "announcement" }>;
+}
+
+/** The definition in its one canonical form: null and a missing member mean "". */
+export function definitionOf(body: TopicBody): TopicDefinition {
+  return {
+    externalId: body.externalId,
+    name: body.name,
+    namespace: body.namespace ?? "",
+    headerQuery: body.headerQuery ?? "",
+    contentQuery: body.contentQuery ?? "",
+  };
+}
+
+/** A text that two definitions share exactly when their unique combination is the same. NUL occurs in none of them. */
+export const combinationOf = (topic: TopicDefinition): string =>
+  `${topic.name}\0${topic.namespace}\0${topic.headerQuery}\0${topic.contentQuery}`;
+
+export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>
+  a.externalId === b.externalId && combinationOf(a) === combinationOf(b);
+
+/** A new sys_id: 32 lower-case hexadecimal digits. */
+export const newId = (): string => randomUUID().replaceAll("-", "");
+
+/** The two faults of specification 4.3, in its own words. */
+export const externalIdFault = {
+  path: "/externalId",
+  message: "already belongs to another topic; use a unique topic external id",
+} as const;
+export const combinationFault = {
+  path: "",
+  message:
+    "another topic has the same name, namespace, headerQuery and contentQuery; use a unique combination of topic name, namespace, header query and content query",
+} as const;
+
+/** The refusal of a combination that `holder` has. */
+export function combinationRefusal(definition: TopicDefinition, holder: TopicDefinition): Refusal {
+  return new Refusal(
+    "DUPLICATE_COMBINATION",
+    `The combination of topic name, namespace, header query and content query of "${definition.externalId}" ` +
+      `is held by the topic with the external id "${holder.externalId}".`,
+    [combinationFault],
+  );
+}
