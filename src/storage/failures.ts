@@ -1,0 +1,69 @@
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoOperationTimeoutError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+} from "mongodb";
+
+import { messageOf, Unavailable } from "../errors.ts";
+
+/**
+ * Server errors that say that the server cannot do it now, by their codes: it is starting, stopping, not the primary,
+ * too slow, or another operation was quicker. The list is the driver specification's (retryable writes), with time
+ * limits and write conflicts.
+ */
+const passingCodes = new Set([
+  6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 251, 262, 317, 358, 384, 9001, 10058, 10107, 11600, 11602,
+  13435, 13436, 13388,
+]);
+
+/** The name of the unique index that objected; undefined when the error is another one. */
+export function violatedIndex(error: unknown): string | undefined {
+  if (!(error instanceof MongoServerError) || error.code !== 11000) return undefined;
+  // A bulk's error has no keyPattern, so the name is taken from the message.
+  return /index: (\S+)/.exec(error.message)?.[1] ?? "unknown";
+}
+
+/** Whether the same transaction may succeed when it is tried again at once. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof MongoError &&
+  error.hasErrorLabel("TransientTransactionError") &&
+  !(error instanceof MongoNetworkError);
+
+/** Whether the error speaks of the database's state rather than of what was asked of it. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof MongoBulkWriteError && writeErrorCount(error) === 0) return true;
+  if (error instanceof MongoServerError) {
+    return (
+      error instanceof MongoWriteConcernError ||
+      passingCodes.has(Number(error.code)) ||
+      error.hasErrorLabel("RetryableWriteError") ||
+      error.hasErrorLabel("TransientTransactionError") ||
+      error.hasErrorLabel("UnknownTransactionCommitResult")
+    );
+  }
+  return (
+    error instanceof MongoNetworkError ||
+    error instanceof MongoServerSelectionError ||
+    error instanceof MongoTopologyClosedError ||
+    error instanceof MongoNotConnectedError ||
+    error instanceof MongoClientClosedError ||
+    error instanceof MongoOperationTimeoutError
+  );
+}
+
+/** The error as the rest of the program knows it: Unavailable for an outage, itself otherwise. */
+export function translated(error: unknown): unknown {
+  return isOutage(error)
+    ? new Unavailable(`MongoDB does not answer: ${messageOf(error)}`, { cause: error })
+    : error;
+}
+
+const writeErrorCount = (error: MongoBulkWriteError): number =>
+  Array.isArray(error.writeErrors) ? error.writeErrors.length : 1;

@@ -1,0 +1,93 @@
+import { MongoServerError, type Db } from "mongodb";
+
+import { DatabaseConflict } from "../errors.ts";
+import { collections, type CollectionName } from "./names.ts";
+
+interface DeclaredIndex {
+  readonly collection: CollectionName;
+  readonly name: string;
+  readonly key: Readonly<Record<string, 1>>;
+  readonly unique: boolean;
+}
+
+/** Names of the unique indexes, by which a duplicate-key error is translated. */
+export const uniqueIndexes = {
+  topicExternalId: "unique_topic_id",
+  topicCombination: "unique_topic_combination",
+  applicationName: "unique_application_name",
+  platformName: "unique_platform_name",
+  installation: "unique_installation",
+  userName: "unique_user_name",
+} as const;
+
+/** Every index of the database: the whole list, beside MongoDB's own `_id_`. */
+export const indexes: readonly DeclaredIndex[] = [
+  { collection: collections.topics, name: uniqueIndexes.topicExternalId, key: { topic_id: 1 }, unique: true },
+  {
+    collection: collections.topics,
+    name: uniqueIndexes.topicCombination,
+    key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
+    unique: true,
+  },
+  {
+    collection: collections.applications,
+    name: uniqueIndexes.applicationName,
+    key: { name: 1 },
+    unique: true,
+  },
+  { collection: collections.platforms, name: uniqueIndexes.platformName, key: { name: 1 }, unique: true },
+  {
+    collection: collections.installations,
+    name: uniqueIndexes.installation,
+    // It starts with the token, so that the collection can be sharded by it.
+    key: { token: 1, application: 1, platform: 1 },
+    unique: true,
+  },
+  {
+    collection: collections.installations,
+    name: "installation_owner",
+    // removeInstallation: a user's tokens for an application and platform; an administrator's: everybody's.
+    key: { application: 1, platform: 1, user: 1 },
+    unique: false,
+  },
+  { collection: collections.users, name: uniqueIndexes.userName, key: { user_name: 1 }, unique: true },
+];
+
+const namespaceExists = 48;
+const duplicateKey = 11000;
+const indexOptionsConflict = 85;
+const indexKeySpecsConflict = 86;
+
+/** Creates the collections and indexes that are not there. Throws DatabaseConflict when what is there conflicts with one. */
+export async function ensureIndexes(db: Db): Promise<void> {
+  for (const collection of Object.values(collections)) {
+    try {
+      await db.createCollection(collection);
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === namespaceExists)) throw error;
+    }
+  }
+  for (const index of indexes) await ensureIndex(db, index);
+}
+
+async function ensureIndex(db: Db, { collection, name, key, unique }: DeclaredIndex): Promise<void> {
+  try {
+    await db.collection(collection).createIndex(key, { name, unique }, {});
+  } catch (error) {
+    if (!(error instanceof MongoServerError)) throw error;
+    const fields = Object.keys(key).join(", ");
+    if (error.code === duplicateKey) {
+      throw new DatabaseConflict(
+        `The collection ${collection} holds records that share the same ${fields}, which must be unique ` +
+          `(${error.message}). Remove the duplicates and start again.`,
+      );
+    }
+    if (error.code === indexOptionsConflict || error.code === indexKeySpecsConflict) {
+      throw new DatabaseConflict(
+        `The collection ${collection} has another index on ${fields} or named ${name} (${error.message}). ` +
+          `Drop that index and start again.`,
+      );
+    }
+    throw error;
+  }
+}

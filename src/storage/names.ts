@@ -1,0 +1,12 @@
+/** Collections, named as in the specification (section 2) and the contract. */
+export const collections = {
+  topics: "svc_api_notif_mgmt_topic",
+  retiredTopics: "svc_api_notif_mgmt_topic_retired",
+  positions: "topicsync_positions",
+  applications: "sys_push_application",
+  platforms: "sys_push_platform",
+  installations: "sys_push_notif_app_install",
+  users: "sys_user",
+} as const;
+
+export type CollectionName = (typeof collections)[keyof typeof collections];

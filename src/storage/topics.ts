@@ -1,0 +1,192 @@
+import type { AnyBulkWriteOperation, ClientSession, Filter } from "mongodb";
+
+import { Fenced, NotUnique, type BatchWrite, type PositionKey, type TopicStore } from "../topics/ports.ts";
+import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { violatedIndex } from "./failures.ts";
+import { uniqueIndexes } from "./indexes.ts";
+import { collections } from "./names.ts";
+
+/** A record of the Topic table (specification 2.4). */
+interface TopicRecord {
+  _id: string;
+  topic_name: string;
+  topic_id: string;
+  header_query: string;
+  content_query: string;
+  namespace: string;
+  user_created: false;
+  type: "egress";
+  source: Source;
+  sys_created_on: Date;
+  sys_updated_on: Date;
+}
+
+interface RetiredRecord extends Omit<TopicRecord, "_id"> {
+  /** `topic-partition-offset` of the tombstone: a batch that is written again retires nothing twice. */
+  _id: string;
+  sys_id: string;
+  retired_on: Date;
+  retired_by: RetiredTopic["retiredBy"];
+}
+
+interface PositionRecord {
+  _id: { group: string; topic: string; partition: number };
+  next_offset: number;
+  updated_on: Date;
+}
+
+/** The store of topics and positions in MongoDB. */
+export function createTopicStore(database: Database): TopicStore {
+  const topics = database.collection<TopicRecord>(collections.topics);
+  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+  const positions = database.collection<PositionRecord>(collections.positions);
+
+  const find = (filter: Filter<TopicRecord>): Promise<Topic[]> =>
+    database.run(async () => (await topics.find(filter).toArray()).map(fromRecord));
+
+  async function write({ writes }: BatchWrite, session: ClientSession | undefined): Promise<void> {
+    const options = session === undefined ? {} : { session };
+    const { removed, retired: gone, updated, created } = writes;
+    if (gone.length > 0) {
+      await retired.bulkWrite(
+        gone.map((one) => ({
+          replaceOne: { filter: { _id: retiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
+        })),
+        options,
+      );
+    }
+    if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
+    if (updated.length > 0) await topics.bulkWrite(updated.map(replacement), { ...options, ordered: true });
+    if (created.length > 0)
+      await topics.insertMany(created.map(toRecord), { ...options, ordered: session !== undefined });
+  }
+
+  async function movePosition(
+    { key, from, to }: BatchWrite,
+    session: ClientSession | undefined,
+  ): Promise<void> {
+    const _id = positionId(key);
+    const options = session === undefined ? {} : { session };
+    const position = { next_offset: to, updated_on: new Date() };
+    if (from === undefined) {
+      await positions.insertOne({ _id, ...position }, options);
+      return;
+    }
+    const { matchedCount } = await positions.updateOne(
+      { _id, next_offset: from },
+      { $set: position },
+      options,
+    );
+    if (matchedCount === 0) throw new Fenced(`the position of ${nameOf(key)} is not ${from} any more`);
+  }
+
+  return {
+    insert: (topic) =>
+      database
+        .run(async () => {
+          await topics.insertOne(toRecord(topic));
+        })
+        .catch(rethrowNotUnique),
+
+    findByExternalIds: async (externalIds) =>
+      externalIds.length === 0 ? [] : find({ topic_id: { $in: [...externalIds] } }),
+
+    async findByCombinations(definitions) {
+      if (definitions.length === 0) return [];
+      const among = (values: Iterable<string>) => ({ $in: [...new Set(values)] });
+      // More than was asked for, one from here and another from there, may come back: a superset does no harm.
+      return find({
+        topic_name: among(definitions.map(({ name }) => name)),
+        namespace: among(definitions.map(({ namespace }) => namespace)),
+        header_query: among(definitions.map(({ headerQuery }) => headerQuery)),
+        content_query: among(definitions.map(({ contentQuery }) => contentQuery)),
+      });
+    },
+
+    position: (key) =>
+      database.run(async () => (await positions.findOne({ _id: positionId(key) }))?.next_offset),
+
+    async applyBatch(batch) {
+      const work = async (session: ClientSession | undefined) => {
+        await write(batch, session);
+        await batch.beforeCommit();
+        await movePosition(batch, session);
+      };
+      await (changesNothing(batch) ? database.run(() => work(undefined)) : database.transaction(work)).catch(
+        rethrowNotUnique,
+      );
+    },
+  };
+}
+
+/** A batch without writes moves its position by a single update, which needs no transaction. */
+const changesNothing = ({ writes }: BatchWrite): boolean =>
+  [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
+
+function rethrowNotUnique(error: unknown): never {
+  const index = violatedIndex(error);
+  if (index === undefined) throw error;
+  switch (index) {
+    case uniqueIndexes.topicExternalId:
+      throw new NotUnique("externalId", error);
+    case uniqueIndexes.topicCombination:
+      throw new NotUnique("combination", error);
+    case "_id_":
+      throw new Fenced("another consumer wrote the first position of the partition", { cause: error });
+    default:
+      throw error;
+  }
+}
+
+const replacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
+  const { _id, ...fields } = toRecord(topic);
+  return { replaceOne: { filter: { _id }, replacement: fields } };
+};
+
+const positionId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
+  group,
+  topic,
+  partition,
+});
+
+const nameOf = ({ group, topic, partition }: PositionKey): string =>
+  `${topic}-${partition} in the group ${group}`;
+
+const retiredId = ({ retiredBy }: RetiredTopic): string =>
+  `${retiredBy.topic}-${retiredBy.partition}-${retiredBy.offset}`;
+
+function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
+  const { _id, ...fields } = toRecord(one.topic);
+  return { ...fields, sys_id: _id, retired_on: one.retiredOn, retired_by: one.retiredBy };
+}
+
+function toRecord(topic: Topic): TopicRecord {
+  return {
+    _id: topic.id,
+    topic_name: topic.name,
+    topic_id: topic.externalId,
+    header_query: topic.headerQuery,
+    content_query: topic.contentQuery,
+    namespace: topic.namespace,
+    user_created: false,
+    type: "egress",
+    source: topic.source,
+    sys_created_on: topic.createdOn,
+    sys_updated_on: topic.updatedOn,
+  };
+}
+
+function fromRecord(record: TopicRecord): Topic {
+  return {
+    id: record._id,
+    externalId: record.topic_id,
+    name: record.topic_name,
+    namespace: record.namespace,
+    headerQuery: record.header_query,
+    contentQuery: record.content_query,
+    source: record.source,
+    createdOn: record.sys_created_on,
+    updatedOn: record.sys_updated_on,
+  };
+}

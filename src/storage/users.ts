@@ -1,0 +1,65 @@
+import { UserExists, type StoredUser, type UserStore } from "../users/user.ts";
+import type { Database } from "./database.ts";
+import { violatedIndex } from "./failures.ts";
+import { collections } from "./names.ts";
+
+interface UserRecord {
+  _id: string;
+  user_name: string;
+  password_hash: string;
+  roles: readonly string[];
+  active: boolean;
+}
+
+/** The store of users in MongoDB. */
+export function createUserStore(database: Database, newId: () => string): UserStore {
+  const users = database.collection<UserRecord>(collections.users);
+
+  return {
+    find: (name) =>
+      database.run(async () => {
+        const record = await users.findOne({ user_name: name });
+        return record === null ? undefined : fromRecord(record);
+      }),
+
+    list: () =>
+      database.run(async () => {
+        const records = await users.find({}, { sort: { user_name: 1 } }).toArray();
+        return records.map((record) => ({
+          name: record.user_name,
+          roles: record.roles,
+          active: record.active,
+        }));
+      }),
+
+    insert: (user) =>
+      database.run(async () => {
+        try {
+          await users.insertOne({
+            _id: newId(),
+            user_name: user.name,
+            password_hash: user.passwordHash,
+            roles: user.roles,
+            active: user.active,
+          });
+        } catch (error) {
+          if (violatedIndex(error) === undefined) throw error;
+          throw new UserExists(`the user "${user.name}" exists already`, { cause: error });
+        }
+      }),
+
+    change: (name, { passwordHash, roles, active }) =>
+      database.run(async () => {
+        const changed = { password_hash: passwordHash, roles, active };
+        const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
+        return (await users.updateOne({ user_name: name }, { $set })).matchedCount === 1;
+      }),
+  };
+}
+
+const fromRecord = (record: UserRecord): StoredUser => ({
+  name: record.user_name,
+  passwordHash: record.password_hash,
+  roles: record.roles,
+  active: record.active,
+});

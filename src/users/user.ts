@@ -1,0 +1,42 @@
+/** What a role allows. */
+export const roles = {
+  /** Creating topics (specification 5). */
+  eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",
+  /** Deactivating everybody's push tokens. */
+  pushAdmin: "push_admin",
+} as const;
+
+export type Role = (typeof roles)[keyof typeof roles];
+
+export const everyRole: readonly Role[] = Object.values(roles);
+
+/** A user, without the password's hash. */
+export interface User {
+  readonly name: string;
+  readonly roles: readonly string[];
+  readonly active: boolean;
+}
+
+/** A user as it is stored. */
+export interface StoredUser extends User {
+  /** See password.ts. */
+  readonly passwordHash: string;
+}
+
+/** A user of that name exists already. */
+export class UserExists extends Error {
+  override readonly name = "UserExists";
+}
+
+/** Where users are kept. Every function throws Unavailable while the store does not answer. */
+export interface UserStore {
+  find(name: string): Promise<StoredUser | undefined>;
+  list(): Promise<User[]>;
+  /** Throws UserExists. */
+  insert(user: StoredUser): Promise<void>;
+  /** Changes the members that are given; false when there is no such user. */
+  change(
+    name: string,
+    change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
+  ): Promise<boolean>;
+}
