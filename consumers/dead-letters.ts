@@ -1,0 +1,65 @@
+import { Unavailable, type Refusal } from "../src/errors.ts";
+import type { LogRecord, OutgoingRecord, RecordHeaders, RecordSink } from "../src/records.ts";
+import type { Partition } from "../src/topics/topic.ts";
+
+/** A record that was refused, and why. */
+export interface DeadLetter {
+  readonly partition: Partition;
+  readonly record: LogRecord;
+  readonly refusal: Refusal;
+}
+
+/** Headers longer than this are cut: the reasons must not make a letter too large. */
+const mostHeaderCharacters = 8_000;
+
+/**
+ * Sends dead letters: the record as it came (bytes, key, headers, timestamp) with the reason in its headers, under the
+ * names that Kafka Connect uses and our own. What the broker finds too large is sent without its value, as a reference
+ * to where the value lies. Throws Unavailable when a letter could not be kept.
+ */
+export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLetter[]): Promise<void> {
+  if (letters.length === 0) return;
+  const tooLarge = await sink.send(letters.map(letterOf));
+  if (tooLarge.length === 0) return;
+  const references = letters.filter((_, index) => tooLarge.includes(index)).map(referenceOf);
+  const refused = await sink.send(references);
+  if (refused.length > 0)
+    throw new Unavailable(`the dead-letter topic refuses ${refused.length} records as too large`);
+}
+
+function letterOf({ partition, record, refusal }: DeadLetter): OutgoingRecord {
+  const { key, value, headers, timestamp } = record;
+  return { key, value, timestamp, headers: { ...headers, ...reasons(partition, record.offset, refusal) } };
+}
+
+function referenceOf({ partition, record, refusal }: DeadLetter): OutgoingRecord {
+  return {
+    key: record.key !== null && record.key.length > mostHeaderCharacters ? null : record.key,
+    value: null,
+    timestamp: record.timestamp,
+    headers: {
+      ...reasons(partition, record.offset, refusal),
+      "topicsync.omitted": `too large for the dead-letter topic: the record's ${record.value?.length ?? 0} bytes lie at offset ${record.offset} of ${partition.topic}-${partition.partition}`,
+    },
+  };
+}
+
+function reasons({ topic, partition }: Partition, offset: number, refusal: Refusal): RecordHeaders {
+  return {
+    "__connect.errors.topic": topic,
+    "__connect.errors.partition": String(partition),
+    "__connect.errors.offset": String(offset),
+    "__connect.errors.exception.class.name": `topicsync.${refusal.code}`,
+    "__connect.errors.exception.message": cut(refusal.message),
+    "topicsync.id": `${topic}-${partition}-${offset}`,
+    "topicsync.code": refusal.code,
+    "topicsync.details": JSON.stringify(
+      refusal.details
+        .slice(0, 20)
+        .map(({ path, message }) => ({ path: path.slice(0, 200), message: message.slice(0, 200) })),
+    ),
+  };
+}
+
+const cut = (text: string): string =>
+  text.length <= mostHeaderCharacters ? text : `${text.slice(0, mostHeaderCharacters)}…`;

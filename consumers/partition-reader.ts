@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { messageOf } from "../src/errors.ts";
+import type { Logger } from "../src/logger.ts";
+import type { GroupMember, LogBounds, LogRecord, RecordBatch } from "../src/records.ts";
+import { Fenced } from "../src/topics/ports.ts";
+import type { Partition } from "../src/topics/topic.ts";
+
+/** What is done with the records of a partition. `Prepared` is what they become before they are written. */
+export interface PartitionWork<Prepared> {
+  /** The stored position; undefined when there is none. Throws Unavailable. */
+  position(): Promise<number | undefined>;
+  /** Reads records, while the ones before are still being written. Never throws. */
+  prepare(records: readonly LogRecord[]): Prepared;
+  /** Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing counts then. */
+  write(prepared: Prepared, step: Step): Promise<void>;
+}
+
+/** The step that the position takes. */
+export interface Step {
+  readonly from: number | undefined;
+  readonly to: number;
+}
+
+/** Where a partition stands. */
+export interface PartitionStatus extends Partition {
+  readonly state: "reading" | "paused";
+  /** Why it is paused; undefined while it reads. */
+  readonly reason: string | undefined;
+}
+
+/** Reads one partition from its stored position on, for as long as it is assigned. */
+export interface PartitionReader {
+  /** Never throws. */
+  batch(batch: RecordBatch): Promise<void>;
+  status(): PartitionStatus;
+  /** Starts nothing more and waits for the write that is under way. */
+  close(): Promise<void>;
+}
+
+export interface ReaderOptions<Prepared> {
+  readonly partition: Partition;
+  readonly member: GroupMember;
+  readonly work: PartitionWork<Prepared>;
+  readonly log: Logger;
+  /** Called when the reader cannot go on by itself: a fault of the program. */
+  readonly failed: (error: unknown) => void;
+}
+
+const mostRecordsAWrite = 1_000;
+const mostBytesAWrite = 4 * 1024 * 1024;
+const heartbeatEveryMs = 1_000;
+const firstWaitMs = 250;
+/** Short: whoever is asked takes its own time before it gives up. */
+const longestWaitMs = 1_000;
+
+/**
+ * Makes a reader and begins at once: it pauses the partition, looks its position up and resumes from there. While one
+ * stretch of records is being written, the next is fetched and prepared. Whenever a write fails, the reader begins anew
+ * in the same way, as often as it takes: an outage ends nothing and refuses nothing.
+ */
+export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
+  const { partition, member, work, log } = options;
+  const name = `${partition.topic}-${partition.partition}`;
+  /** Why the partition is paused; undefined while it is read. */
+  let paused: string | undefined;
+  const closing = new AbortController();
+  const isClosed = (): boolean => closing.signal.aborted;
+  /** The stored position, and the offset of the next record to take. They differ only where the log was cut or made anew. */
+  let position: number | undefined;
+  let next = 0;
+  /** The write under way. It never rejects: a failed one begins anew and gives false. */
+  let writing = Promise.resolve(true);
+  /** Writes and look-ups that failed since the last write that went well: each makes the next wait longer. */
+  let failures = 0;
+
+  const waitAfterFailure = async (): Promise<void> => {
+    if (failures === 0) return;
+    const wait = Math.min(firstWaitMs * 2 ** (failures - 1), longestWaitMs);
+    await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
+  };
+
+  async function reposition(reason: string): Promise<void> {
+    if (paused !== undefined || isClosed()) return;
+    paused = reason;
+    member.pause(partition);
+    const since = Date.now();
+    for (;;) {
+      await waitAfterFailure();
+      if (isClosed()) return;
+      try {
+        position = await work.position();
+        next = startOf(position, await member.bounds(partition));
+        break;
+      } catch (error) {
+        failures += 1;
+        paused = messageOf(error);
+        log.warn({ partition: name, reason: paused }, "the sync is paused");
+      }
+    }
+    if (isClosed()) return;
+    writing = Promise.resolve(true);
+    member.seek(partition, next);
+    member.resume(partition);
+    paused = undefined;
+    log.info({ partition: name, offset: next, pausedMs: Date.now() - since }, "the sync reads");
+  }
+
+  function begin(reason: string): void {
+    reposition(reason).catch((error: unknown) => {
+      log.error({ partition: name, err: error }, "the partition could not be positioned");
+      options.failed(error);
+    });
+  }
+
+  /** Where to read from: the stored position, as far as the log still has it. */
+  function startOf(stored: number | undefined, { low, high }: LogBounds): number {
+    if (stored === undefined) return low;
+    if (stored > high) {
+      log.warn(
+        { partition: name, position: stored, logEnd: high },
+        "the log ends before the stored position: it was made anew or cut; reading it from its beginning",
+      );
+      return low;
+    }
+    if (stored < low) {
+      log.warn(
+        { partition: name, position: stored, logStart: low },
+        "the log begins behind the stored position: records between were deleted before they were read",
+      );
+      return low;
+    }
+    return stored;
+  }
+
+  async function write(prepared: Prepared, to: number): Promise<boolean> {
+    try {
+      await work.write(prepared, { from: position, to });
+      failures = 0;
+      position = to;
+      member.commit(partition, to);
+      return true;
+    } catch (error) {
+      failures += 1;
+      if (error instanceof Fenced) log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
+      else log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
+      begin(messageOf(error));
+      return false;
+    }
+  }
+
+  /** Waits for the write under way, telling the group meanwhile that we live. */
+  async function written(batch: RecordBatch): Promise<boolean> {
+    const beat = setInterval(() => void batch.heartbeat(), heartbeatEveryMs);
+    try {
+      return await writing;
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  begin("looking up the position");
+
+  return {
+    async batch(batch) {
+      const [first] = batch.records;
+      if (first === undefined || paused !== undefined) return;
+      if (first.offset < next) {
+        // kafkajs went back by itself: what it asked for lay outside the log.
+        begin("the log does not reach to the position any more");
+        return;
+      }
+      for (const records of stretches(batch.records)) {
+        const last = records.at(-1);
+        if (last === undefined || isClosed() || !batch.isCurrent()) return;
+        const prepared = work.prepare(records);
+        if (!(await written(batch))) return;
+        next = last.offset + 1;
+        writing = write(prepared, next);
+        batch.advance(last.offset);
+        if (await batch.heartbeat()) continue;
+        await writing;
+        return;
+      }
+    },
+    status: () => ({ ...partition, state: paused === undefined ? "reading" : "paused", reason: paused }),
+    async close() {
+      closing.abort();
+      await writing;
+    },
+  };
+}
+
+/** Cuts records into stretches of a size that one write can bear. */
+function* stretches(records: readonly LogRecord[]): Generator<readonly LogRecord[]> {
+  let first = 0;
+  let bytes = 0;
+  for (const [index, record] of records.entries()) {
+    const size = record.value?.length ?? 0;
+    if (index > first && (index - first >= mostRecordsAWrite || bytes + size > mostBytesAWrite)) {
+      yield records.slice(first, index);
+      first = index;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  yield records.slice(first);
+}

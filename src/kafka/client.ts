@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import kafkajs, {
+  type Admin,
+  type Kafka,
+  type KafkaConfig as KafkaJsConfig,
+  type SASLOptions,
+  type logLevel,
+} from "kafkajs";
+
+import type { KafkaConfig } from "../config.ts";
+import { Unavailable } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { GroupMember, LogBounds, RecordSink } from "../records.ts";
+import { untilAvailable } from "../retry.ts";
+import type { Partition } from "../topics/topic.ts";
+import { registerCodecs } from "./codecs.ts";
+import { unavailable } from "./failures.ts";
+import { createMember } from "./member.ts";
+import { createSink } from "./sink.ts";
+import { quietTimers } from "./timers.ts";
+
+/** The one door to Kafka. */
+export interface Broker {
+  /** Waits until a broker answers and makes sure of the topics; ends early when aborted. */
+  connect(abort: AbortSignal): Promise<void>;
+  /** Resolves when a broker answers; throws Unavailable. */
+  ping(): Promise<void>;
+  /** A member of the consumer group of the settings, reading the announcements topic. */
+  member(): GroupMember;
+  /** Sends to a topic; connected with the first record. */
+  sink(topic: string): RecordSink & { close(): Promise<void> };
+  close(): Promise<void>;
+}
+
+const pingTimeoutMs = 2_000;
+/** Dead letters carry headers besides a record that was just small enough for its own topic. */
+const deadLetterMaxBytes = 2_097_152;
+
+/** Makes the door; nothing is connected yet. */
+export function createBroker(
+  config: KafkaConfig & { readonly brokers: readonly string[] },
+  log: Logger,
+): Broker {
+  registerCodecs();
+  quietTimers();
+  const kafka: Kafka = new kafkajs.Kafka(clientOptions(config, log));
+  const admin: Admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 200 } });
+
+  async function bounds({ topic, partition }: Partition): Promise<LogBounds> {
+    const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    const found = offsets.find((one) => one.partition === partition);
+    if (found === undefined) throw new Unavailable(`Kafka does not know the partition ${topic}-${partition}`);
+    return { low: Number(found.low), high: Number(found.high) };
+  }
+
+  return {
+    connect: (abort) =>
+      untilAvailable(
+        async () => {
+          try {
+            await admin.connect();
+            await ensureTopics(admin, config, log);
+          } catch (error) {
+            throw unavailable(error);
+          }
+        },
+        { what: "Kafka", abort, log },
+      ),
+
+    async ping() {
+      const timeout = sleep(pingTimeoutMs, undefined, { ref: false }).then(() => {
+        throw new Unavailable(`Kafka did not answer within ${pingTimeoutMs} ms`);
+      });
+      await Promise.race([admin.describeCluster(), timeout]).catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    },
+
+    member: () =>
+      createMember(kafka, { groupId: config.groupId, topic: config.announcementsTopic, bounds, log }),
+    sink: (topic) => createSink(kafka, topic),
+    close: () => admin.disconnect(),
+  };
+}
+
+/** Subscribing to a topic that is not there fails, so both are made first. Those that exist are left as they are. */
+async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
+  const { announcementsTopic, deadLetterTopic } = config;
+  const existing = new Set(await admin.listTopics());
+  const wanted = [
+    // One partition, compacted: a total order, and the last definition of every topic is kept for ever.
+    { topic: announcementsTopic, config: { "cleanup.policy": "compact" } },
+    {
+      topic: deadLetterTopic,
+      config: { "retention.ms": "-1", "max.message.bytes": String(deadLetterMaxBytes) },
+    },
+  ];
+  const missing = wanted.filter(({ topic }) => !existing.has(topic));
+  if (missing.length > 0) {
+    await admin.createTopics({
+      topics: missing.map(({ topic, config: entries }) => ({
+        topic,
+        numPartitions: 1,
+        configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
+      })),
+    });
+    log.info({ topics: missing.map(({ topic }) => topic) }, "created Kafka topics");
+  }
+  if (existing.has(announcementsTopic)) await checkCompaction(admin, announcementsTopic, log);
+}
+
+async function checkCompaction(admin: Admin, topic: string, log: Logger): Promise<void> {
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ["cleanup.policy"] }],
+  });
+  const policy = resources[0]?.configEntries.find(
+    ({ configName }) => configName === "cleanup.policy",
+  )?.configValue;
+  if (policy !== undefined && !policy.includes("compact")) {
+    log.warn(
+      { topic, "cleanup.policy": policy },
+      "the announcements topic is not compacted: definitions disappear from it with time, so an emptied database could not be filled again",
+    );
+  }
+}
+
+function clientOptions(
+  config: KafkaConfig & { readonly brokers: readonly string[] },
+  log: Logger,
+): KafkaJsConfig {
+  return {
+    clientId: config.clientId,
+    brokers: [...config.brokers],
+    connectionTimeout: 3_000,
+    requestTimeout: 15_000,
+    retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 },
+    logLevel: kafkajs.logLevel.INFO,
+    logCreator: () => (entry) => {
+      logEntry(log, entry.level, entry.namespace, entry.log);
+    },
+    ...(config.tls === undefined ? {} : { ssl: config.tls }),
+    ...(config.sasl === undefined ? {} : { sasl: config.sasl as SASLOptions }),
+  };
+}
+
+/**
+ * kafkajs calls errors what it retries by itself, and tells at "info" what only its developers need. What matters is
+ * logged by ourselves.
+ */
+function logEntry(
+  log: Logger,
+  level: logLevel,
+  namespace: string,
+  entry: { readonly message: string },
+): void {
+  const { message, ...rest } = entry as Record<string, unknown> & { readonly message: string };
+  const details = {
+    kafkajs: namespace,
+    reason: rest["error"],
+    groupId: rest["groupId"],
+    broker: rest["broker"],
+  };
+  if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN)
+    log.warn(details, `kafkajs: ${message}`);
+  else log.debug(details, `kafkajs: ${message}`);
+}

@@ -1,0 +1,145 @@
+import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka, KafkaMessage } from "kafkajs";
+
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { GroupListener, GroupMember, LogBounds, LogRecord, RecordBatch } from "../records.ts";
+import type { Partition } from "../topics/topic.ts";
+import { unavailable } from "./failures.ts";
+
+export interface MemberOptions {
+  readonly groupId: string;
+  readonly topic: string;
+  readonly bounds: (partition: Partition) => Promise<LogBounds>;
+  readonly log: Logger;
+}
+
+const commitEveryMs = 1_000;
+/** Short, so that an idle consumer stops soon; a record that arrives ends the wait at once. */
+const fetchWaitMs = 500;
+const partitionsAtOnce = 8;
+/** How long a member that was killed keeps its partitions: nothing is synced meanwhile. */
+const sessionTimeoutMs = 10_000;
+const heartbeatEveryMs = 2_000;
+
+/** A member of a consumer group, by kafkajs. */
+export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: MemberOptions): GroupMember {
+  const consumer = kafka.consumer({
+    groupId,
+    allowAutoTopicCreation: false,
+    maxWaitTimeInMs: fetchWaitMs,
+    sessionTimeout: sessionTimeoutMs,
+    heartbeatInterval: heartbeatEveryMs,
+    // Whatever can be tried again is, for as long as it takes: an outage must not end the program.
+    retry: {
+      initialRetryTime: 300,
+      maxRetryTime: 5_000,
+      retries: 10,
+      restartOnFailure: () => Promise.resolve(true),
+    },
+  });
+  /** Offsets to tell the broker, by partition. */
+  const uncommitted = new Map<number, number>();
+  let committing: NodeJS.Timeout | undefined;
+
+  async function flushCommits(): Promise<void> {
+    const offsets = [...uncommitted].map(([partition, offset]) => ({
+      topic,
+      partition,
+      offset: String(offset),
+    }));
+    uncommitted.clear();
+    if (offsets.length === 0) return;
+    // Positions live in the database; the broker's copy only feeds lag monitors.
+    await consumer.commitOffsets(offsets).catch((error: unknown) => {
+      log.debug({ reason: messageOf(error) }, "the offset could not be committed to Kafka");
+    });
+  }
+
+  async function eachBatch(payload: EachBatchPayload, listener: GroupListener): Promise<void> {
+    const leave: Leave = {};
+    await listener.batch(toBatch(payload, leave));
+    // The batch's finished part is stored; kafkajs rejoins the group on this error.
+    if (leave.because !== undefined) throw leave.because;
+  }
+
+  function watch(listener: GroupListener): void {
+    consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+      const partitions = payload.memberAssignment[topic] ?? [];
+      uncommitted.clear();
+      listener.assigned(partitions.map((partition) => ({ topic, partition })));
+    });
+    consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
+      if (!payload.restart) listener.died(payload.error);
+    });
+  }
+
+  return {
+    async run(listener) {
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topics: [topic], fromBeginning: true });
+      } catch (error) {
+        throw unavailable(error);
+      }
+      watch(listener);
+      await consumer.run({
+        autoCommit: false,
+        eachBatchAutoResolve: false,
+        partitionsConsumedConcurrently: partitionsAtOnce,
+        eachBatch: (payload) => eachBatch(payload, listener),
+      });
+      committing = setInterval(() => void flushCommits(), commitEveryMs);
+    },
+    pause: ({ partition }) => {
+      consumer.pause([{ topic, partitions: [partition] }]);
+    },
+    resume: ({ partition }) => {
+      consumer.resume([{ topic, partitions: [partition] }]);
+    },
+    seek: ({ partition }, offset) => {
+      consumer.seek({ topic, partition, offset: String(offset) });
+    },
+    bounds,
+    commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
+    async stop() {
+      clearInterval(committing);
+      await flushCommits();
+      await consumer.disconnect();
+    },
+  };
+}
+
+/** Why a batch has to be left before its end. */
+interface Leave {
+  because?: Error;
+}
+
+function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
+  const { batch } = payload;
+  return {
+    partition: { topic: batch.topic, partition: batch.partition },
+    records: recordsOf(batch),
+    advance: (offset) => {
+      payload.resolveOffset(String(offset));
+    },
+    async heartbeat() {
+      try {
+        await payload.heartbeat();
+      } catch (error) {
+        leave.because = error instanceof Error ? error : new Error(messageOf(error));
+      }
+      return leave.because === undefined;
+    },
+    isCurrent: () => payload.isRunning() && !payload.isStale() && leave.because === undefined,
+  };
+}
+
+const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toRecord);
+
+const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
+  offset: Number(offset),
+  timestamp,
+  key,
+  value,
+  headers: headers ?? {},
+});

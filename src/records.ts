@@ -1,0 +1,75 @@
+import type { Partition } from "./topics/topic.ts";
+
+/** Values of a record's headers, by name; a name can stand more than once. */
+export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
+/** A record of a Kafka topic. */
+export interface LogRecord {
+  readonly offset: number;
+  /** Milliseconds since 1970, as the producer or the broker set it. */
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+}
+
+/** The part of a partition that can be read: from `low`, up to but without `high`. */
+export interface LogBounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Records that were fetched together. */
+export interface RecordBatch {
+  readonly partition: Partition;
+  /** At least one, in offset order. */
+  readonly records: readonly LogRecord[];
+  /** Fetching goes on behind this record next time. */
+  advance(offset: number): void;
+  /** Tells the group that this member lives; false when the batch must be left because the group is changing. */
+  heartbeat(): Promise<boolean>;
+  /** False when the records are not wanted any more: the partition was repositioned, or the consumer is stopping. */
+  isCurrent(): boolean;
+}
+
+/** What a member of a consumer group is told. */
+export interface GroupListener {
+  /** These partitions, and no others, belong to this member from now on. Called before anything of them is fetched. */
+  assigned(partitions: readonly Partition[]): void;
+  /** Never throws. */
+  batch(batch: RecordBatch): Promise<void>;
+  /** The member ended and will not come back by itself. */
+  died(error: Error): void;
+}
+
+/** One member of a consumer group, reading one topic. */
+export interface GroupMember {
+  /** Joins the group. Resolves when the member runs. Throws Unavailable; it can be called again then. */
+  run(listener: GroupListener): Promise<void>;
+  pause(partition: Partition): void;
+  resume(partition: Partition): void;
+  /** The next fetch of the partition begins here. */
+  seek(partition: Partition, offset: number): void;
+  bounds(partition: Partition): Promise<LogBounds>;
+  /** Tells the broker how far the group has come, for those who watch its lag. Sent within a second; best effort. */
+  commit(partition: Partition, offset: number): void;
+  /** Leaves the group, once the batch under way has been handled. */
+  stop(): Promise<void>;
+}
+
+/** A record to send. */
+export interface OutgoingRecord {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  readonly timestamp: string;
+}
+
+/** Sends records to one topic. */
+export interface RecordSink {
+  /**
+   * Resolves when every in-sync replica has the records. Gives the indexes of those that the broker refused for their
+   * size. Throws Unavailable when the broker does not answer.
+   */
+  send(records: readonly OutgoingRecord[]): Promise<number[]>;
+}
