@@ -1,0 +1,154 @@
+import type { ErrorRequestHandler, RequestHandler } from "express";
+
+import type { ErrorBody } from "../schemas/error.ts";
+import { messageOf, Refusal, sentenceOf, Unavailable, type Fault, type RefusalCode } from "../src/errors.ts";
+
+/** Codes of errors that arise in HTTP itself. */
+type HttpCode =
+  | "BAD_REQUEST"
+  | "UNAUTHENTICATED"
+  | "FORBIDDEN"
+  | "NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "NOT_ACCEPTABLE"
+  | "BODY_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "INTERNAL"
+  | "UNAVAILABLE";
+
+/** The only table from codes to statuses (contract, section 3). */
+const statuses: Readonly<Record<HttpCode | RefusalCode, number>> = {
+  BAD_REQUEST: 400,
+  MALFORMED_JSON: 400,
+  SCHEMA_VIOLATION: 400,
+  TOO_LARGE: 400,
+  UNDECODABLE: 400,
+  MISSING_KEY: 400,
+  KEY_MISMATCH: 400,
+  EXTERNAL_ID_TAKEN: 400,
+  DUPLICATE_EXTERNAL_ID: 400,
+  DUPLICATE_COMBINATION: 400,
+  UNKNOWN_APPLICATION: 400,
+  UNKNOWN_PLATFORM: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  NOT_ACCEPTABLE: 406,
+  BODY_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+};
+
+const retryAfterSeconds = "5";
+
+/** An error that arises in HTTP itself, with the headers that belong to it. */
+export class HttpError extends Error {
+  override readonly name = "HttpError";
+  readonly code: HttpCode | "MALFORMED_JSON";
+  readonly detail: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The status where it is not the code's own: the push operations know no 415 (specification 4.1). */
+  readonly status: number | undefined;
+
+  constructor(
+    code: HttpError["code"],
+    message: string,
+    more: {
+      readonly detail?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly status?: number;
+    } = {},
+  ) {
+    super(message);
+    this.code = code;
+    this.detail = more.detail ?? "";
+    this.headers = more.headers ?? {};
+    this.status = more.status;
+  }
+}
+
+/** Answers whatever no route took. */
+export const notFound: RequestHandler = (request) => {
+  throw new HttpError("NOT_FOUND", `There is nothing at ${request.path}.`, {
+    detail: "Known API versions are v1 and v2; without a version the latest is used.",
+  });
+};
+
+/** Answers a known path that was asked with another method. */
+export const methodNotAllowed =
+  (allowed: string): RequestHandler =>
+  (request) => {
+    throw new HttpError("METHOD_NOT_ALLOWED", `${request.method} is not possible here.`, {
+      detail: `Use ${allowed}.`,
+      headers: { Allow: allowed },
+    });
+  };
+
+/** Turns whatever was thrown into the one error body. What was not foreseen is logged whole and told only by its id. */
+export const errorHandler: ErrorRequestHandler = (error: unknown, request, response, next) => {
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  const { code, message, detail, details, headers, status } = describe(
+    error,
+    response.get("X-Request-Id") ?? "",
+  );
+  if (code === "INTERNAL") request.log.error({ err: error }, "the request failed");
+  if (code === "UNAVAILABLE")
+    request.log.warn({ reason: messageOf(error) }, "the request could not be served");
+  const body: ErrorBody = { error: { message, detail, code, details: [...details] }, status: "failure" };
+  response
+    .status(status ?? statuses[code])
+    .set(headers)
+    .json(body);
+};
+
+interface Description {
+  readonly code: HttpCode | RefusalCode;
+  readonly message: string;
+  readonly detail: string;
+  readonly details: readonly Fault[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly status?: number | undefined;
+}
+
+function describe(error: unknown, requestId: string): Description {
+  const plain = { detail: "", details: [], headers: {} };
+  if (error instanceof HttpError) {
+    return {
+      ...plain,
+      code: error.code,
+      message: error.message,
+      detail: error.detail,
+      headers: error.headers,
+      status: error.status,
+    };
+  }
+  if (error instanceof Refusal) {
+    const detail = sentenceOf(error.details, "The body");
+    return { ...plain, code: error.code, message: error.message, detail, details: error.details };
+  }
+  if (error instanceof Unavailable) {
+    return {
+      ...plain,
+      code: "UNAVAILABLE",
+      message: "The database does not answer at the moment.",
+      detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
+      headers: { "Retry-After": retryAfterSeconds },
+    };
+  }
+  if (isMalformedPath(error)) {
+    return { ...plain, code: "BAD_REQUEST", message: "The path has a malformed percent-encoding." };
+  }
+  return {
+    ...plain,
+    code: "INTERNAL",
+    message: "The request failed unexpectedly.",
+    detail: `The service's log tells more under the request id ${requestId}.`,
+  };
+}
+
+const isMalformedPath = (error: unknown): boolean => error instanceof URIError;
