@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+
+import type { StartedTestContainer } from "testcontainers";
+
+import { removeData } from "./container-data.ts";
+import { missingImage } from "./container-engine.ts";
+import { runContainer, type ContainerSpec } from "./container-run.ts";
+import { ensurePrimary } from "./replica-set.ts";
+import type { Launcher, Running, RunningBroker } from "./stack.ts";
+
+/** The images that are used when nobody names others. */
+export const defaultImages = { kafka: "apache/kafka:4.3.1", mongo: "mongo:8.0" } as const;
+
+/** A way of having a server in a container, whose data are in a volume named after the data folder. */
+export interface ContainerLauncher<R extends Running = Running> extends Launcher<R> {
+  /** Removes the data of a data folder, which a stop leaves where they are. Throws when a container still runs on them. */
+  removeData(dataFolder: string): Promise<void>;
+}
+
+// Clients outside reach the broker by its published port, under the address that it advertises to them; its own tools
+// and the broker itself use a listener that only exists inside the container.
+const kafkaPort = 9092;
+const innerKafka = "localhost:19092";
+
+/** A Kafka broker, which is its own controller, in a container of an image that takes apache/kafka's settings. */
+export function kafkaContainer(image: string = defaultImages.kafka): ContainerLauncher<RunningBroker> {
+  const spec: ContainerSpec = {
+    kind: "kafka",
+    image,
+    port: kafkaPort,
+    dataPath: "/var/lib/kafka/data",
+    readyLine: /Kafka Server started/,
+    environment: (host, port) => ({
+      KAFKA_NODE_ID: "1",
+      KAFKA_PROCESS_ROLES: "broker,controller",
+      KAFKA_LISTENERS: `OUTER://0.0.0.0:${kafkaPort},INNER://${innerKafka},CONTROLLER://localhost:19093`,
+      KAFKA_ADVERTISED_LISTENERS: `OUTER://${host}:${port},INNER://${innerKafka}`,
+      KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: "OUTER:PLAINTEXT,INNER:PLAINTEXT,CONTROLLER:PLAINTEXT",
+      KAFKA_INTER_BROKER_LISTENER_NAME: "INNER",
+      KAFKA_CONTROLLER_LISTENER_NAMES: "CONTROLLER",
+      KAFKA_CONTROLLER_QUORUM_VOTERS: "1@localhost:19093",
+      KAFKA_LOG_DIRS: "/var/lib/kafka/data",
+      // One broker can hold one copy.
+      KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: "1",
+      KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: "1",
+      KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: "1",
+      KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR: "1",
+      KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR: "1",
+      // A misspelt topic is an error, not a new topic with the wrong settings.
+      KAFKA_AUTO_CREATE_TOPICS_ENABLE: "false",
+      // Nobody else is about to join the group.
+      KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: "0",
+    }),
+  };
+  return {
+    name: `${image} container`,
+    missing: () => missingImage(image, "TOPICSYNC_KAFKA_IMAGE"),
+    removeData: (dataFolder) => removeData(spec.kind, dataFolder),
+    start: async (options) => {
+      const { host, port, container, stop, ended } = await runContainer(spec, options);
+      return {
+        description: `${image} (container)`,
+        address: `${host}:${port}`,
+        stop,
+        ended,
+        runTool: (tool, args, input) => runTool(container, [tool, ...args], input),
+      };
+    },
+  };
+}
+
+async function runTool(
+  container: StartedTestContainer,
+  [tool = "", ...args]: readonly string[],
+  input: Uint8Array,
+): Promise<string> {
+  // Testcontainers gives a command no standard input, so a file carries it.
+  const file = `/tmp/topicsync-${randomUUID()}`;
+  await container.copyContentToContainer([{ content: Buffer.from(input), target: file, mode: 0o644 }]);
+  try {
+    const redirect = ["sh", "-c", 'exec "$@" < "$0"', file];
+    const command = [`/opt/kafka/bin/${tool}.sh`, "--bootstrap-server", innerKafka, ...args];
+    const { exitCode, stdout, output } = await container.exec([...redirect, ...command]);
+    if (exitCode !== 0) throw new Error(`${tool} exited with code ${exitCode}: ${output.trim()}`);
+    return stdout;
+  } finally {
+    // Copied files belong to root, the broker's user cannot remove them.
+    await container.exec(["rm", "-f", file], { user: "root" });
+  }
+}
+
+/** A MongoDB, a replica set of one member (transactions need one), in a container of an image that takes mongo's. */
+export function mongoContainer(image: string = defaultImages.mongo): ContainerLauncher {
+  const spec: ContainerSpec = {
+    kind: "mongo",
+    image,
+    port: 27017,
+    dataPath: "/data/db",
+    command: ["mongod", "--replSet", "rs0", "--bind_ip_all"],
+  };
+  return {
+    name: `${image} container`,
+    missing: () => missingImage(image, "TOPICSYNC_MONGO_IMAGE"),
+    removeData: (dataFolder) => removeData(spec.kind, dataFolder),
+    start: async (options) => {
+      const { host, port, stop, ended } = await runContainer(spec, options);
+      const address = `mongodb://${host}:${port}/?directConnection=true`;
+      try {
+        await ensurePrimary(address, { member: `localhost:${spec.port}`, within: 60_000 });
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+      return { description: `${image} (container)`, address, stop, ended };
+    },
+  };
+}

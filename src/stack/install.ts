@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/**
+ * Fills a folder once. `fill` works in a temporary folder beside it, which gets the folder's name only when it is
+ * complete: a run that was cut off leaves nothing that looks installed. Processes that install the same folder at once wait for
+ * the first of them; the lock only saves work, since renaming would keep them apart as well.
+ */
+export async function installOnce(folder: string, fill: (temporary: string) => Promise<void>): Promise<void> {
+  if (existsSync(folder)) return;
+  await mkdir(dirname(folder), { recursive: true });
+  const unlock = await lock(folder);
+  if (unlock === undefined) return;
+  try {
+    await removeLeftovers(folder);
+    const temporary = await mkdtemp(`${folder}.partial-${process.pid}-`);
+    try {
+      await fill(temporary);
+      await rename(temporary, folder);
+    } catch (error) {
+      await rm(temporary, { recursive: true, force: true });
+      if (!existsSync(folder)) throw error;
+    }
+  } finally {
+    await unlock();
+  }
+}
+
+const longestInstallMs = 15 * 60_000;
+
+/** Waits for the folder's lock; undefined when the folder was installed in the meantime. */
+async function lock(folder: string): Promise<(() => Promise<void>) | undefined> {
+  const path = `${folder}.lock`;
+  for (;;) {
+    if (existsSync(folder)) return undefined;
+    try {
+      const file = await open(path, "wx");
+      await file.writeFile(String(process.pid));
+      await file.close();
+      return () => rm(path, { force: true });
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+    }
+    if (await isAbandoned(path)) await rm(path, { force: true });
+    else await sleep(100);
+  }
+}
+
+async function isAbandoned(path: string): Promise<boolean> {
+  try {
+    const { mtimeMs } = await stat(path);
+    const age = Date.now() - mtimeMs;
+    const owner = await readFile(path, "utf8");
+    // A lock without a process id was made this very moment, or by a process that was killed at once.
+    return age > longestInstallMs || (owner === "" ? age > 5_000 : !isAlive(Number(owner)));
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return false;
+    throw error;
+  }
+}
+
+/** Removes what processes that were killed while they installed the folder have left. */
+async function removeLeftovers(folder: string): Promise<void> {
+  const prefix = `${basename(folder)}.partial-`;
+  for (const name of await readdir(dirname(folder))) {
+    if (!name.startsWith(prefix) || isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
+    await rm(join(dirname(folder), name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return hasCode(error, "EPERM");
+  }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;
