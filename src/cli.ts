@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from "commander";
+
+import { start } from "./cli/start.ts";
+import { addUsersCommand } from "./cli/users.ts";
+import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "./errors.ts";
+
+const program = new Command("topicsync")
+  .description(
+    "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
+  )
+  .addHelpText(
+    "after",
+    `
+Settings are environment variables; a .env file in the working folder is read. The README lists them.
+
+Exit codes: 0 ended as asked, 1 unexpected failure, 64 wrong use, 65 the database conflicts with what topicsync
+needs, 69 no broker or store can be had, 70 the consumer died (start again), 78 wrong settings.`,
+  )
+  .exitOverride();
+
+program
+  .command("start")
+  .description("run the service until SIGTERM or SIGINT")
+  .action(async () => {
+    process.exit(await start(process.env));
+  });
+addUsersCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+  if (!(error instanceof CommanderError)) process.stderr.write(`topicsync: ${messageOf(error)}\n`);
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof ConfigurationError) return exitCodes.configuration;
+  if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
+  if (error instanceof Unavailable) return exitCodes.unavailable;
+  return exitCodes.failure;
+}

@@ -1,0 +1,66 @@
+import { environmentWithFile, readConfig, type Environment } from "../config.ts";
+import { DatabaseConflict, exitCodes, messageOf, Unavailable } from "../errors.ts";
+import { createLifecycle } from "../lifecycle.ts";
+import { createLogger, type Logger } from "../logger.ts";
+import { startService } from "../service.ts";
+import { embeddedAddresses } from "../stack/embedded.ts";
+
+/** Runs the service until a signal or a fault ends it. Gives the exit code; throws ConfigurationError. */
+export async function start(environment: Environment): Promise<number> {
+  const config = readConfig(environmentWithFile(environment));
+  const log = await createLogger(config.logLevel);
+  const lifecycle = createLifecycle(log);
+  const ending = Promise.withResolvers<number>();
+  const abort = new AbortController();
+
+  const end = (code: number): void => {
+    abort.abort();
+    ending.resolve(code);
+  };
+  const fail = (error: unknown): void => {
+    if (abort.signal.aborted) return;
+    log.fatal({ err: error }, messageOf(error));
+    end(exitCodeOf(error));
+  };
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log.info({ signal }, "stopping");
+    end(exitCodes.ok);
+  };
+  process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
+
+  try {
+    const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
+    const died = (error: unknown): void => {
+      fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
+    };
+    const service = await startService({ config, addresses, log, lifecycle, abort: abort.signal, died });
+    service.ready.then(() => {
+      log.info({ url: service.url }, "topicsync is ready");
+    }, fail);
+  } catch (error) {
+    fail(error);
+  }
+  const code = await ending.promise;
+  await lifecycle.stop();
+  log.info({ exitCode: code }, "stopped");
+  await flush(log);
+  return code;
+}
+
+class ConsumerDied extends Error {
+  override readonly name = "ConsumerDied";
+}
+
+function exitCodeOf(error: unknown): number {
+  if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
+  if (error instanceof ConsumerDied) return exitCodes.consumerDied;
+  if (error instanceof Unavailable) return exitCodes.unavailable;
+  return exitCodes.failure;
+}
+
+const flush = (log: Logger): Promise<void> =>
+  new Promise((resolve) => {
+    log.flush(() => {
+      resolve();
+    });
+  });

@@ -1,0 +1,133 @@
+import { createAnnouncementsConsumer, type AnnouncementsConsumer } from "../consumers/announcements.ts";
+import { createApp } from "../http/app.ts";
+import type { Check } from "../http/health.ts";
+import { listen } from "../http/server.ts";
+import type { Config } from "./config.ts";
+import { messageOf } from "./errors.ts";
+import { createInstallationService } from "./installations/service.ts";
+import { createBroker, type Broker } from "./kafka/client.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Logger } from "./logger.ts";
+import { untilAvailable } from "./retry.ts";
+import { createDatabase, type Database } from "./storage/database.ts";
+import { createInstallationStore } from "./storage/installations.ts";
+import { createTopicStore } from "./storage/topics.ts";
+import { createUserStore } from "./storage/users.ts";
+import { createTopicService } from "./topics/service.ts";
+import { newId } from "./topics/topic.ts";
+import { createAuthenticate } from "./users/credentials.ts";
+import { bootstrapUser } from "./users/manage.ts";
+
+/** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
+export interface Addresses {
+  readonly mongodbUri: string;
+  readonly kafkaBrokers: readonly string[];
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly addresses: Addresses;
+  readonly log: Logger;
+  /** Everything that is acquired is released through it. */
+  readonly lifecycle: Lifecycle;
+  /** Aborted when the service is to stop, also while it still starts. */
+  readonly abort: AbortSignal;
+  /** Called when the service cannot go on and its process has to end. */
+  readonly died: (error: unknown) => void;
+}
+
+/** The running service. */
+export interface Service {
+  /** Where the HTTP facade listens: `http://host:port`. */
+  readonly url: string;
+  /** Resolves when database, broker and consumer are in place. Throws DatabaseConflict; Unavailable once aborted. */
+  readonly ready: Promise<void>;
+}
+
+/**
+ * Starts the service. HTTP listens first, so that probes are answered from the beginning; database and broker are
+ * waited for, however long it takes. Throws when the HTTP address cannot be had.
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, addresses, log, lifecycle, abort } = options;
+  const database = createDatabase(addresses.mongodbUri, log);
+  lifecycle.onStop("MongoDB", () => database.close());
+  const broker = createBroker({ ...config.kafka, brokers: addresses.kafkaBrokers }, log);
+  lifecycle.onStop("Kafka", () => broker.close());
+
+  const topicStore = createTopicStore(database);
+  const topics = createTopicService(topicStore);
+  const users = createUserStore(database, newId);
+  const installationStore = createInstallationStore(database, newId);
+
+  const deadLetters = broker.sink(config.kafka.deadLetterTopic);
+  lifecycle.onStop("dead letters", () => deadLetters.close());
+  const consumer = createAnnouncementsConsumer({
+    groupId: config.kafka.groupId,
+    member: broker.member(),
+    topics,
+    positions: topicStore,
+    deadLetters,
+    log,
+    died: options.died,
+  });
+  lifecycle.onStop("consumer", () => consumer.stop());
+
+  const app = createApp({
+    topics,
+    installations: createInstallationService(installationStore),
+    authenticate: createAuthenticate(users),
+    checkReadiness: () => checkReadiness(database, broker, consumer),
+    log,
+  });
+  const http = await listen(app, config.http);
+  lifecycle.onStop("HTTP", () => http.close());
+  log.info({ url: http.url }, "HTTP listens");
+
+  async function bootstrap(): Promise<void> {
+    if (config.bootstrap !== undefined)
+      await bootstrapUser(users, config.bootstrap.user, config.bootstrap.password);
+    await installationStore.ensureApplications(config.push.applications);
+    await installationStore.ensurePlatforms(config.push.platforms);
+  }
+
+  async function becomeReady(): Promise<void> {
+    await database.connect(abort);
+    await untilAvailable(bootstrap, { what: "MongoDB", abort, log });
+    log.info("MongoDB answers; the indexes are in place");
+    await broker.connect(abort);
+    log.info("Kafka answers; the topics are in place");
+    await untilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
+  }
+  return { url: http.url, ready: becomeReady() };
+}
+
+async function checkReadiness(
+  database: Database,
+  broker: Broker,
+  consumer: AnnouncementsConsumer,
+): Promise<Readonly<Record<string, Check>>> {
+  const [mongodb, kafka] = await Promise.all([check(() => database.ping()), check(() => broker.ping())]);
+  return { mongodb, kafka, consumer: consumerCheck(consumer) };
+}
+
+async function check(ask: () => Promise<void>): Promise<Check> {
+  try {
+    await ask();
+    return { ok: true };
+  } catch (error) {
+    return { ok: false, reason: messageOf(error) };
+  }
+}
+
+function consumerCheck(consumer: AnnouncementsConsumer): Check {
+  const { state, partitions } = consumer.status();
+  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
+  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
+  const paused = partitions.filter((partition) => partition.state === "paused");
+  if (paused.length === 0) return { ok: true };
+  const reasons = paused.map(
+    ({ topic, partition, reason }) => `${topic}-${partition}: ${reason ?? "paused"}`,
+  );
+  return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
+}
