@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+
+import kafkajs, { type IHeaders } from "kafkajs";
+
+import { quietTimers } from "../src/kafka/timers.ts";
+
+/** The broker's side of the demo: it announces topics and looks at what was refused. */
+export interface Channel {
+  /** Announces records and gives the offset behind the last. */
+  announce(records: readonly { key: string; value: string }[]): Promise<number>;
+  /** The dead letter of an offset, once it is there. */
+  deadLetter(offset: number): Promise<{ code: string; message: string }>;
+  /** How many dead letters there are. */
+  deadLetters(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The sample announcements, as a broker's administrators would send them. */
+export function sampleAnnouncements(): { key: string; value: string }[] {
+  const text = readFileSync(new URL("../examples/announcements.ndjson", import.meta.url), "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((value) => ({ value, key: (JSON.parse(value) as { externalId: string }).externalId }));
+}
+
+/** Opens the channel. */
+export async function openChannel(brokers: string, topic: string, deadLetterTopic: string): Promise<Channel> {
+  quietTimers();
+  const kafka = new kafkajs.Kafka({
+    clientId: "demo",
+    brokers: brokers.split(","),
+    logLevel: kafkajs.logLevel.NOTHING,
+  });
+  const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+  const admin = kafka.admin();
+  const consumer = kafka.consumer({ groupId: `demo-${Date.now()}`, maxWaitTimeInMs: 200 });
+  const letters = new Map<string, IHeaders>();
+  const waiting = new Map<string, (headers: IHeaders) => void>();
+  await Promise.all([producer.connect(), admin.connect(), consumer.connect()]);
+  await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
+  await consumer.run({
+    eachMessage: ({ message: { headers = {} } }) => {
+      const id = String(headers["topicsync.id"]);
+      letters.set(id, headers);
+      waiting.get(id)?.(headers);
+      return Promise.resolve();
+    },
+  });
+
+  return {
+    async announce(records) {
+      const [sent] = await producer.send({ topic, messages: [...records] });
+      return Number(sent?.baseOffset) + records.length;
+    },
+    async deadLetter(offset) {
+      const id = `${topic}-0-${offset}`;
+      const headers = letters.get(id) ?? (await new Promise<IHeaders>((resolve) => waiting.set(id, resolve)));
+      return {
+        code: String(headers["topicsync.code"]),
+        message: String(headers["__connect.errors.exception.message"]),
+      };
+    },
+    async deadLetters() {
+      const [offsets] = await admin.fetchTopicOffsets(deadLetterTopic);
+      return Number(offsets?.high) - Number(offsets?.low);
+    },
+    async close() {
+      await Promise.all([consumer.disconnect(), producer.disconnect(), admin.disconnect()]);
+    },
+  };
+}

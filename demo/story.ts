@@ -1,0 +1,40 @@
+import { styleText } from "node:util";
+
+import Table from "cli-table3";
+
+/** Prints a story for people: chapters, sentences, tables. */
+let chapters = 0;
+
+export const say = (text = ""): void => void process.stdout.write(`${text}\n`);
+
+/** Begins a chapter. */
+export function chapter(title: string): void {
+  chapters += 1;
+  say();
+  say(styleText(["bold", "cyan"], `${chapters}. ${title}`));
+}
+
+/** A sentence of the story. */
+export const tell = (text: string): void => {
+  say(`  ${text}`);
+};
+
+/** What somebody does, and what comes of it. */
+export function exchange(asked: string, answered: string): void {
+  say(`  ${styleText("dim", "→")} ${asked}`);
+  say(`  ${styleText("dim", "←")} ${answered}`);
+}
+
+/** A table, indented as the story is. */
+export function table(head: string[], rows: (string | number)[][], widths?: number[]): void {
+  const printed = new Table({
+    head,
+    style: process.stdout.isTTY ? { head: ["bold"], border: ["gray"] } : { head: [], border: [] },
+    ...(widths === undefined ? {} : { colWidths: widths, wordWrap: true }),
+  });
+  printed.push(...rows);
+  say(printed.toString().replaceAll(/^/gm, "  "));
+}
+
+export const good = (text: string): string => styleText("green", text);
+export const bad = (text: string): string => styleText("yellow", text);
