@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { runCli } from "../support/service.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const settings = { MONGODB_URI: uri };
+const users = db.collection("sys_user");
+
+const list = async () => {
+  const { code, output } = await runCli(["users", "list", "--json"], settings);
+  assert.equal(code, 0);
+  return JSON.parse(output) as { name: string; roles: string[]; active: boolean }[];
+};
+
+describe("topicsync users", () => {
+  it("says what to do when there are none", async () => {
+    const { code, output } = await runCli(["users", "list"], settings);
+    assert.equal(code, 0);
+    assert.match(output, /users add/);
+  });
+
+  it("adds a user with roles, whose password is stored as a memory-hard hash only", async () => {
+    const roles = ["push_admin", "svc_api_notif_mgmt.event_mgmt_integration"];
+    const args = ["users", "add", "ann", "--role", ...roles];
+    const { code, errors } = await runCli(args, settings, "ann's secret\nsecond line");
+    assert.equal(code, 0, errors);
+    const record = await users.findOne({ user_name: "ann" });
+    assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
+    assert.deepEqual(await list(), [{ name: "ann", roles, active: true }]);
+  });
+
+  it("shows them in a table", async () => {
+    const { output } = await runCli(["users", "list"], settings);
+    assert.match(output, /ann.*push_admin.*yes/);
+  });
+
+  it("refuses a name that is taken, an unknown role, an empty password and a colon", async () => {
+    const taken = await runCli(["users", "add", "ann"], settings, "x");
+    assert.deepEqual([taken.code, /exists already/.test(taken.errors)], [1, true]);
+    const role = await runCli(["users", "add", "bob", "--role", "king"], settings, "x");
+    assert.deepEqual([role.code, /Known roles are/.test(role.errors)], [64, true]);
+    const empty = await runCli(["users", "add", "bob"], settings, "\n");
+    assert.deepEqual([empty.code, /password is empty/.test(empty.errors)], [1, true]);
+    assert.equal((await runCli(["users", "add", "b:b"], settings, "x")).code, 64);
+  });
+
+  it("changes passwords, disables and enables", async () => {
+    const before = await users.findOne({ user_name: "ann" });
+    assert.equal((await runCli(["users", "passwd", "ann"], settings, "another")).code, 0);
+    const after = await users.findOne({ user_name: "ann" });
+    assert.notEqual(after?.["password_hash"], before?.["password_hash"]);
+    assert.equal((await runCli(["users", "disable", "ann"], settings)).code, 0);
+    assert.equal((await list())[0]?.active, false);
+    assert.equal((await runCli(["users", "enable", "ann"], settings)).code, 0);
+    assert.equal((await list())[0]?.active, true);
+  });
+
+  it("says when there is no such user", async () => {
+    const { code, errors } = await runCli(["users", "disable", "nobody"], settings);
+    assert.equal(code, 1);
+    assert.match(errors, /no user named "nobody"/);
+  });
+});
+
+describe("the command line", () => {
+  it("explains itself", async () => {
+    const { code, output } = await runCli(["--help"], {});
+    assert.equal(code, 0);
+    for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
+  });
+
+  it("exits with 64 when it is used wrongly", async () => {
+    assert.equal((await runCli(["stert"], {})).code, 64);
+    assert.equal((await runCli(["users", "add"], settings)).code, 64);
+  });
+
+  it("exits with 78 and every fault when the settings are wrong", async () => {
+    const { code, errors } = await runCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
+    assert.equal(code, 78);
+    assert.match(errors, /HTTP_PORT[^]*LOG_LEVEL/);
+  });
+
+  it("exits with 1 and the address when the port is taken", async () => {
+    const { createServer } = await import("node:net");
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const { code, output } = await runCli(["start"], {
+      ...settings,
+      KAFKA_BROKERS: "127.0.0.1:1",
+      HTTP_PORT: String(port),
+    });
+    server.close();
+    assert.equal(code, 1);
+    assert.match(output, new RegExp(`EADDRINUSE.*${port}`));
+  });
+});

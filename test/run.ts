@@ -1,0 +1,68 @@
+/**
+ * `npm test`: starts a broker and a store by the project's own resolver, runs every test on them, and ends them.
+ * `npm test -- test/http` runs the files whose path contains one of the words.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { environmentWithFile, readConfig } from "../src/config.ts";
+import { messageOf } from "../src/errors.ts";
+import { startBroker, startStore } from "../src/stack/resolve.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const words = process.argv.slice(2);
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+function testFiles(): string[] {
+  const files = globSync("test/**/*.test.ts", { cwd: root }).toSorted();
+  return words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)));
+}
+
+async function run(files: readonly string[]): Promise<number> {
+  const { stack } = readConfig(environmentWithFile(process.env));
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-test-"));
+  await using started = new AsyncDisposableStack();
+  started.defer(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const said = new Set<string>();
+  const report = (step: string): void => {
+    if (!said.has(step)) say(step);
+    said.add(step);
+  };
+  const options = { ...stack, toolsFolder: resolve(root, ".topicsync/tools"), report };
+  const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
+  started.defer(() => broker.stop());
+  const store = await startStore({ ...options, dataFolder: join(folder, "store") });
+  started.defer(() => store.stop());
+  say(`The tests run on ${broker.description} and ${store.description}, Node ${process.version}.`);
+
+  const child = spawn(process.execPath, ["--test", "--test-timeout=300000", ...files], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, TEST_MONGODB_URI: store.address, TEST_KAFKA_BROKERS: broker.address },
+  });
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on("SIGINT", forward).on("SIGTERM", forward);
+  await once(child, "exit");
+  say(`The tests ran on ${broker.description} and ${store.description}.`);
+  return child.exitCode ?? 1;
+}
+
+const files = testFiles();
+if (files.length === 0) {
+  say(`No test file has ${words.join(" or ")} in its path ${relative(process.cwd(), root)}.`);
+  process.exitCode = 1;
+} else {
+  try {
+    process.exitCode = await run(files);
+  } catch (error) {
+    say(messageOf(error));
+    process.exitCode = 1;
+  }
+}

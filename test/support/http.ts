@@ -1,0 +1,48 @@
+import { bootstrap } from "./service.ts";
+
+/** An answer, read whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The text as JSON, or undefined. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into answers of any shape
+  readonly json: any;
+}
+
+export interface Call {
+  readonly method?: string;
+  /** A string is sent as it is; anything else as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** `undefined` sends no credentials. */
+  readonly as?: { readonly user: string; readonly password: string } | undefined;
+}
+
+export const basic = ({ user, password }: { user: string; password: string }): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+
+/** Calls an operation: POST with JSON as the bootstrap user unless told otherwise. */
+export async function call(url: string, options: Call = {}): Promise<Answer> {
+  const { method = "POST", body, headers = {} } = options;
+  const as = "as" in options ? options.as : bootstrap;
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(as === undefined ? {} : { Authorization: basic(as) }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,50 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after } from "node:test";
+
+import { readConfig } from "../../src/config.ts";
+import { startBroker, startStore } from "../../src/stack/resolve.ts";
+import type { Running, RunningBroker } from "../../src/stack/stack.ts";
+import { environment } from "./service.ts";
+
+/** A server of a test's own, which it may end and start again. */
+export interface Restartable<R extends Running> {
+  readonly address: string;
+  readonly running: () => R;
+  stop(): Promise<void>;
+  /** Starts it again on the same data and the same port. */
+  start(): Promise<void>;
+}
+
+const toolsFolder = resolve(import.meta.dirname, "../../.topicsync/tools");
+
+/** A broker of this file's own. */
+export const ownBroker = (): Promise<Restartable<RunningBroker>> => restartable("broker", startBroker);
+
+/** A store of this file's own. */
+export const ownStore = (): Promise<Restartable<Running>> => restartable("store", startStore);
+
+async function restartable<R extends Running>(
+  name: string,
+  start: (options: Parameters<typeof startBroker>[0]) => Promise<R>,
+): Promise<Restartable<R>> {
+  const dataFolder = mkdtempSync(join(tmpdir(), `topicsync-${name}-`));
+  const { stack } = readConfig(environment({ TOPICSYNC_STACK: process.env["TOPICSYNC_STACK"] ?? "" }));
+  const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
+  let running = await start(options);
+  const { address } = running;
+  const port = Number(/:(\d+)/.exec(address.replace("mongodb://", ""))?.[1]);
+  after(async () => {
+    await running.stop();
+    rmSync(dataFolder, { recursive: true, force: true });
+  });
+  return {
+    address,
+    running: () => running,
+    stop: () => running.stop(),
+    async start() {
+      running = await start({ ...options, port });
+    },
+  };
+}

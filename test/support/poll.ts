@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const defaultLimitMs = 60_000;
+
+/**
+ * Asks again and again until the answer is not undefined or false, and gives it. Throws after the limit, with the last
+ * error if asking threw.
+ */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined | false> | T | undefined | false,
+  limitMs = defaultLimitMs,
+): Promise<T> {
+  const end = Date.now() + limitMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== false) return answer;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() > end) throw new Error(`waited ${limitMs} ms in vain until ${what}`, { cause: last });
+    await sleep(25);
+  }
+}

@@ -1,0 +1,104 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { after } from "node:test";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { unique } from "./names.ts";
+import { until } from "./poll.ts";
+
+const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+
+/** What the tests of this file started; whatever still runs after them is killed. */
+const children = new Set<ChildProcess>();
+after(() => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** The user that the services of the tests start with; it has every role. */
+export const bootstrap = { user: "bootstrap", password: "correct horse battery staple" } as const;
+
+/** A line of the service's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg?: string };
+
+/** A service in a process of its own, as its users run it. */
+export interface TestService {
+  readonly process: ChildProcess;
+  readonly log: readonly LogLine[];
+  readonly url: string;
+  /** Resolves when it says that it is ready. */
+  ready(): Promise<void>;
+  /** Ends it by a signal and gives its exit code (null when a signal killed it). */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Settings with names of their own for group and topics. */
+export const ownNames = (): Record<string, string> => ({
+  KAFKA_GROUP_ID: unique("group"),
+  KAFKA_ANNOUNCEMENTS_TOPIC: unique("announcements"),
+  KAFKA_DEAD_LETTER_TOPIC: unique("dead-letter"),
+});
+
+/** An environment for the program: the machine's, without any setting of ours, and these. */
+export function environment(settings: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const ours = /^(HTTP|MONGODB|KAFKA|BOOTSTRAP|PUSH|LOG|TOPICSYNC)_/;
+  const machine = Object.entries(process.env).filter(([name]) => !ours.test(name));
+  return { ...Object.fromEntries(machine), ...settings };
+}
+
+/** Starts a service and waits until it listens. It is killed after the tests of this file. */
+export async function startTopicsync(settings: Readonly<Record<string, string>>): Promise<TestService> {
+  const child = spawn(process.execPath, [cli, "start"], {
+    env: environment({
+      HTTP_PORT: "0",
+      BOOTSTRAP_USER: bootstrap.user,
+      BOOTSTRAP_PASSWORD: bootstrap.password,
+      ...settings,
+    }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "exit");
+  children.add(child);
+
+  const log: LogLine[] = [];
+  let errors = "";
+  createInterface({ input: child.stdout }).on("line", (line) => log.push(JSON.parse(line) as LogLine));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+
+  const said = (message: string): Promise<LogLine> =>
+    until(`the service says "${message}"`, () => {
+      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${errors}`);
+      return log.find(({ msg }) => msg === message);
+    });
+  const listening = await said("HTTP listens");
+
+  return {
+    process: child,
+    log,
+    url: String(listening["url"]),
+    ready: async () => {
+      await said("topicsync is ready");
+    },
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+/** Runs the command line to its end. */
+export async function runCli(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  input = "",
+): Promise<{ code: number | null; output: string; errors: string }> {
+  const child = spawn(process.execPath, [cli, ...args], { env: environment(settings), stdio: "pipe" });
+  let output = "";
+  let errors = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  child.stdin.end(input);
+  await once(child, "close");
+  return { code: child.exitCode, output, errors };
+}

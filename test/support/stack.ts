@@ -1,0 +1,59 @@
+import { after } from "node:test";
+
+import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
+import { MongoClient, type Db } from "mongodb";
+
+import { registerCodecs } from "../../src/kafka/codecs.ts";
+import { quietTimers } from "../../src/kafka/timers.ts";
+import { unique } from "./names.ts";
+
+/** Where a broker and a store are. */
+export interface StackAddresses {
+  readonly mongodb: string;
+  readonly kafka: string;
+}
+
+/** The broker and the store that `npm test` started. */
+export function sharedStack(): StackAddresses {
+  const { TEST_MONGODB_URI: mongodb, TEST_KAFKA_BROKERS: kafka } = process.env;
+  if (mongodb === undefined || kafka === undefined)
+    throw new Error("run the tests by `npm test`: it starts what they need");
+  return { mongodb, kafka };
+}
+
+/** The connection string of a database of a store. */
+export function databaseUri(store: string, database: string): string {
+  const uri = new URL(store);
+  uri.pathname = `/${database}`;
+  return uri.href;
+}
+
+/** A database of its own, dropped after the tests of this file. */
+export function testDatabase(store: string, name = unique("test")): { uri: string; db: Db } {
+  const uri = databaseUri(store, name);
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10_000 });
+  const db = client.db();
+  after(async () => {
+    await db.dropDatabase().catch(() => undefined);
+    await client.close();
+  });
+  return { uri, db };
+}
+
+/** A connection to a broker, ended after the tests of this file. */
+export function testKafka(brokers: string): { kafka: Kafka; admin: Admin; producer: Producer } {
+  registerCodecs();
+  quietTimers();
+  const kafka = new kafkajs.Kafka({
+    clientId: "test",
+    brokers: brokers.split(","),
+    logLevel: kafkajs.logLevel.NOTHING,
+    retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 20 },
+  });
+  const admin = kafka.admin();
+  const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+  after(async () => {
+    await Promise.all([admin.disconnect(), producer.disconnect()]);
+  });
+  return { kafka, admin, producer };
+}
