@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { environmentWithFile, readConfig } from "../src/config.ts";
 import { messageOf } from "../src/errors.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
+import type { Running } from "../src/stack/stack.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
@@ -37,9 +38,9 @@ async function run(files: readonly string[]): Promise<number> {
   };
   const options = { ...stack, toolsFolder: resolve(root, ".topicsync/tools"), report };
   const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
-  started.defer(() => broker.stop());
+  started.defer(() => end(broker));
   const store = await startStore({ ...options, dataFolder: join(folder, "store") });
-  started.defer(() => store.stop());
+  started.defer(() => end(store));
   say(`The tests run on ${broker.description} and ${store.description}, Node ${process.version}.`);
 
   const child = spawn(process.execPath, ["--test", "--test-timeout=300000", ...files], {
@@ -52,6 +53,11 @@ async function run(files: readonly string[]): Promise<number> {
   await once(child, "exit");
   say(`The tests ran on ${broker.description} and ${store.description}.`);
   return child.exitCode ?? 1;
+}
+
+async function end(running: Running): Promise<void> {
+  await running.stop();
+  await running.removeData?.();
 }
 
 const files = testFiles();

@@ -63,6 +63,7 @@ export function kafkaContainer(image: string = defaultImages.kafka): ContainerLa
         address: `${host}:${port}`,
         stop,
         ended,
+        removeData: () => removeData(spec.kind, options.dataFolder),
         runTool: (tool, args, input) => runTool(container, [tool, ...args], input),
       };
     },
@@ -111,7 +112,13 @@ export function mongoContainer(image: string = defaultImages.mongo): ContainerLa
         await stop();
         throw error;
       }
-      return { description: `${image} (container)`, address, stop, ended };
+      return {
+        description: `${image} (container)`,
+        address,
+        stop,
+        ended,
+        removeData: () => removeData(spec.kind, options.dataFolder),
+      };
     },
   };
 }

@@ -30,7 +30,6 @@ export const kafkaProcess: Launcher<RunningBroker> = {
 interface Files {
   readonly logs: string;
   readonly metadata: string;
-  readonly clusterId: string;
   readonly settings: string;
   readonly logging: string;
   readonly output: string;
@@ -41,7 +40,6 @@ async function prepareFiles(dataFolder: string): Promise<Files> {
   const files = {
     logs: join(folder, "logs"),
     metadata: join(folder, "metadata"),
-    clusterId: join(folder, "cluster-id"),
     settings: join(folder, "server.properties"),
     logging: join(folder, "log4j2.properties"),
     output: join(folder, "kafka.log"),
@@ -56,8 +54,7 @@ const logTo = (files: Files): string => `-Dlog4j2.configurationFile=${files.logg
 async function startBroker(java: KafkaJava, files: Files, port: number): Promise<RunningBroker> {
   const settings = { ...files, port, controllerPort: await freePort() };
   await writeFile(files.settings, serverProperties(settings));
-  const isFormatted = (folder: string): boolean => existsSync(join(folder, "meta.properties"));
-  if (!isFormatted(files.logs) || !isFormatted(files.metadata)) await format(java, files);
+  await format(java, files);
 
   const { server, ended } = await launch(java, files);
   const address = `${localhost}:${port}`;
@@ -100,13 +97,23 @@ async function launch(
 
 /** Prepares the folders that are not prepared yet: an earlier try may have been cut off between the two. */
 async function format(java: KafkaJava, files: Files): Promise<void> {
-  if (!existsSync(files.clusterId)) await writeFile(files.clusterId, randomBytes(16).toString("base64url"));
-  const clusterId = await readFile(files.clusterId, "utf8");
+  const marks = [files.logs, files.metadata].map((folder) => join(folder, "meta.properties"));
+  const formatted = marks.filter((mark) => existsSync(mark));
+  if (formatted.length === marks.length) return;
+  const known = formatted[0] === undefined ? "" : await readFile(formatted[0], "utf8");
+  const clusterId = /^cluster\.id=(\S+)$/m.exec(known)?.[1] ?? newClusterId();
   await runClass(java, {
     mainClass: "kafka.tools.StorageTool",
     args: ["format", "--ignore-formatted", "--cluster-id", clusterId, "--config", files.settings],
     flags: [logTo(files)],
   });
+}
+
+function newClusterId(): string {
+  const bytes = randomBytes(16);
+  // Otherwise one of 64 would begin with a hyphen, and be taken for an option.
+  bytes[0] = 0;
+  return bytes.toString("base64url");
 }
 
 const toolClasses = {

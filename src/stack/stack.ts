@@ -15,6 +15,8 @@ export interface Running {
   stop(): Promise<void>;
   /** Resolves when it has ended, for whatever reason. */
   readonly ended: Promise<string>;
+  /** Removes, after a stop, the data that lie outside of the data folder: a container's volume. Absent where there are none. */
+  readonly removeData?: () => Promise<void>;
 }
 
 /** A running broker, with the command line tools that came with it. */

@@ -37,6 +37,7 @@ async function restartable<R extends Running>(
   const port = Number(/:(\d+)/.exec(address.replace("mongodb://", ""))?.[1]);
   after(async () => {
     await running.stop();
+    await running.removeData?.();
     rmSync(dataFolder, { recursive: true, force: true });
   });
   return {
