@@ -17,7 +17,7 @@ export interface ConsumerOptions {
   readonly groupId: string;
   readonly member: GroupMember;
   readonly topics: TopicService;
-  readonly positions: Pick<TopicStore, "position">;
+  readonly positions: Pick<TopicStore, "claim">;
   readonly deadLetters: RecordSink;
   readonly log: Logger;
   /** Called when the consumer ended and will not come back: the process has to end as well. */
@@ -105,7 +105,7 @@ function announcementWork(partition: Partition, options: ConsumerOptions): Parti
   const key: PositionKey = { group: groupId, ...partition };
 
   return {
-    position: () => positions.position(key),
+    claim: () => positions.claim(key),
     prepare: (records) => ({ records, announcements: records.map(decode) }),
     async write({ records, announcements }, { from, to }) {
       const byOffset = new Map(records.map((record) => [record.offset, record]));

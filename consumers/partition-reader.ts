@@ -8,8 +8,8 @@ import type { Partition } from "../src/topics/topic.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
-  /** The stored position; undefined when there is none. Throws Unavailable. */
-  position(): Promise<number | undefined>;
+  /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
+  claim(): Promise<number | undefined>;
   /** Reads records, while the ones before are still being written. Never throws. */
   prepare(records: readonly LogRecord[]): Prepared;
   /** Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing counts then. */
@@ -89,7 +89,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       await waitAfterFailure();
       if (isClosed()) return;
       try {
-        position = await work.position();
+        position = await work.claim();
         next = startOf(position, await member.bounds(partition));
         break;
       } catch (error) {

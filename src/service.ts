@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { createAnnouncementsConsumer, type AnnouncementsConsumer } from "../consumers/announcements.ts";
 import { createApp } from "../http/app.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import type { Config } from "./config.ts";
-import { messageOf } from "./errors.ts";
+import { messageOf, Unavailable } from "./errors.ts";
 import { createInstallationService } from "./installations/service.ts";
 import { createBroker, type Broker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -111,9 +113,15 @@ async function checkReadiness(
   return { mongodb, kafka, consumer: consumerCheck(consumer) };
 }
 
+/** A probe waits for its answer no longer than this: whoever asks has little patience. */
+const probeMs = 2_000;
+
 async function check(ask: () => Promise<void>): Promise<Check> {
+  const late = sleep(probeMs, undefined, { ref: false }).then(() => {
+    throw new Unavailable(`no answer within ${probeMs / 1_000} s`);
+  });
   try {
-    await ask();
+    await Promise.race([ask(), late]);
     return { ok: true };
   } catch (error) {
     return { ok: false, reason: messageOf(error) };

@@ -1,4 +1,4 @@
-import { MongoClient, type ClientSession, type Collection, type Document } from "mongodb";
+import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
 import { messageOf, Unavailable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -14,11 +14,12 @@ export interface Database {
   collection<T extends Document>(name: CollectionName): Collection<T>;
   /** Runs an operation. Throws Unavailable when MongoDB does not answer or was not connected yet. */
   run<T>(operation: () => Promise<T>): Promise<T>;
-  /**
-   * Runs operations in one transaction; on a store without transactions they run one after another, with a session
-   * that is undefined. Nothing of them is stored when `work` throws (where there are transactions).
-   */
-  transaction(work: (session: ClientSession | undefined) => Promise<void>): Promise<void>;
+  /** A session to run transactions in, one at a time; undefined on a store without transactions. */
+  startSession(): ClientSession | undefined;
+  /** Ends whatever a session has open on the server, whoever started it. */
+  killSession(id: Binary): Promise<void>;
+  /** Runs operations in one transaction of the session. Nothing of them is stored when `work` throws. */
+  transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
   /** Resolves when MongoDB answers; throws Unavailable. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -68,17 +69,15 @@ export function createDatabase(uri: string, log: Logger): Database {
     }
   }
 
-  async function once(work: (session: ClientSession) => Promise<void>): Promise<void> {
-    await client.withSession(async (session) => {
-      session.startTransaction();
-      try {
-        await work(session);
-        await session.commitTransaction();
-      } catch (error) {
-        if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
-        throw error;
-      }
-    });
+  async function once(session: ClientSession, work: () => Promise<void>): Promise<void> {
+    session.startTransaction();
+    try {
+      await work();
+      await session.commitTransaction();
+    } catch (error) {
+      if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
+      throw error;
+    }
   }
 
   return {
@@ -100,15 +99,18 @@ export function createDatabase(uri: string, log: Logger): Database {
         { what: "MongoDB", abort, log },
       ),
 
-    transaction: (work) =>
+    startSession: () => (transactions ? client.startSession() : undefined),
+
+    killSession: (id) =>
       run(async () => {
-        if (!transactions) {
-          await work(undefined);
-          return;
-        }
+        await db.admin().command({ killSessions: [{ id }] });
+      }),
+
+    transaction: (session, work) =>
+      run(async () => {
         for (let attempt = 1; ; attempt += 1) {
           try {
-            await once(work);
+            await once(session, work);
             return;
           } catch (error) {
             if (attempt === mostTransactionAttempts || !isTransient(error)) throw error;

@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, ClientSession, Filter } from "mongodb";
+import type { AnyBulkWriteOperation, Binary, ClientSession, Filter } from "mongodb";
 
 import { Fenced, NotUnique, type BatchWrite, type PositionKey, type TopicStore } from "../topics/ports.ts";
 import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
@@ -32,8 +32,11 @@ interface RetiredRecord extends Omit<TopicRecord, "_id"> {
 
 interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
-  next_offset: number;
-  updated_on: Date;
+  /** Absent until the first batch is applied. */
+  next_offset?: number;
+  updated_on?: Date;
+  /** The session that whoever has the partition writes in. */
+  session?: Binary;
 }
 
 /** The store of topics and positions in MongoDB. */
@@ -45,8 +48,7 @@ export function createTopicStore(database: Database): TopicStore {
   const find = (filter: Filter<TopicRecord>): Promise<Topic[]> =>
     database.run(async () => (await topics.find(filter).toArray()).map(fromRecord));
 
-  async function write({ writes }: BatchWrite, session: ClientSession | undefined): Promise<void> {
-    const options = session === undefined ? {} : { session };
+  async function write({ writes }: BatchWrite, options: SessionOptions): Promise<void> {
     const { removed, retired: gone, updated, created } = writes;
     if (gone.length > 0) {
       await retired.bulkWrite(
@@ -59,26 +61,37 @@ export function createTopicStore(database: Database): TopicStore {
     if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
     if (updated.length > 0) await topics.bulkWrite(updated.map(replacement), { ...options, ordered: true });
     if (created.length > 0)
-      await topics.insertMany(created.map(toRecord), { ...options, ordered: session !== undefined });
+      await topics.insertMany(created.map(toRecord), { ...options, ordered: options.session !== undefined });
   }
 
-  async function movePosition(
-    { key, from, to }: BatchWrite,
-    session: ClientSession | undefined,
-  ): Promise<void> {
+  async function movePosition({ key, from, to }: BatchWrite, options: SessionOptions): Promise<void> {
+    // A filter for null matches an absent field as well.
+    const filter = { _id: positionId(key), next_offset: from ?? null } as Filter<PositionRecord>;
+    const $set = { next_offset: to, updated_on: new Date() };
+    const { matchedCount } = await positions.updateOne(filter, { $set }, options);
+    if (matchedCount === 0)
+      throw new Fenced(`the position of ${nameOf(key)} is not ${from ?? "unset"} any more`);
+  }
+
+  /** Sessions of the partitions that this process has claimed. */
+  const sessions = new Map<string, ClientSession>();
+
+  async function claim(key: PositionKey): Promise<number | undefined> {
     const _id = positionId(key);
-    const options = session === undefined ? {} : { session };
-    const position = { next_offset: to, updated_on: new Date() };
-    if (from === undefined) {
-      await positions.insertOne({ _id, ...position }, options);
-      return;
-    }
-    const { matchedCount } = await positions.updateOne(
-      { _id, next_offset: from },
-      { $set: position },
-      options,
-    );
-    if (matchedCount === 0) throw new Fenced(`the position of ${nameOf(key)} is not ${from} any more`);
+    const found = await positions.findOne({ _id });
+    // Only now is it certain that nobody else's transaction holds the position's record.
+    if (found?.session !== undefined) await database.killSession(found.session);
+    await sessions.get(nameOf(key))?.endSession();
+    sessions.delete(nameOf(key));
+    const session = database.startSession();
+    if (session !== undefined) sessions.set(nameOf(key), session);
+    const id = session?.id?.id;
+    const change = id === undefined ? { $unset: { session: "" as const } } : { $set: { session: id } };
+    const claimed = await positions.findOneAndUpdate({ _id }, change, {
+      upsert: true,
+      returnDocument: "after",
+    });
+    return claimed?.next_offset;
   }
 
   return {
@@ -104,20 +117,27 @@ export function createTopicStore(database: Database): TopicStore {
       });
     },
 
-    position: (key) =>
-      database.run(async () => (await positions.findOne({ _id: positionId(key) }))?.next_offset),
+    claim: (key) => database.run(() => claim(key)),
 
     async applyBatch(batch) {
-      const work = async (session: ClientSession | undefined) => {
-        await write(batch, session);
+      const session = sessions.get(nameOf(batch.key));
+      const work = async (options: SessionOptions) => {
+        await write(batch, options);
         await batch.beforeCommit();
-        await movePosition(batch, session);
+        await movePosition(batch, options);
       };
-      await (changesNothing(batch) ? database.run(() => work(undefined)) : database.transaction(work)).catch(
-        rethrowNotUnique,
-      );
+      const running =
+        session === undefined || changesNothing(batch)
+          ? database.run(() => work({}))
+          : database.transaction(session, () => work({ session }));
+      await running.catch(rethrowNotUnique);
     },
   };
+}
+
+/** Given to every operation of a transaction. */
+interface SessionOptions {
+  readonly session?: ClientSession;
 }
 
 /** A batch without writes moves its position by a single update, which needs no transaction. */
@@ -132,8 +152,6 @@ function rethrowNotUnique(error: unknown): never {
       throw new NotUnique("externalId", error);
     case uniqueIndexes.topicCombination:
       throw new NotUnique("combination", error);
-    case "_id_":
-      throw new Fenced("another consumer wrote the first position of the partition", { cause: error });
     default:
       throw error;
   }

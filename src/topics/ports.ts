@@ -43,8 +43,11 @@ export interface TopicStore {
   findByExternalIds(externalIds: readonly string[]): Promise<Topic[]>;
   /** The topics that hold the combinations of these definitions. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
-  /** The offset of the next record to apply; undefined when the group never applied one. */
-  position(key: PositionKey): Promise<number | undefined>;
+  /**
+   * Takes a partition over and gives the offset of the next record to apply; undefined when the group never applied one.
+   * A transaction that whoever had the partition before left open is ended: it would hold its records for a minute.
+   */
+  claim(key: PositionKey): Promise<number | undefined>;
   /**
    * Stores a batch and its position, all or nothing (where the store has transactions).
    * Throws NotUnique when an index objects, Fenced when the position is not `from` any more.
