@@ -122,7 +122,10 @@ function announcementWork(partition: Partition, options: ConsumerOptions): Parti
           await sendDeadLetters(deadLetters, letters);
         },
       });
-      log.debug({ partition: partition.partition, ...counts, nextOffset: to }, "applied announcements");
+      log.debug(
+        { partition: partition.partition, ...counts, nextOffset: to.offset },
+        "applied announcements",
+      );
     },
   };
 }

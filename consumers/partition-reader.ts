@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../src/errors.ts";
 import type { Logger } from "../src/logger.ts";
 import type { GroupMember, LogBounds, LogRecord, RecordBatch } from "../src/records.ts";
-import { Fenced } from "../src/topics/ports.ts";
+import { Fenced, type Position } from "../src/topics/ports.ts";
 import type { Partition } from "../src/topics/topic.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
   /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
-  claim(): Promise<number | undefined>;
+  claim(): Promise<Position | undefined>;
   /** Reads records, while the ones before are still being written. Never throws. */
   prepare(records: readonly LogRecord[]): Prepared;
   /** Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing counts then. */
@@ -18,8 +18,8 @@ export interface PartitionWork<Prepared> {
 
 /** The step that the position takes. */
 export interface Step {
-  readonly from: number | undefined;
-  readonly to: number;
+  readonly from: Position | undefined;
+  readonly to: Position;
 }
 
 /** Where a partition stands. */
@@ -66,9 +66,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let paused: string | undefined;
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
-  /** The stored position, and the offset of the next record to take. They differ only where the log was cut or made anew. */
-  let position: number | undefined;
-  let next = 0;
+  /** The stored position, and the place of the next record to take. They differ only where the log was cut or made anew. */
+  let position: Position | undefined;
+  let next: Position = { offset: 0, log: 1 };
   /** The write under way. It never rejects: a failed one begins anew and gives false. */
   let writing = Promise.resolve(true);
   /** Writes and look-ups that failed since the last write that went well: each makes the next wait longer. */
@@ -100,10 +100,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
     if (isClosed()) return;
     writing = Promise.resolve(true);
-    member.seek(partition, next);
+    member.seek(partition, next.offset);
     member.resume(partition);
     paused = undefined;
-    log.info({ partition: name, offset: next, pausedMs: Date.now() - since }, "the sync reads");
+    log.info({ partition: name, offset: next.offset, pausedMs: Date.now() - since }, "the sync reads");
   }
 
   function begin(reason: string): void {
@@ -114,31 +114,31 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   /** Where to read from: the stored position, as far as the log still has it. */
-  function startOf(stored: number | undefined, { low, high }: LogBounds): number {
-    if (stored === undefined) return low;
-    if (stored > high) {
+  function startOf(stored: Position | undefined, { low, high }: LogBounds): Position {
+    if (stored === undefined) return { offset: low, log: 1 };
+    if (stored.offset > high) {
       log.warn(
-        { partition: name, position: stored, logEnd: high },
+        { partition: name, position: stored.offset, logEnd: high },
         "the log ends before the stored position: it was made anew or cut; reading it from its beginning",
       );
-      return low;
+      return { offset: low, log: stored.log + 1 };
     }
-    if (stored < low) {
+    if (stored.offset < low) {
       log.warn(
-        { partition: name, position: stored, logStart: low },
+        { partition: name, position: stored.offset, logStart: low },
         "the log begins behind the stored position: records between were deleted before they were read",
       );
-      return low;
+      return { ...stored, offset: low };
     }
     return stored;
   }
 
-  async function write(prepared: Prepared, to: number): Promise<boolean> {
+  async function write(prepared: Prepared, to: Position): Promise<boolean> {
     try {
       await work.write(prepared, { from: position, to });
       failures = 0;
       position = to;
-      member.commit(partition, to);
+      member.commit(partition, to.offset);
       return true;
     } catch (error) {
       failures += 1;
@@ -165,7 +165,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     async batch(batch) {
       const [first] = batch.records;
       if (first === undefined || paused !== undefined) return;
-      if (first.offset < next) {
+      if (first.offset < next.offset) {
         // kafkajs went back by itself: what it asked for lay outside the log.
         begin("the log does not reach to the position any more");
         return;
@@ -175,7 +175,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
         if (!(await written(batch))) return;
-        next = last.offset + 1;
+        next = { ...next, offset: last.offset + 1 };
         writing = write(prepared, next);
         batch.advance(last.offset);
         if (await batch.heartbeat()) continue;

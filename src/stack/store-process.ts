@@ -86,7 +86,8 @@ function running(server: ServerProcess, { name, address }: { name: string; addre
   return { description: `${name} (process)`, address, pid, ended, stop: () => server.stop() };
 }
 
-async function ping(uri: string): Promise<boolean> {
+/** Whether a MongoDB answers at this address; throws when nothing does. */
+export async function ping(uri: string): Promise<boolean> {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: 500 });
   try {
     await client.db("admin").command({ ping: 1 });

@@ -1,6 +1,13 @@
 import type { AnyBulkWriteOperation, Binary, ClientSession, Filter } from "mongodb";
 
-import { Fenced, NotUnique, type BatchWrite, type PositionKey, type TopicStore } from "../topics/ports.ts";
+import {
+  Fenced,
+  NotUnique,
+  type BatchWrite,
+  type Position,
+  type PositionKey,
+  type TopicStore,
+} from "../topics/ports.ts";
 import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { violatedIndex } from "./failures.ts";
@@ -34,6 +41,8 @@ interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   /** Absent until the first batch is applied. */
   next_offset?: number;
+  /** Absent for the partition's first log. */
+  log?: number;
   updated_on?: Date;
   /** The session that whoever has the partition writes in. */
   session?: Binary;
@@ -66,17 +75,18 @@ export function createTopicStore(database: Database): TopicStore {
 
   async function movePosition({ key, from, to }: BatchWrite, options: SessionOptions): Promise<void> {
     // A filter for null matches an absent field as well.
-    const filter = { _id: positionId(key), next_offset: from ?? null } as Filter<PositionRecord>;
-    const $set = { next_offset: to, updated_on: new Date() };
+    const filter = { _id: positionId(key), next_offset: from?.offset ?? null } as Filter<PositionRecord>;
+    const log = to.log === 1 ? {} : { log: to.log };
+    const $set = { next_offset: to.offset, updated_on: new Date(), ...log };
     const { matchedCount } = await positions.updateOne(filter, { $set }, options);
     if (matchedCount === 0)
-      throw new Fenced(`the position of ${nameOf(key)} is not ${from ?? "unset"} any more`);
+      throw new Fenced(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
   }
 
   /** Sessions of the partitions that this process has claimed. */
   const sessions = new Map<string, ClientSession>();
 
-  async function claim(key: PositionKey): Promise<number | undefined> {
+  async function claim(key: PositionKey): Promise<Position | undefined> {
     const _id = positionId(key);
     const found = await positions.findOne({ _id });
     // Only now is it certain that nobody else's transaction holds the position's record.
@@ -91,7 +101,8 @@ export function createTopicStore(database: Database): TopicStore {
       upsert: true,
       returnDocument: "after",
     });
-    return claimed?.next_offset;
+    if (claimed?.next_offset === undefined) return undefined;
+    return { offset: claimed.next_offset, log: claimed.log ?? 1 };
   }
 
   return {
@@ -171,8 +182,8 @@ const positionId = ({ group, topic, partition }: PositionKey): PositionRecord["_
 const nameOf = ({ group, topic, partition }: PositionKey): string =>
   `${topic}-${partition} in the group ${group}`;
 
-const retiredId = ({ retiredBy }: RetiredTopic): string =>
-  `${retiredBy.topic}-${retiredBy.partition}-${retiredBy.offset}`;
+const retiredId = ({ retiredBy: { topic, partition, offset, log } }: RetiredTopic): string =>
+  `${topic}-${partition}-${offset}${log === undefined ? "" : `-${log}`}`;
 
 function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
   const { _id, ...fields } = toRecord(one.topic);

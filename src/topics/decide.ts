@@ -6,6 +6,7 @@ import {
   combinationRefusal,
   externalIdFault,
   sameDefinition,
+  type AnnouncementSource,
   type Partition,
   type RetiredTopic,
   type Source,
@@ -32,6 +33,8 @@ export interface Decision {
 
 export interface Batch {
   readonly partition: Partition;
+  /** Which log of the partition they are of; see Position. */
+  readonly log: number;
   /** In offset order. */
   readonly announcements: readonly Announcement[];
   /**
@@ -76,8 +79,8 @@ function apply(announcement: Announcement, view: View, batch: Batch): Refusal | 
 }
 
 function define(definition: TopicDefinition, offset: number, view: View, batch: Batch): Refusal | Outcome {
-  const { now, partition } = batch;
-  const source: Source = { kind: "announcement", ...partition, offset };
+  const { now } = batch;
+  const source = sourceOf(batch, offset);
   const current = view.byExternalId(definition.externalId);
 
   if (current !== undefined) {
@@ -103,7 +106,7 @@ function define(definition: TopicDefinition, offset: number, view: View, batch: 
 }
 
 function retire(externalId: string, offset: number, view: View, batch: Batch): Refusal | Outcome {
-  const retiredBy: RetiredTopic["retiredBy"] = { kind: "announcement", ...batch.partition, offset };
+  const retiredBy = sourceOf(batch, offset);
   const current = view.byExternalId(externalId);
   if (current === undefined) return "unchanged";
   if (current.source.kind === "http") return takenOverHttp(current);
@@ -120,12 +123,20 @@ function takenOverHttp(current: Topic): Refusal {
   );
 }
 
+const sourceOf = ({ partition, log }: Batch, offset: number): AnnouncementSource => ({
+  kind: "announcement",
+  ...partition,
+  offset,
+  ...(log === 1 ? {} : { log }),
+});
+
 /** Whether `stored` is of a later record of the same partition than `arrived`: an old record read once more. */
-function cameLater(stored: Source, arrived: RetiredTopic["retiredBy"]): boolean {
+function cameLater(stored: Source, arrived: AnnouncementSource): boolean {
   return (
     stored.kind === "announcement" &&
     stored.topic === arrived.topic &&
     stored.partition === arrived.partition &&
+    stored.log === arrived.log &&
     stored.offset > arrived.offset
   );
 }

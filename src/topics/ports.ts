@@ -17,18 +17,29 @@ export class Fenced extends Error {
   override readonly name = "Fenced";
 }
 
-/** One consumer group's place in one partition. */
+/** One consumer group in one partition. */
 export interface PositionKey extends Partition {
   readonly group: string;
+}
+
+/** How far a group has come in a partition. */
+export interface Position {
+  /** The offset of the next record to apply. */
+  readonly offset: number;
+  /**
+   * Which log of the partition the offset is of: 1, and one more each time that the log turned out to be made anew under
+   * the same name. Offsets of different logs say nothing of what came later.
+   */
+  readonly log: number;
 }
 
 /** A batch that was decided, with the step that it makes the position take. */
 export interface BatchWrite {
   readonly key: PositionKey;
   /** The position that the batch started from; undefined when there was none. */
-  readonly from: number | undefined;
+  readonly from: Position | undefined;
   /** The position after the batch. */
-  readonly to: number;
+  readonly to: Position;
   readonly writes: TopicWrites;
   /** Runs once the store has taken every write, before they count: the place to send dead letters from. */
   readonly beforeCommit: () => Promise<void>;
@@ -44,10 +55,10 @@ export interface TopicStore {
   /** The topics that hold the combinations of these definitions. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
   /**
-   * Takes a partition over and gives the offset of the next record to apply; undefined when the group never applied one.
+   * Takes a partition over and gives its position; undefined when the group never applied a record of it.
    * A transaction that whoever had the partition before left open is ended: it would hold its records for a minute.
    */
-  claim(key: PositionKey): Promise<number | undefined>;
+  claim(key: PositionKey): Promise<Position | undefined>;
   /**
    * Stores a batch and its position, all or nothing (where the store has transactions).
    * Throws NotUnique when an index objects, Fenced when the position is not `from` any more.

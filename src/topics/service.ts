@@ -2,7 +2,7 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import { Refusal } from "../errors.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
-import { NotUnique, type PositionKey, type TopicStore } from "./ports.ts";
+import { NotUnique, type Position, type PositionKey, type TopicStore } from "./ports.ts";
 import {
   combinationFault,
   definitionOf,
@@ -15,8 +15,8 @@ import {
 /** A stretch of the announcements log, decoded. */
 export interface AnnouncementBatch {
   readonly key: PositionKey;
-  readonly from: number | undefined;
-  readonly to: number;
+  readonly from: Position | undefined;
+  readonly to: Position;
   readonly announcements: readonly Announcement[];
   /** Keeps what was refused, before the position moves. */
   readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;
@@ -62,7 +62,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
     const { announcements, key } = batch;
     const stored = await load(announcements, lookUp);
     const partition = { topic: key.topic, partition: key.partition };
-    const decision = decide({ partition, announcements, stored, now: now(), newId });
+    const decision = decide({ partition, log: batch.to.log, announcements, stored, now: now(), newId });
     if (
       lookUp === "retiring" &&
       decision.refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION")
@@ -118,7 +118,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
         lookUp = "everything";
       }
       throw new Error(
-        `unique indexes objected ${mostAttempts} times to the batch at offset ${batch.from ?? 0}`,
+        `unique indexes objected ${mostAttempts} times to the batch at offset ${batch.from?.offset ?? 0}`,
       );
     },
   };

@@ -18,10 +18,16 @@ export interface Partition {
   readonly partition: number;
 }
 
+/** The record that made a topic as it is. */
+export interface AnnouncementSource extends Partition {
+  readonly kind: "announcement";
+  readonly offset: number;
+  /** Which log of the partition the offset is of, counted from 1; absent for the first. See Position. */
+  readonly log?: number;
+}
+
 /** How a topic came to be as it is. */
-export type Source =
-  | { readonly kind: "http"; readonly user: string }
-  | ({ readonly kind: "announcement"; readonly offset: number } & Partition);
+export type Source = { readonly kind: "http"; readonly user: string } | AnnouncementSource;
 
 /** A stored topic. */
 export interface Topic extends TopicDefinition {
@@ -36,7 +42,7 @@ export interface Topic extends TopicDefinition {
 export interface RetiredTopic {
   readonly topic: Topic;
   readonly retiredOn: Date;
-  readonly retiredBy: Extract<Source, { kind: "announcement" }>;
+  readonly retiredBy: AnnouncementSource;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

@@ -46,7 +46,7 @@ const stored = (externalId: string, source: Source, combination = externalId): T
   updatedOn: before,
 });
 const decided = (announcements: Announcement[], topics: Topic[] = []): Decision =>
-  decide({ partition, announcements, stored: topics, now, newId });
+  decide({ partition, log: 1, announcements, stored: topics, now, newId });
 
 const refused = ({ refusals }: Decision): unknown[] =>
   refusals.map(({ offset, refusal }) => [offset, refusal.code]);
@@ -86,6 +86,20 @@ describe("deciding one announcement", () => {
   it("does not compare offsets of different partitions", () => {
     const elsewhere = at(1_000, { topic: "announcements", partition: 1 });
     assert.equal(decided([define(9, "a", "other")], [stored("a", elsewhere)]).counts.updated, 1);
+  });
+
+  it("does not compare offsets of a log with those of the log that was there before", () => {
+    const announcements = [define(9, "a", "other")];
+    const { writes, counts } = decide({
+      partition,
+      log: 2,
+      announcements,
+      stored: [stored("a", at(1_000))],
+      now,
+      newId,
+    });
+    assert.equal(counts.updated, 1);
+    assert.deepEqual(writes.updated[0]?.source, { ...at(9), log: 2 });
   });
 
   it("adopts a topic that was created over HTTP with the same definition", () => {

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { MongoClient } from "mongodb";
+
+import { until } from "../support/poll.ts";
+import { ownNames, startTopicsync } from "../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
+
+interface PositionRecord {
+  _id: { group: string; topic: string; partition: number };
+  next_offset?: number;
+  log?: number;
+  session?: unknown;
+}
+
+const stack = sharedStack();
+const { admin, producer } = testKafka(stack.kafka);
+
+before(async () => {
+  await Promise.all([admin.connect(), producer.connect()]);
+});
+
+/** A database and Kafka topics of a test's own. */
+function scene() {
+  const { uri, db } = testDatabase(stack.mongodb);
+  const names = ownNames();
+  const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+  const topics = db.collection<{ topic_id: string; topic_name: string; source: unknown }>(
+    "svc_api_notif_mgmt_topic",
+  );
+  const positions = db.collection<PositionRecord>("topicsync_positions");
+  const createTopic = async (): Promise<void> => {
+    await until("the topic is created", () => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }));
+  };
+  return {
+    settings: { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka },
+    uri,
+    topic,
+    topics,
+    positions,
+    createTopic,
+    key: { group: names["KAFKA_GROUP_ID"] ?? "", topic, partition: 0 },
+    announce: (from: number, to: number, name = "Topic") =>
+      producer.send({
+        topic,
+        messages: Array.from({ length: to - from }, (_, i) => ({
+          key: `id-${from + i}`,
+          value: JSON.stringify({ externalId: `id-${from + i}`, name: `${name} ${from + i}` }),
+        })),
+      }),
+    stored: (count: number) =>
+      until(`${count} are stored`, async () => (await topics.countDocuments()) === count),
+    reached: (offset: number) =>
+      until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
+  };
+}
+
+describe("the stored position", () => {
+  it("is where a restarted service goes on, whatever Kafka was told", async () => {
+    const { settings, topic, topics, createTopic, announce, stored, reached, key } = scene();
+    await createTopic();
+    await announce(0, 100);
+    const first = await startTopicsync(settings);
+    await stored(100);
+    await first.stop();
+    // Were Kafka's offset the truth, the ones before it would not be read again.
+    await topics.deleteMany({});
+    await admin.setOffsets({ groupId: key.group, topic, partitions: [{ partition: 0, offset: "0" }] });
+    await announce(100, 110);
+    const second = await startTopicsync(settings);
+    await reached(110);
+    assert.equal(await topics.countDocuments(), 10);
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("fills a database again that was emptied under the running service", async () => {
+    const { settings, topics, positions, createTopic, announce, stored } = scene();
+    await createTopic();
+    await announce(0, 100);
+    const service = await startTopicsync(settings);
+    await stored(100);
+    await Promise.all([topics.deleteMany({}), positions.deleteMany({})]);
+    await announce(100, 101);
+    await stored(101);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("fences a consumer that lost the partition without knowing it", async () => {
+    const { settings, positions, createTopic, announce, stored } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const service = await startTopicsync(settings);
+    await stored(10);
+    // As another consumer would have moved it on.
+    await announce(10, 12);
+    await stored(12);
+    await positions.updateOne({}, { $set: { next_offset: 15 } });
+    await announce(12, 20);
+    await stored(17);
+    assert.ok(service.log.some(({ msg }) => msg?.includes("looking it up again")));
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("begins anew with a log that was made anew, and takes its definitions for the later ones", async () => {
+    const { settings, topic, topics, positions, createTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 50);
+    const first = await startTopicsync(settings);
+    await stored(50);
+    await first.stop();
+    await admin.deleteTopics({ topics: [topic] });
+    await createTopic();
+    await announce(40, 45, "Renamed");
+    const second = await startTopicsync(settings);
+    await reached(5);
+    const names = await topics.distinct("topic_name");
+    assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
+    assert.equal((await positions.findOne({}))?.log, 2);
+    assert.ok(second.log.some(({ msg }) => msg?.includes("made anew")));
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("is not held by a transaction that a killed consumer left open", async () => {
+    const { settings, uri, positions, topics, createTopic, announce, stored, key } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    await first.stop();
+
+    const client = new MongoClient(uri);
+    const session = client.startSession();
+    const id = session.id?.id;
+    assert.ok(id);
+    await positions.updateOne({ _id: key }, { $set: { session: id } });
+    session.startTransaction();
+    const open = client.db();
+    await open.collection("svc_api_notif_mgmt_topic").insertOne({ topic_id: "id-10" }, { session });
+    await open.collection("topicsync_positions").updateOne({}, { $set: { next_offset: 11 } }, { session });
+
+    await announce(10, 20);
+    const second = await startTopicsync(settings);
+    await stored(20);
+    assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic 10");
+    assert.equal(await second.stop(), 0);
+    await client.close();
+  });
+});
