@@ -6,7 +6,6 @@ import { after } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { startBroker, startStore } from "../../src/stack/resolve.ts";
 import type { Running, RunningBroker } from "../../src/stack/stack.ts";
-import { environment } from "./service.ts";
 
 /** A server of a test's own, which it may end and start again. */
 export interface Restartable<R extends Running> {
@@ -25,12 +24,16 @@ export const ownBroker = (): Promise<Restartable<RunningBroker>> => restartable(
 /** A store of this file's own. */
 export const ownStore = (): Promise<Restartable<Running>> => restartable("store", startStore);
 
+/** The same kind of stack as the shared one, whatever else is set. */
+const stackSettings = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith("TOPICSYNC_")));
+
 async function restartable<R extends Running>(
   name: string,
   start: (options: Parameters<typeof startBroker>[0]) => Promise<R>,
 ): Promise<Restartable<R>> {
   const dataFolder = mkdtempSync(join(tmpdir(), `topicsync-${name}-`));
-  const { stack } = readConfig(environment({ TOPICSYNC_STACK: process.env["TOPICSYNC_STACK"] ?? "" }));
+  const { stack } = readConfig(stackSettings(process.env));
   const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
   let running = await start(options);
   const { address } = running;
