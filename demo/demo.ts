@@ -61,7 +61,10 @@ async function announceTopics(channel: Channel, db: Db): Promise<void> {
   const samples = sampleAnnouncements();
   const topics = db.collection("svc_api_notif_mgmt_topic");
   const before = await topics.countDocuments();
-  tell(`${samples.length} definitions go to the announcements topic, for instance:`);
+  tell(
+    `${samples.length} definitions go to the announcements topic. Each has two filters that say which events belong to`,
+  );
+  tell("the topic: one on the event's header, one on what is inside. For instance:");
   tell(samples[0]?.value ?? "");
   const end = await channel.announce(samples);
   const progress = createProgress("synced", samples.length);
@@ -124,6 +127,9 @@ async function showRefusals(
   created: Record<string, string>,
 ): Promise<void> {
   chapter("What is wrong is refused, with the reason");
+  tell(
+    "Over HTTP in the answer; from the broker on a dead-letter topic, where it waits to be mended and sent again.",
+  );
   const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
   const sameId = await post(url, administrator, { ...created, name: "Another name" });
   const sameCombination = await post(url, administrator, { ...created, externalId: "another-id" });

@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import { readConfig } from "../src/config.ts";
+import { startProcess, untilReady } from "../src/stack/process.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
 import { tell } from "./story.ts";
 
@@ -37,12 +36,12 @@ export async function startAll(
 
   const uri = new URL(store.address);
   uri.pathname = "/topicsync";
-  const child = spawn(process.execPath, [cli, "start"], {
-    stdio: ["ignore", "pipe", "inherit"],
-    // A group of its own: Ctrl-C reaches the demo, which then ends the service in its turn.
-    detached: true,
+  const logFile = join(folder, "demo", "service.log");
+  const service = await startProcess({
+    command: process.execPath,
+    args: [cli, "start"],
+    logFile,
     env: {
-      ...process.env,
       HTTP_PORT: "0",
       LOG_LEVEL: "info",
       MONGODB_URI: uri.href,
@@ -53,15 +52,9 @@ export async function startAll(
       PUSH_PLATFORMS: "ios,android",
     },
   });
-  const ended = once(child, "exit");
-  started.defer(async () => {
-    child.kill("SIGTERM");
-    await ended;
-  });
-  const url = await Promise.race([
-    untilReady(child.stdout),
-    ended.then(([code]) => Promise.reject(new Error(`the service ended with exit code ${String(code)}`))),
-  ]);
+  started.defer(() => service.stop());
+  await untilReady(service, () => Promise.resolve(readyUrl(logFile) !== undefined), { name: "topicsync" });
+  const url = readyUrl(logFile) ?? "";
   tell(`The service answers at ${url}.`);
 
   const running = started.move();
@@ -87,11 +80,10 @@ function createReport(): (step: string, done?: number) => void {
 }
 
 /** The URL of the service, once its log says that it is ready. */
-function untilReady(log: NodeJS.ReadableStream): Promise<string> {
-  return new Promise((resolve) => {
-    createInterface({ input: log }).on("line", (line) => {
-      const { msg, url } = JSON.parse(line) as { msg?: string; url?: string };
-      if (msg === "topicsync is ready" && url !== undefined) resolve(url);
-    });
-  });
+function readyUrl(logFile: string): string | undefined {
+  for (const line of readFileSync(logFile, "utf8").split("\n")) {
+    if (!line.includes("topicsync is ready")) continue;
+    return (JSON.parse(line) as { url?: string }).url;
+  }
+  return undefined;
 }

@@ -29,7 +29,10 @@ export function exchange(asked: string, answered: string): void {
 export function table(head: string[], rows: (string | number)[][], widths?: number[]): void {
   const printed = new Table({
     head,
-    style: process.stdout.isTTY ? { head: ["bold"], border: ["gray"] } : { head: [], border: [] },
+    style: {
+      compact: true,
+      ...(process.stdout.isTTY ? { head: ["bold"], border: ["gray"] } : { head: [], border: [] }),
+    },
     ...(widths === undefined ? {} : { colWidths: widths, wordWrap: true }),
   });
   printed.push(...rows);
