@@ -9,6 +9,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
+import { quietTimers } from "../../src/kafka/timers.ts";
 import { containerEngine } from "../../src/stack/container-engine.ts";
 import { runContainer } from "../../src/stack/container-run.ts";
 import {
@@ -18,6 +19,8 @@ import {
   type ContainerLauncher,
 } from "../../src/stack/containers.ts";
 import type { LaunchOptions, Running } from "../../src/stack/stack.ts";
+
+quietTimers();
 
 const kafka = kafkaContainer(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
 const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);

@@ -5,8 +5,11 @@ import { describe, it, type TestContext } from "node:test";
 
 import kafkajs, { type Admin, type Kafka } from "kafkajs";
 
+import { quietTimers } from "../../src/kafka/timers.ts";
 import { kafkaProcess } from "../../src/stack/kafka-process.ts";
 import { afterwards, isAlive, launchOptions, portOf, start } from "./local.ts";
+
+quietTimers();
 
 const noInput = Buffer.alloc(0);
 

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { after } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
 import { startBroker, startStore } from "../../src/stack/resolve.ts";
 import type { Running, RunningBroker } from "../../src/stack/stack.ts";
+import { portOf, toolsFolder } from "../stack/local.ts";
 
 /** A server of a test's own, which it may end and start again. */
 export interface Restartable<R extends Running> {
@@ -15,8 +16,6 @@ export interface Restartable<R extends Running> {
   /** Starts it again on the same data and the same port. */
   start(): Promise<void>;
 }
-
-const toolsFolder = resolve(import.meta.dirname, "../../.topicsync/tools");
 
 /** A broker of this file's own. */
 export const ownBroker = (): Promise<Restartable<RunningBroker>> => restartable("broker", startBroker);
@@ -37,7 +36,7 @@ async function restartable<R extends Running>(
   const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
   let running = await start(options);
   const { address } = running;
-  const port = Number(/:(\d+)/.exec(address.replace("mongodb://", ""))?.[1]);
+  const port = portOf(address);
   after(async () => {
     await running.stop();
     await running.removeData?.();
