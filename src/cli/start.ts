@@ -22,14 +22,16 @@ export async function start(environment: Environment): Promise<number> {
     log.fatal({ err: error }, messageOf(error));
     end(exitCodeOf(error));
   };
+  // A signal can come twice, from the terminal and passed on by npm: the second must not cut the drain short.
   const onSignal = (signal: NodeJS.Signals): void => {
-    log.info({ signal }, "stopping");
+    log.info({ signal }, abort.signal.aborted ? "stopping already" : "stopping");
     end(exitCodes.ok);
   };
-  process.once("SIGTERM", onSignal).once("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
 
   try {
     const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
+    if (abort.signal.aborted) throw new Unavailable("stopped before the service was started");
     const died = (error: unknown): void => {
       fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
     };

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka, KafkaMessage } from "kafkajs";
 
 import { messageOf } from "../errors.ts";
@@ -20,9 +22,12 @@ const partitionsAtOnce = 8;
 /** How long a member that was killed keeps its partitions: nothing is synced meanwhile. */
 const sessionTimeoutMs = 10_000;
 const heartbeatEveryMs = 2_000;
+const leaveWithinMs = 5_000;
 
 /** A member of a consumer group, by kafkajs. */
 export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: MemberOptions): GroupMember {
+  /** Set when the member is to end: kafkajs would otherwise start a member anew that was stopped while it joined. */
+  let stopping = false;
   const consumer = kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
@@ -34,7 +39,7 @@ export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: Memb
       initialRetryTime: 300,
       maxRetryTime: 5_000,
       retries: 10,
-      restartOnFailure: () => Promise.resolve(true),
+      restartOnFailure: () => Promise.resolve(!stopping),
     },
   });
   /** Offsets to tell the broker, by partition. */
@@ -69,7 +74,7 @@ export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: Memb
       listener.assigned(partitions.map((partition) => ({ topic, partition })));
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
-      if (!payload.restart) listener.died(payload.error);
+      if (!payload.restart && !stopping) listener.died(payload.error);
     });
   }
 
@@ -102,9 +107,11 @@ export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: Memb
     bounds,
     commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
     async stop() {
+      stopping = true;
       clearInterval(committing);
       await flushCommits();
-      await consumer.disconnect();
+      // A request to join waits at the broker for members that were killed; nothing is lost by not waiting with it.
+      await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
     },
   };
 }
