@@ -49,8 +49,8 @@ function scene() {
           value: JSON.stringify({ externalId: `id-${from + i}`, name: `${name} ${from + i}` }),
         })),
       }),
-    stored: (count: number) =>
-      until(`${count} are stored`, async () => (await topics.countDocuments()) === count),
+    stored: (count: number, limitMs?: number) =>
+      until(`${count} are stored`, async () => (await topics.countDocuments()) === count, limitMs),
     reached: (offset: number) =>
       until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
   };
@@ -141,7 +141,8 @@ describe("the stored position", () => {
 
     await announce(10, 20);
     const second = await startTopicsync(settings);
-    await stored(20);
+    // Long before the server would give the transaction up by itself, after a minute.
+    await stored(20, 25_000);
     assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic 10");
     assert.equal(await second.stop(), 0);
     await client.close();
