@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
+import { settingsSchema } from "../schemas/settings.ts";
 import { environmentWithFile, readConfig } from "../src/config.ts";
 import { ConfigurationError } from "../src/errors.ts";
 
@@ -142,6 +143,18 @@ describe("the settings", () => {
     assert.deepEqual(kafka.sasl, { mechanism: "scram-sha-512", username: "u", password: "p" });
     assert.match(faultsOf({ KAFKA_TLS_CA: file("ca2.pem", "CA") }), /KAFKA_TLS is not "true"/);
     assert.match(faultsOf({ KAFKA_SASL_MECHANISM: "plain" }), /KAFKA_SASL_USERNAME[^]*KAFKA_SASL_PASSWORD/);
+  });
+});
+
+describe("the README", () => {
+  it("names every setting, with its default", () => {
+    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    for (const [name, schema] of Object.entries(settingsSchema.properties)) {
+      const row = readme.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${name}\``));
+      assert.ok(row !== undefined, `${name} is in no table`);
+      if ("default" in schema && !Array.isArray(schema.default))
+        assert.ok(row.includes(`\`${String(schema.default)}\``), row);
+    }
   });
 });
 

@@ -121,7 +121,7 @@ describe("the stored position", () => {
     assert.equal(await second.stop(), 0);
   });
 
-  it("is not held by a transaction that a killed consumer left open", async () => {
+  it("is not held by a transaction that a killed consumer left open", async (t) => {
     const { settings, uri, positions, topics, createTopic, announce, stored, key } = scene();
     await createTopic();
     await announce(0, 10);
@@ -130,6 +130,7 @@ describe("the stored position", () => {
     await first.stop();
 
     const client = new MongoClient(uri);
+    t.after(() => client.close());
     const session = client.startSession();
     const id = session.id?.id;
     assert.ok(id);
@@ -145,6 +146,5 @@ describe("the stored position", () => {
     await stored(20, 25_000);
     assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic 10");
     assert.equal(await second.stop(), 0);
-    await client.close();
   });
 });

@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { createLogger } from "../../src/logger.ts";
+import { createDatabase } from "../../src/storage/database.ts";
+import { createTopicStore } from "../../src/storage/topics.ts";
+import type { Announcement } from "../../src/topics/announcement.ts";
+import { createTopicService } from "../../src/topics/service.ts";
+import { unique } from "../support/names.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+import { applyToModel, modelOf, type Model } from "./model.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const database = createDatabase(uri, await createLogger("silent"));
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const store = createTopicStore(database);
+
+const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+const names = ["u", "v", "w", "x", "y", "z"];
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("define" as const),
+      id: fc.constantFrom(...ids),
+      name: fc.constantFrom(...names),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("retire" as const), id: fc.constantFrom(...ids) }) },
+);
+/** What happens before a batch: a topic is created over HTTP, or nothing. */
+const byHand = fc.option(fc.record({ id: fc.constantFrom(...ids), name: fc.constantFrom(...names) }), {
+  freq: 3,
+});
+const scenario = fc.array(fc.record({ byHand, steps: fc.array(step, { minLength: 1, maxLength: 6 }) }), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+const definition = (externalId: string, name: string) => ({
+  externalId,
+  name,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
+});
+
+const sorted = <T extends { externalId: string }>(topics: T[]): T[] =>
+  topics.toSorted((one, other) => one.externalId.localeCompare(other.externalId));
+
+describe("applying batches to a real store", () => {
+  it("comes out as one announcement after another does, whatever is looked up and whatever is not", async () => {
+    await fc.assert(
+      fc.asyncProperty(scenario, async (batches) => {
+        await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+        const service = createTopicService(store);
+        const key = { group: unique("group"), topic: "announcements", partition: 0 };
+        await store.claim(key);
+        const model: Model = { topics: [], retired: [], refused: [] };
+        let offset = 0;
+        const refused: Model["refused"] = [];
+        for (const { byHand: created, steps } of batches) {
+          if (created !== null) {
+            const made = await service
+              .create(definition(created.id, created.name), "somebody")
+              .catch(() => undefined);
+            if (made !== undefined) model.topics.push(modelOf(made));
+          }
+          const from = offset === 0 ? undefined : { offset, log: 1 };
+          const announcements = steps.map((one): Announcement => {
+            const at = offset++;
+            return one.kind === "define"
+              ? { kind: "define", offset: at, definition: definition(one.id, one.name) }
+              : { kind: "retire", offset: at, externalId: one.id };
+          });
+          await service.apply({
+            key,
+            from,
+            to: { offset, log: 1 },
+            announcements,
+            deadLetter(refusals) {
+              refused.push(...refusals.map((one) => ({ offset: one.offset, code: one.refusal.code })));
+              return Promise.resolve();
+            },
+          });
+          applyToModel(model, announcements);
+          const stored = await store.findByExternalIds(ids);
+          assert.deepEqual(sorted(stored.map(modelOf)), sorted(model.topics));
+        }
+        assert.deepEqual(refused, model.refused);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
