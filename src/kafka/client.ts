@@ -142,8 +142,8 @@ function clientOptions(
 }
 
 /**
- * kafkajs calls errors what it retries by itself, and tells at "info" what only its developers need. What matters is
- * logged by ourselves.
+ * kafkajs calls errors what it retries by itself (its "Connection" even every answer that asks for patience), and tells at
+ * "info" what only its developers need. What matters is logged by ourselves.
  */
 function logEntry(
   log: Logger,
@@ -158,7 +158,7 @@ function logEntry(
     groupId: rest["groupId"],
     broker: rest["broker"],
   };
-  if (level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN)
-    log.warn(details, `kafkajs: ${message}`);
+  const isTrouble = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
+  if (isTrouble && namespace !== "Connection") log.warn(details, `kafkajs: ${message}`);
   else log.debug(details, `kafkajs: ${message}`);
 }
