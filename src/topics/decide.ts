@@ -1,26 +1,16 @@
 import { Refusal } from "../errors.ts";
 import type { Announcement } from "./announcement.ts";
-import { orderUpdates } from "./order.ts";
 import {
-  combinationOf,
   combinationRefusal,
   externalIdFault,
   sameDefinition,
   type AnnouncementSource,
   type Partition,
-  type RetiredTopic,
   type Source,
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-
-/** The writes of a batch, in the order in which no unique index objects: removals, retirements, updates, insertions. */
-export interface TopicWrites {
-  readonly removed: readonly Topic[];
-  readonly retired: readonly RetiredTopic[];
-  readonly updated: readonly Topic[];
-  readonly created: readonly Topic[];
-}
+import { createView, type TopicWrites, type View } from "./view.ts";
 
 export type Outcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
 
@@ -139,75 +129,4 @@ function cameLater(stored: Source, arrived: AnnouncementSource): boolean {
     stored.log === arrived.log &&
     stored.offset > arrived.offset
   );
-}
-
-/** The topics as they stand after the announcements applied so far. */
-type View = ReturnType<typeof createView>;
-
-function createView(stored: readonly Topic[]) {
-  const ids = new Map<string, Topic>();
-  const combinations = new Map<string, Topic>();
-  /** The stored topics that were touched, by their sys_id, as they were. */
-  const before = new Map<string, Topic>();
-  const retired: RetiredTopic[] = [];
-
-  function put(topic: Topic): void {
-    ids.set(topic.externalId, topic);
-    combinations.set(combinationOf(topic), topic);
-  }
-  function take(topic: Topic): void {
-    ids.delete(topic.externalId);
-    combinations.delete(combinationOf(topic));
-  }
-  const known = new Set<string>();
-  for (const topic of stored) {
-    known.add(topic.id);
-    put(topic);
-  }
-  /** External ids whose topic differs from what is stored. */
-  const touched = new Set<string>();
-  function touch(topic: Topic): void {
-    touched.add(topic.externalId);
-    if (known.has(topic.id) && !before.has(topic.id)) before.set(topic.id, topic);
-  }
-
-  return {
-    byExternalId: (externalId: string) => ids.get(externalId),
-    byCombination: (definition: TopicDefinition) => combinations.get(combinationOf(definition)),
-    add(topic: Topic): void {
-      touch(topic);
-      put(topic);
-    },
-    replace(from: Topic, to: Topic): void {
-      touch(from);
-      take(from);
-      put(to);
-    },
-    retire(one: RetiredTopic): void {
-      touch(one.topic);
-      take(one.topic);
-      retired.push(one);
-    },
-    /** The net effect on what was stored. */
-    writes(): TopicWrites {
-      const remaining = new Map(before);
-      const created: Topic[] = [];
-      const changed: { from: Topic; to: Topic }[] = [];
-      for (const externalId of touched) {
-        const topic = ids.get(externalId);
-        if (topic === undefined) continue;
-        const from = remaining.get(topic.id);
-        remaining.delete(topic.id);
-        if (from === undefined) created.push(topic);
-        else changed.push({ from, to: topic });
-      }
-      const { updated, reinserted } = orderUpdates(changed);
-      return {
-        removed: [...remaining.values(), ...reinserted],
-        retired,
-        updated,
-        created: [...created, ...reinserted],
-      };
-    },
-  };
 }

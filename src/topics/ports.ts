@@ -1,5 +1,5 @@
-import type { TopicWrites } from "./decide.ts";
 import type { Partition, Topic, TopicDefinition } from "./topic.ts";
+import type { TopicWrites } from "./view.ts";
 
 /** A unique index objected: which of the two rules of specification 4.3 would have been broken. */
 export class NotUnique extends Error {

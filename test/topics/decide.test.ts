@@ -5,7 +5,7 @@ import fc from "fast-check";
 
 import { Refusal } from "../../src/errors.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
-import { decide, type Decision, type TopicWrites } from "../../src/topics/decide.ts";
+import { decide, type Decision } from "../../src/topics/decide.ts";
 import {
   combinationOf,
   newId,
@@ -13,6 +13,7 @@ import {
   type Topic,
   type TopicDefinition,
 } from "../../src/topics/topic.ts";
+import type { TopicWrites } from "../../src/topics/view.ts";
 import { applyToModel, modelOf, type Model } from "./model.ts";
 
 const partition = { topic: "announcements", partition: 0 };

@@ -1,0 +1,67 @@
+import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
+
+/** A record of the Topic table (specification 2.4). */
+export interface TopicRecord {
+  _id: string;
+  topic_name: string;
+  topic_id: string;
+  header_query: string;
+  content_query: string;
+  namespace: string;
+  user_created: false;
+  type: "egress";
+  source: Source;
+  sys_created_on: Date;
+  sys_updated_on: Date;
+}
+
+/** A topic that was retired, as it was. */
+export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
+  /** `topic-partition-offset` of the tombstone: a batch that is written again retires nothing twice. */
+  _id: string;
+  sys_id: string;
+  retired_on: Date;
+  retired_by: RetiredTopic["retiredBy"];
+}
+
+/** The `_id` of a retired record. */
+export const retiredId = ({ retiredBy: { topic, partition, offset, log } }: RetiredTopic): string =>
+  `${topic}-${partition}-${offset}${log === undefined ? "" : `-${log}`}`;
+
+/** The record of a retired topic, but for its `_id`. */
+export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
+  const { _id, ...fields } = toRecord(one.topic);
+  return { ...fields, sys_id: _id, retired_on: one.retiredOn, retired_by: one.retiredBy };
+}
+
+/** The record of a topic. */
+export function toRecord(topic: Topic): TopicRecord {
+  return {
+    _id: topic.id,
+    topic_name: topic.name,
+    topic_id: topic.externalId,
+    header_query: topic.headerQuery,
+    content_query: topic.contentQuery,
+    namespace: topic.namespace,
+    user_created: false,
+    type: "egress",
+    source: topic.source,
+    sys_created_on: topic.createdOn,
+    sys_updated_on: topic.updatedOn,
+  };
+}
+
+/** The topic of a record. */
+export function fromRecord(record: TopicRecord): Topic {
+  return {
+    id: record._id,
+    externalId: record.topic_id,
+    name: record.topic_name,
+    namespace: record.namespace,
+    headerQuery: record.header_query,
+    contentQuery: record.content_query,
+    source: record.source,
+    createdOn: record.sys_created_on,
+    updatedOn: record.sys_updated_on,
+  };
+}

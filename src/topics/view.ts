@@ -1,0 +1,80 @@
+import { orderUpdates } from "./order.ts";
+import { combinationOf, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
+
+/** The writes of a batch. Carried out in this order (removals first, insertions last) no unique index objects. */
+export interface TopicWrites {
+  readonly removed: readonly Topic[];
+  readonly retired: readonly RetiredTopic[];
+  readonly updated: readonly Topic[];
+  readonly created: readonly Topic[];
+}
+
+/** The topics as they stand after the announcements applied so far. */
+export type View = ReturnType<typeof createView>;
+
+/** A view that begins with what is stored. It is changed by the announcements, one after another. */
+export function createView(stored: readonly Topic[]) {
+  const ids = new Map<string, Topic>();
+  const combinations = new Map<string, Topic>();
+  const storedIds = new Set(stored.map(({ id }) => id));
+  /** The stored topics that were touched, by their sys_id, as they were. */
+  const before = new Map<string, Topic>();
+  /** External ids whose topic differs, or differed for a moment, from what is stored. */
+  const touched = new Set<string>();
+  const retired: RetiredTopic[] = [];
+
+  function put(topic: Topic): void {
+    ids.set(topic.externalId, topic);
+    combinations.set(combinationOf(topic), topic);
+  }
+  function take(topic: Topic): void {
+    ids.delete(topic.externalId);
+    combinations.delete(combinationOf(topic));
+  }
+  function touch(topic: Topic): void {
+    touched.add(topic.externalId);
+    if (storedIds.has(topic.id) && !before.has(topic.id)) before.set(topic.id, topic);
+  }
+
+  stored.forEach(put);
+
+  return {
+    byExternalId: (externalId: string) => ids.get(externalId),
+    byCombination: (definition: TopicDefinition) => combinations.get(combinationOf(definition)),
+    add(topic: Topic): void {
+      touch(topic);
+      put(topic);
+    },
+    replace(from: Topic, to: Topic): void {
+      touch(from);
+      take(from);
+      put(to);
+    },
+    retire(one: RetiredTopic): void {
+      touch(one.topic);
+      take(one.topic);
+      retired.push(one);
+    },
+    /** The net effect on what was stored. */
+    writes(): TopicWrites {
+      const remaining = new Map(before);
+      const created: Topic[] = [];
+      const changed: { from: Topic; to: Topic }[] = [];
+      for (const externalId of touched) {
+        const topic = ids.get(externalId);
+        if (topic === undefined) continue;
+        const from = remaining.get(topic.id);
+        remaining.delete(topic.id);
+        if (from === undefined) created.push(topic);
+        else changed.push({ from, to: topic });
+      }
+      const { updated, reinserted } = orderUpdates(changed);
+      return {
+        removed: [...remaining.values(), ...reinserted],
+        retired,
+        updated,
+        created: [...created, ...reinserted],
+      };
+    },
+  };
+}
