@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 
-import getPort from "get-port";
 import type { ContainerRuntimeClient, StartedTestContainer } from "testcontainers";
 
 import { messageOf } from "../errors.ts";
 import { createVolume, dataName, ownerLabels, removeContainer, removeLeftover } from "./container-data.ts";
 import { containerEngine, ignoringGone, pullImage } from "./container-engine.ts";
+import { freePort } from "./ports.ts";
 import type { LaunchOptions } from "./stack.ts";
 
 /** What to run, and how to tell that it is ready. */
@@ -50,7 +50,7 @@ export async function runContainer(spec: ContainerSpec, options: LaunchOptions):
   await createVolume(docker, name, options.dataFolder);
 
   options.report(`starting ${spec.image}`);
-  const port = options.port ?? (await getPort({ host: "127.0.0.1" }));
+  const port = options.port ?? (await freePort());
   const launch: Launch = { client, name, port, output: [] };
   try {
     return await start(spec, launch);

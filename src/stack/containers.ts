@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import type { StartedTestContainer } from "testcontainers";
 
+import { settingsSchema } from "../../schemas/settings.ts";
 import { removeData } from "./container-data.ts";
 import { missingImage } from "./container-engine.ts";
 import { runContainer, type ContainerSpec } from "./container-run.ts";
@@ -9,7 +10,10 @@ import { ensurePrimary } from "./replica-set.ts";
 import type { Launcher, Running, RunningBroker } from "./stack.ts";
 
 /** The images that are used when nobody names others. */
-export const defaultImages = { kafka: "apache/kafka:4.3.1", mongo: "mongo:8.0" } as const;
+export const defaultImages = {
+  kafka: settingsSchema.properties.TOPICSYNC_KAFKA_IMAGE.default,
+  mongo: settingsSchema.properties.TOPICSYNC_MONGO_IMAGE.default,
+} as const;
 
 /** A way of having a server in a container, whose data are in a volume named after the data folder. */
 export interface ContainerLauncher<R extends Running = Running> extends Launcher<R> {

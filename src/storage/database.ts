@@ -5,7 +5,7 @@ import type { Logger } from "../logger.ts";
 import { untilAvailable } from "../retry.ts";
 import { isTransient, translated } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
-import type { CollectionName } from "./names.ts";
+import { collections, type CollectionName } from "./names.ts";
 
 /** The one door to MongoDB. */
 export interface Database {
@@ -56,7 +56,7 @@ export function createDatabase(uri: string, log: Logger): Database {
   async function hasTransactions(): Promise<boolean> {
     try {
       await client.withSession((session) =>
-        session.withTransaction(() => db.collection("topicsync_positions").findOne({}, { session })),
+        session.withTransaction(() => db.collection(collections.positions).findOne({}, { session })),
       );
       return true;
     } catch (error) {

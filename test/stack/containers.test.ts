@@ -18,6 +18,7 @@ import {
   mongoContainer,
   type ContainerLauncher,
 } from "../../src/stack/containers.ts";
+import { freePort } from "../../src/stack/ports.ts";
 import type { LaunchOptions, Running } from "../../src/stack/stack.ts";
 
 quietTimers();
@@ -89,8 +90,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
     });
 
     it("serves on the port that it is told, on this machine only", async (t) => {
-      const { default: getPort } = await import("get-port");
-      const port = await getPort();
+      const port = await freePort();
       const { address } = await start(t, mongo, { ...freshOptions(t, mongo), port });
       const { container, info } = await containerEngine();
       // Where we run in a container ourselves, the engine is another machine, whose loopback interface we cannot reach.
