@@ -1,5 +1,5 @@
 import type { Logger } from "../src/logger.ts";
-import type { GroupMember, LogRecord, RecordSink } from "../src/records.ts";
+import type { GroupMember, LogRecord, LogWatch, RecordSink } from "../src/records.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
 import type { PositionKey, TopicStore } from "../src/topics/ports.ts";
 import type { TopicService } from "../src/topics/service.ts";
@@ -16,6 +16,7 @@ import {
 export interface ConsumerOptions {
   readonly groupId: string;
   readonly member: GroupMember;
+  readonly watch: LogWatch;
   readonly topics: TopicService;
   readonly positions: Pick<TopicStore, "claim">;
   readonly deadLetters: RecordSink;
@@ -44,7 +45,7 @@ interface Prepared {
 
 /** Makes the consumer; nothing is read before `start`. */
 export function createAnnouncementsConsumer(options: ConsumerOptions): AnnouncementsConsumer {
-  const { member, log } = options;
+  const { member, watch, log } = options;
   const readers = new Map<number, PartitionReader>();
   let state: "joining" | "assigned" | "dead" = "joining";
 
@@ -71,7 +72,7 @@ export function createAnnouncementsConsumer(options: ConsumerOptions): Announcem
             const work = announcementWork(partition, options);
             readers.set(
               partition.partition,
-              createPartitionReader({ partition, member, work, log, failed: die }),
+              createPartitionReader({ partition, member, watch, work, log, failed: die }),
             );
           }
           state = "assigned";

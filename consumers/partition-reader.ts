@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf } from "../src/errors.ts";
+import { messageOf, Unavailable } from "../src/errors.ts";
 import type { Logger } from "../src/logger.ts";
-import type { GroupMember, LogBounds, LogRecord, RecordBatch } from "../src/records.ts";
+import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/records.ts";
 import { Fenced, type Position } from "../src/topics/ports.ts";
 import type { Partition } from "../src/topics/topic.ts";
+import { startOf, type LogView } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
@@ -27,6 +28,8 @@ export interface PartitionStatus extends Partition {
   readonly state: "reading" | "paused";
   /** Why it is paused; undefined while it reads. */
   readonly reason: string | undefined;
+  /** The offset of the next announcement to apply; undefined until it was looked up, or when there is none. */
+  readonly offset: number | undefined;
 }
 
 /** Reads one partition from its stored position on, for as long as it is assigned. */
@@ -41,6 +44,7 @@ export interface PartitionReader {
 export interface ReaderOptions<Prepared> {
   readonly partition: Partition;
   readonly member: GroupMember;
+  readonly watch: LogWatch;
   readonly work: PartitionWork<Prepared>;
   readonly log: Logger;
   /** Called when the reader cannot go on by itself: a fault of the program. */
@@ -60,7 +64,7 @@ const longestWaitMs = 1_000;
  * in the same way, as often as it takes: an outage ends nothing and refuses nothing.
  */
 export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
-  const { partition, member, work, log } = options;
+  const { partition, member, watch, work, log } = options;
   const name = `${partition.topic}-${partition.partition}`;
   /** Why the partition is paused; undefined while it is read. */
   let paused: string | undefined;
@@ -90,7 +94,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isClosed()) return;
       try {
         position = await work.claim();
-        next = startOf(position, await member.bounds(partition));
+        next = await startAt(position);
         break;
       } catch (error) {
         failures += 1;
@@ -113,24 +117,22 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     });
   }
 
-  /** Where to read from: the stored position, as far as the log still has it. */
-  function startOf(stored: Position | undefined, { low, high }: LogBounds): Position {
-    if (stored === undefined) return { offset: low, log: 1 };
-    if (stored.offset > high) {
-      log.warn(
-        { partition: name, position: stored.offset, logEnd: high },
-        "the log ends before the stored position: it was made anew or cut; reading it from its beginning",
-      );
-      return { offset: low, log: stored.log + 1 };
+  async function startAt(stored: Position | undefined): Promise<Position> {
+    const view = await logView(stored?.newest);
+    const { position: start, warning } = startOf(stored, view);
+    if (warning !== undefined) {
+      const { low, high } = view;
+      log.warn({ partition: name, position: stored?.offset, logStart: low, logEnd: high }, warning);
     }
-    if (stored.offset < low) {
-      log.warn(
-        { partition: name, position: stored.offset, logStart: low },
-        "the log begins behind the stored position: records between were deleted before they were read",
-      );
-      return { ...stored, offset: low };
-    }
-    return stored;
+    return start;
+  }
+
+  async function logView(newest: number | undefined): Promise<LogView> {
+    const bounds = (await watch.bounds()).get(partition.partition);
+    if (bounds === undefined) throw new Unavailable(`Kafka does not know the partition ${name}`);
+    if (newest === undefined) return { ...bounds, firstNewer: undefined };
+    const newer = await watch.firstSince(newest + 1);
+    return { ...bounds, firstNewer: newer.get(partition.partition) };
   }
 
   async function write(prepared: Prepared, to: Position): Promise<boolean> {
@@ -175,20 +177,33 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
         if (!(await written(batch))) return;
-        next = { ...next, offset: last.offset + 1 };
+        const offset = last === batch.records.at(-1) ? batch.end : last.offset + 1;
+        next = { ...next, offset, ...newestOf(next, records) };
         writing = write(prepared, next);
-        batch.advance(last.offset);
+        batch.advance(offset - 1);
         if (await batch.heartbeat()) continue;
         await writing;
         return;
       }
     },
-    status: () => ({ ...partition, state: paused === undefined ? "reading" : "paused", reason: paused }),
+    status: () => ({
+      ...partition,
+      state: paused === undefined ? "reading" : "paused",
+      reason: paused,
+      offset: position?.offset,
+    }),
     async close() {
       closing.abort();
       await writing;
     },
   };
+}
+
+/** The largest timestamp so far. Records without one have -1. */
+function newestOf({ newest = -1 }: Position, records: readonly LogRecord[]): { newest?: number } {
+  let largest = newest;
+  for (const { timestamp } of records) largest = Math.max(largest, Number(timestamp));
+  return largest < 0 ? {} : { newest: largest };
 }
 
 /** Cuts records into stretches of a size that one write can bear. */

@@ -24,6 +24,8 @@ export interface RecordBatch {
   readonly partition: Partition;
   /** At least one, in offset order. */
   readonly records: readonly LogRecord[];
+  /** The offset behind everything fetched: behind the last record, and behind markers of transactions that follow it. */
+  readonly end: number;
   /** Fetching goes on behind this record next time. */
   advance(offset: number): void;
   /** Tells the group that this member lives; false when the batch must be left because the group is changing. */
@@ -50,11 +52,23 @@ export interface GroupMember {
   resume(partition: Partition): void;
   /** The next fetch of the partition begins here. */
   seek(partition: Partition, offset: number): void;
-  bounds(partition: Partition): Promise<LogBounds>;
   /** Tells the broker how far the group has come, for those who watch its lag. Sent within a second; best effort. */
   commit(partition: Partition, offset: number): void;
   /** Leaves the group, once the batch under way has been handled. */
   stop(): Promise<void>;
+}
+
+/** What can be seen of a Kafka topic, and of the group that reads it, from outside. Every function throws Unavailable. */
+export interface LogWatch {
+  /** What of each partition can be read. */
+  bounds(): Promise<ReadonlyMap<number, LogBounds>>;
+  /**
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970);
+   * the log's end when there is none.
+   */
+  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** Which member of the group each assigned partition has: the client's name and address. */
+  owners(): Promise<ReadonlyMap<number, string>>;
 }
 
 /** A record to send. */

@@ -57,7 +57,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const broker = createBroker({ ...config.kafka, brokers: addresses.kafkaBrokers }, log);
   lifecycle.onStop("Kafka", () => broker.close());
 
-  const topicStore = createTopicStore(database);
+  const topicStore = createTopicStore(database, log);
   const topics = createTopicService(topicStore);
   const users = createUserStore(database, newId);
   const installationStore = createInstallationStore(database, newId);
@@ -67,6 +67,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const consumer = createAnnouncementsConsumer({
     groupId: config.kafka.groupId,
     member: broker.member(),
+    watch: broker.watch(),
     topics,
     positions: topicStore,
     deadLetters,

@@ -7,16 +7,15 @@ import kafkajs, {
 } from "kafkajs";
 
 import type { KafkaConfig } from "../config.ts";
-import { Unavailable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import type { GroupMember, LogBounds, RecordSink } from "../records.ts";
+import type { GroupMember, LogWatch, RecordSink } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
-import type { Partition } from "../topics/topic.ts";
 import { registerCodecs } from "./codecs.ts";
 import { unavailable } from "./failures.ts";
 import { createMember } from "./member.ts";
 import { createSink } from "./sink.ts";
 import { quietTimers } from "./timers.ts";
+import { createWatch } from "./watch.ts";
 
 /** The one door to Kafka. */
 export interface Broker {
@@ -26,6 +25,8 @@ export interface Broker {
   ping(): Promise<void>;
   /** A member of the consumer group of the settings, reading the announcements topic. */
   member(): GroupMember;
+  /** The announcements topic and the group of the settings, from outside. */
+  watch(): LogWatch;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
   close(): Promise<void>;
@@ -43,15 +44,6 @@ export function createBroker(
   quietTimers();
   const kafka: Kafka = new kafkajs.Kafka(clientOptions(config, log));
   const admin: Admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 200 } });
-
-  async function bounds({ topic, partition }: Partition): Promise<LogBounds> {
-    const offsets = await admin.fetchTopicOffsets(topic).catch((error: unknown) => {
-      throw unavailable(error);
-    });
-    const found = offsets.find((one) => one.partition === partition);
-    if (found === undefined) throw new Unavailable(`Kafka does not know the partition ${topic}-${partition}`);
-    return { low: Number(found.low), high: Number(found.high) };
-  }
 
   return {
     connect: (abort) =>
@@ -73,8 +65,8 @@ export function createBroker(
       });
     },
 
-    member: () =>
-      createMember(kafka, { groupId: config.groupId, topic: config.announcementsTopic, bounds, log }),
+    member: () => createMember(kafka, { groupId: config.groupId, topic: config.announcementsTopic, log }),
+    watch: () => createWatch(admin, config.announcementsTopic, config.groupId),
     sink: (topic) => createSink(kafka, topic),
     close: () => admin.disconnect(),
   };

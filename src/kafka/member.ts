@@ -4,14 +4,12 @@ import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka, KafkaMessage }
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import type { GroupListener, GroupMember, LogBounds, LogRecord, RecordBatch } from "../records.ts";
-import type { Partition } from "../topics/topic.ts";
+import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../records.ts";
 import { unavailable } from "./failures.ts";
 
 export interface MemberOptions {
   readonly groupId: string;
   readonly topic: string;
-  readonly bounds: (partition: Partition) => Promise<LogBounds>;
   readonly log: Logger;
 }
 
@@ -25,7 +23,7 @@ const heartbeatEveryMs = 2_000;
 const leaveWithinMs = 5_000;
 
 /** A member of a consumer group, by kafkajs. */
-export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: MemberOptions): GroupMember {
+export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOptions): GroupMember {
   /** Set when the member is to end: kafkajs would otherwise start a member anew that was stopped while it joined. */
   let stopping = false;
   const consumer = kafka.consumer({
@@ -104,7 +102,6 @@ export function createMember(kafka: Kafka, { groupId, topic, bounds, log }: Memb
     seek: ({ partition }, offset) => {
       consumer.seek({ topic, partition, offset: String(offset) });
     },
-    bounds,
     commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
     async stop() {
       stopping = true;
@@ -126,6 +123,7 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
   return {
     partition: { topic: batch.topic, partition: batch.partition },
     records: recordsOf(batch),
+    end: Number(batch.lastOffset()) + 1,
     advance: (offset) => {
       payload.resolveOffset(String(offset));
     },

@@ -31,6 +31,11 @@ export interface Position {
    * the same name. Offsets of different logs say nothing of what came later.
    */
   readonly log: number;
+  /**
+   * The largest timestamp of a record before `offset`, in milliseconds since 1970: in the same log, whatever is newer lies
+   * at `offset` or behind it. Absent when it is not known.
+   */
+  readonly newest?: number;
 }
 
 /** A batch that was decided, with the step that it makes the position take. */
@@ -55,10 +60,13 @@ export interface TopicStore {
   /** The topics that hold the combinations of these definitions. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
   /**
-   * Takes a partition over and gives its position; undefined when the group never applied a record of it.
+   * Takes a partition over and gives its position; undefined when the group never applied a record of it. A position
+   * that is missing although records of the partition are stored is derived from these, where batches are all or nothing.
    * A transaction that whoever had the partition before left open is ended: it would hold its records for a minute.
    */
   claim(key: PositionKey): Promise<Position | undefined>;
+  /** The positions of a group in the partitions of a Kafka topic. */
+  positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
   /**
    * Stores a batch and its position, all or nothing (where the store has transactions).
    * Throws NotUnique when an index objects, Fenced when the position is not `from` any more.

@@ -13,10 +13,11 @@ import { sharedStack, testDatabase } from "../support/stack.ts";
 import { applyToModel, modelOf, type Model } from "./model.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
-const database = createDatabase(uri, await createLogger("silent"));
+const log = await createLogger("silent");
+const database = createDatabase(uri, log);
 await database.connect(new AbortController().signal);
 after(() => database.close());
-const store = createTopicStore(database);
+const store = createTopicStore(database, log);
 
 const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const names = ["u", "v", "w", "x", "y", "z"];

@@ -1,0 +1,54 @@
+import type { Position, PositionKey } from "../topics/ports.ts";
+import type { AnnouncementSource, Source } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
+
+/** How far a producer's clock may be ahead of ours. */
+const clockSkewMs = 60_000;
+const recordsARead = 5_000;
+
+/**
+ * The position behind the last announcement of a partition that left a trace in the stored topics or the retired ones;
+ * undefined when no stored topic comes from the partition. All records are read, in small steps: it is asked for rarely,
+ * and an index for it would cost every write.
+ */
+export async function storedThrough(
+  database: Database,
+  { topic, partition }: PositionKey,
+): Promise<Position | undefined> {
+  const topics = database
+    .collection<TopicRecord>(collections.topics)
+    .find({ "source.topic": topic, "source.partition": partition }, { batchSize: recordsARead })
+    .project<Pick<TopicRecord, "source" | "sys_updated_on">>({ source: 1, sys_updated_on: 1 });
+  const retired = database
+    .collection<RetiredRecord>(collections.retiredTopics)
+    .find({ "retired_by.topic": topic, "retired_by.partition": partition }, { batchSize: recordsARead })
+    .project<Pick<RetiredRecord, "retired_by" | "retired_on">>({ retired_by: 1, retired_on: 1 });
+
+  let last: Trace | undefined;
+  for await (const { source, sys_updated_on } of topics) last = later(last, { source, on: sys_updated_on });
+  // Without topics, the collection was emptied, and the retired ones are no witness of it.
+  if (last === undefined) return undefined;
+  for await (const { retired_by, retired_on } of retired)
+    last = later(last, { source: retired_by, on: retired_on });
+  const { source, on } = last;
+  return { offset: source.offset + 1, log: logOf(source), newest: on.getTime() + clockSkewMs };
+}
+
+/** What an announcement left, and when it was stored. */
+interface Trace {
+  readonly source: AnnouncementSource;
+  readonly on: Date;
+}
+
+function later<L extends Trace | undefined>(
+  last: L,
+  { source, on }: { source: Source; on: Date },
+): L | Trace {
+  if (source.kind !== "announcement") return last;
+  if (last === undefined || logOf(source) > logOf(last.source)) return { source, on };
+  return logOf(source) === logOf(last.source) && source.offset > last.source.offset ? { source, on } : last;
+}
+
+const logOf = ({ log }: AnnouncementSource): number => log ?? 1;
