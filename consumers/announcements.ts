@@ -1,5 +1,6 @@
 import type { Logger } from "../src/logger.ts";
 import type { GroupMember, LogRecord, LogWatch, RecordSink } from "../src/records.ts";
+import type { AppliedBatch } from "../src/sync/tally.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
 import type { PositionKey, TopicStore } from "../src/topics/ports.ts";
 import type { TopicService } from "../src/topics/service.ts";
@@ -20,6 +21,8 @@ export interface ConsumerOptions {
   readonly topics: TopicService;
   readonly positions: Pick<TopicStore, "claim">;
   readonly deadLetters: RecordSink;
+  /** Told of each batch once it is stored. */
+  readonly applied: (batch: AppliedBatch) => void;
   readonly log: Logger;
   /** Called when the consumer ended and will not come back: the process has to end as well. */
   readonly died: (error: unknown) => void;
@@ -110,7 +113,8 @@ function announcementWork(partition: Partition, options: ConsumerOptions): Parti
     prepare: (records) => ({ records, announcements: records.map(decode) }),
     async write({ records, announcements }, { from, to }) {
       const byOffset = new Map(records.map((record) => [record.offset, record]));
-      const counts = await topics.apply({
+      const began = performance.now();
+      const { counts, refusals } = await topics.apply({
         key,
         from,
         to,
@@ -122,6 +126,13 @@ function announcementWork(partition: Partition, options: ConsumerOptions): Parti
           });
           await sendDeadLetters(deadLetters, letters);
         },
+      });
+      options.applied({
+        counts,
+        refused: refusals.map(({ refusal }) => refusal.code),
+        announcedOn: records.map(({ timestamp }) => Number(timestamp)),
+        storedOn: Date.now(),
+        tookMs: performance.now() - began,
       });
       log.debug(
         { partition: partition.partition, ...counts, nextOffset: to.offset },

@@ -3,13 +3,15 @@ import { randomUUID } from "node:crypto";
 import express, { type Express } from "express";
 import { pinoHttp } from "pino-http";
 
+import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import { errorHandler, notFound } from "./errors.ts";
-import { healthRoutes, type CheckReadiness } from "./health.ts";
+import { healthRoutes, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationRoutes } from "./installations.ts";
+import { syncRoutes } from "./sync.ts";
 import { topicRoutes } from "./topics.ts";
 
 export interface AppOptions {
@@ -17,12 +19,14 @@ export interface AppOptions {
   readonly installations: InstallationService;
   readonly authenticate: Authenticate;
   readonly checkReadiness: CheckReadiness;
+  readonly metrics: MetricsText;
+  readonly syncStatus: () => Promise<SyncStatus>;
   readonly log: Logger;
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): Express {
-  const { topics, installations, authenticate, checkReadiness, log } = options;
+  const { topics, installations, authenticate, log } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -30,9 +34,10 @@ export function createApp(options: AppOptions): Express {
   app.set("query parser", "simple");
 
   app.use(requestLog(log));
-  app.use(healthRoutes(checkReadiness));
+  app.use(healthRoutes(options.checkReadiness, options.metrics));
   app.use(topicRoutes(topics, authenticate));
   app.use(installationRoutes(installations, authenticate));
+  app.use(syncRoutes(options.syncStatus, authenticate));
   app.use(notFound);
   app.use(errorHandler);
   return app;
@@ -48,7 +53,8 @@ function requestLog(log: Logger) {
       response.setHeader("X-Request-Id", id);
       return id;
     },
-    autoLogging: { ignore: (request) => request.url === "/healthz" || request.url === "/readyz" },
+    // Asked again and again by machines.
+    autoLogging: { ignore: ({ url = "" }) => ["/healthz", "/readyz", "/metrics"].includes(url) },
     customLogLevel: (_request, response) => (response.statusCode >= 500 ? "warn" : "info"),
     customSuccessMessage: (request, response) =>
       `${request.method} ${request.url ?? ""} ${response.statusCode}`,

@@ -11,8 +11,17 @@ export interface Check {
 /** Looks at everything that the service needs to do its work. Never throws. */
 export type CheckReadiness = () => Promise<Readonly<Record<string, Check>>>;
 
-/** `GET /healthz` (the process lives) and `GET /readyz` (it can do its work; says what cannot). */
-export function healthRoutes(checkReadiness: CheckReadiness): Router {
+/** Numbers for Prometheus. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/**
+ * `GET /healthz` (the process lives), `GET /readyz` (it can do its work; says what cannot) and `GET /metrics`, without
+ * credentials: they tell nothing of what is stored.
+ */
+export function healthRoutes(checkReadiness: CheckReadiness, metrics: MetricsText): Router {
   const router = Router();
   router.get("/healthz", (_request, response) => {
     response.json({ status: "alive" });
@@ -22,6 +31,9 @@ export function healthRoutes(checkReadiness: CheckReadiness): Router {
     const ready = Object.values(checks).every(({ ok }) => ok);
     response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready", checks });
   });
-  router.all(["/healthz", "/readyz"], methodNotAllowed("GET, HEAD"));
+  router.get("/metrics", async (_request, response) => {
+    response.type(metrics.contentType).send(await metrics.text());
+  });
+  router.all(["/healthz", "/readyz", "/metrics"], methodNotAllowed("GET, HEAD"));
   return router;
 }

@@ -1,20 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { createAnnouncementsConsumer, type AnnouncementsConsumer } from "../consumers/announcements.ts";
 import { createApp } from "../http/app.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import type { Config } from "./config.ts";
-import { messageOf, Unavailable } from "./errors.ts";
+import { messageOf } from "./errors.ts";
 import { createInstallationService } from "./installations/service.ts";
 import { createBroker, type Broker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
+import { createMetrics } from "./metrics.ts";
+import { within } from "./patience.ts";
 import { untilAvailable } from "./retry.ts";
 import { createDatabase, type Database } from "./storage/database.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
+import { createStatus } from "./sync/status.ts";
+import { createTally } from "./sync/tally.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
 import { createAuthenticate } from "./users/credentials.ts";
@@ -64,10 +66,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
-  const consumer = createAnnouncementsConsumer({
+  const watch = broker.watch();
+  const tally = createTally();
+  const consumer: AnnouncementsConsumer = createAnnouncementsConsumer({
     groupId: config.kafka.groupId,
     member: broker.member(),
-    watch: broker.watch(),
+    watch,
+    applied(batch) {
+      tally.add(batch);
+      metrics.applied(batch);
+    },
     topics,
     positions: topicStore,
     deadLetters,
@@ -76,11 +84,23 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   lifecycle.onStop("consumer", () => consumer.stop());
 
+  const readiness = () => checkReadiness(database, broker, consumer);
+  const status = createStatus({
+    group: config.kafka.groupId,
+    topic: config.kafka.announcementsTopic,
+    watch,
+    store: topicStore,
+    running: { consumer: () => consumer.status(), tally },
+  });
+  const metrics = createMetrics({ status, readiness });
+
   const app = createApp({
     topics,
     installations: createInstallationService(installationStore),
     authenticate: createAuthenticate(users),
-    checkReadiness: () => checkReadiness(database, broker, consumer),
+    checkReadiness: readiness,
+    metrics,
+    syncStatus: status,
     log,
   });
   const http = await listen(app, config.http);
@@ -118,11 +138,8 @@ async function checkReadiness(
 const probeMs = 2_000;
 
 async function check(ask: () => Promise<void>): Promise<Check> {
-  const late = sleep(probeMs, undefined, { ref: false }).then(() => {
-    throw new Unavailable(`no answer within ${probeMs / 1_000} s`);
-  });
   try {
-    await Promise.race([ask(), late]);
+    await within(probeMs, ask());
     return { ok: true };
   } catch (error) {
     return { ok: false, reason: messageOf(error) };

@@ -31,9 +31,9 @@ export interface TopicService {
   create(body: TopicBody, user: string): Promise<Topic>;
   /**
    * Applies a batch exactly once and in order: load, decide, write together with the position.
-   * Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
+   * Gives what was decided. Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
    */
-  apply(batch: AnnouncementBatch): Promise<Decision["counts"]>;
+  apply(batch: AnnouncementBatch): Promise<Decision>;
 }
 
 /** How much is looked up before a batch is decided; what is not looked up is taken for absent. */
@@ -114,7 +114,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
       let lookUp = isSimple(batch.announcements) ? habit : "everything";
       for (let tries = 1; tries <= mostAttempts; tries += 1) {
         const decision = await attempt(batch, lookUp);
-        if (decision !== "look up more") return decision.counts;
+        if (decision !== "look up more") return decision;
         lookUp = "everything";
       }
       throw new Error(

@@ -1,0 +1,105 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+const count = { type: "integer", minimum: 0 } as const;
+const offset = { type: ["integer", "null"], minimum: 0 } as const;
+
+/** The answer of `GET /api/topicsync/v1/sync`: where the sync stands. */
+export const syncStatusSchema = {
+  $id: "sync-status",
+  type: "object",
+  additionalProperties: false,
+  required: ["group", "topic", "consumer", "since", "counts", "partitions", "problems"],
+  properties: {
+    group: { type: "string", description: "The consumer group." },
+    topic: { type: "string", description: "The announcements topic." },
+    consumer: {
+      enum: ["joining", "assigned", "dead", "none"],
+      description:
+        "The consumer of the process that answers: joining its group, assigned (perhaps to no partition), dead, or none.",
+    },
+    since: {
+      type: ["string", "null"],
+      description: "When the process that answers began to count, as RFC 3339; null when none runs.",
+    },
+    counts: {
+      description:
+        "What became of the announcements that the answering process applied; null when none runs.",
+      anyOf: [
+        { type: "null" },
+        {
+          type: "object",
+          additionalProperties: false,
+          required: ["created", "updated", "adopted", "unchanged", "retired", "refused"],
+          properties: {
+            created: count,
+            updated: count,
+            adopted: { ...count, description: "Topics created over HTTP that the channel took over." },
+            unchanged: count,
+            retired: count,
+            refused: {
+              type: "object",
+              additionalProperties: count,
+              description: "Refused announcements by their code.",
+            },
+          },
+        },
+      ],
+    },
+    partitions: {
+      type: "array",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: [
+          "partition",
+          "committedOffset",
+          "logStart",
+          "logEnd",
+          "lagRecords",
+          "lagSeconds",
+          "assigned",
+          "owner",
+          "state",
+          "reason",
+        ],
+        properties: {
+          partition: count,
+          committedOffset: {
+            ...offset,
+            description:
+              "The offset of the next announcement to apply; null before the first or when not known.",
+          },
+          logStart: { ...offset, description: "The first offset that the log still has." },
+          logEnd: { ...offset, description: "The offset behind the log's last record." },
+          lagRecords: { ...offset, description: "Announcements that are not applied yet." },
+          lagSeconds: {
+            type: ["number", "null"],
+            minimum: 0,
+            description: "Age of the oldest announcement that is not applied yet, to about 5 %.",
+          },
+          assigned: {
+            type: ["boolean", "null"],
+            description: "Whether a member of the group has the partition; null when not known.",
+          },
+          owner: {
+            type: ["string", "null"],
+            description:
+              "The member that has it: client and address; `this process` for the one that answers.",
+          },
+          state: {
+            enum: ["reading", "paused", null],
+            description: "What the answering process does with it; null when it has not got it.",
+          },
+          reason: { type: ["string", "null"], description: "Why it is paused." },
+        },
+      },
+    },
+    problems: {
+      type: "array",
+      items: { type: "string" },
+      description: "What could not be found out, and why.",
+    },
+  },
+} as const;
+
+export type SyncStatus = FromSchema<typeof syncStatusSchema>;

@@ -1,0 +1,140 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+import type { SyncStatus } from "../schemas/sync-status.ts";
+import type { AppliedBatch } from "./sync/tally.ts";
+import type { Outcome } from "./topics/decide.ts";
+
+export interface MetricsOptions {
+  readonly status: () => Promise<SyncStatus>;
+  /** What `GET /readyz` looks at. Never throws. */
+  readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
+}
+
+/** The metrics of this process, in Prometheus' text format. */
+export interface Metrics {
+  readonly contentType: string;
+  /** Told of each batch once it is stored. */
+  applied(batch: AppliedBatch): void;
+  /** Looks at everything anew. */
+  text(): Promise<string>;
+}
+
+const outcomes = [
+  "created",
+  "updated",
+  "adopted",
+  "unchanged",
+  "retired",
+  "refused",
+] as const satisfies Outcome[];
+const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
+const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
+
+/** Makes the metrics, named by Prometheus' conventions; with those of the process. */
+export function createMetrics({ status, readiness }: MetricsOptions): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+
+  const announcements = new Counter({
+    name: "topicsync_announcements_total",
+    help: "Announcements that this process applied, by what became of them.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  // So that each is there from the start: what appears only later has no rate at first.
+  for (const outcome of outcomes) announcements.inc({ outcome }, 0);
+  const refusals = new Counter({
+    name: "topicsync_refusals_total",
+    help: "Announcements that this process refused, by code.",
+    labelNames: ["code"],
+    registers,
+  });
+  const batchSize = new Histogram({
+    name: "topicsync_batch_announcements",
+    help: "Announcements applied together.",
+    buckets: batchSizes,
+    registers,
+  });
+  const writeTime = new Histogram({
+    name: "topicsync_batch_write_seconds",
+    help: "Time that looking up, deciding and writing a batch took.",
+    buckets: writeSeconds,
+    registers,
+  });
+  const storedAfter = new Histogram({
+    name: "topicsync_announcement_stored_seconds",
+    help: "Time from the announcement (the record's timestamp) until it was applied.",
+    buckets: storedSeconds,
+    registers,
+  });
+  const ready = new Gauge({
+    name: "topicsync_ready",
+    help: "Whether what the service needs works, as GET /readyz says: 1 or 0.",
+    labelNames: ["check"],
+    registers,
+  });
+  const setPartitions = partitionGauges(registry);
+
+  return {
+    contentType: registry.contentType,
+
+    applied({ counts, refused, announcedOn, storedOn, tookMs }) {
+      for (const [outcome, count] of Object.entries(counts)) announcements.inc({ outcome }, count);
+      for (const code of refused) refusals.inc({ code });
+      batchSize.observe(announcedOn.length);
+      writeTime.observe(tookMs / 1_000);
+      // A record without a timestamp has -1.
+      for (const on of announcedOn) if (on >= 0) storedAfter.observe(Math.max(0, storedOn - on) / 1_000);
+    },
+
+    async text() {
+      const [checks, { topic, partitions }] = await Promise.all([readiness(), status()]);
+      for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
+      setPartitions(topic, partitions);
+      return registry.metrics();
+    },
+  };
+}
+
+type Standing = SyncStatus["partitions"][number];
+
+/** One gauge for each thing that is known of a partition. What is not known at the moment is left out. */
+const perPartition: readonly [name: string, help: string, value: (one: Standing) => number | null][] = [
+  ["committed_offset", "The offset of the next announcement to apply.", (one) => one.committedOffset],
+  ["log_end_offset", "The offset behind the log's last record.", (one) => one.logEnd],
+  ["lag_records", "Announcements that are not applied yet.", (one) => one.lagRecords],
+  ["lag_seconds", "Age of the oldest announcement that is not applied yet.", (one) => one.lagSeconds],
+  [
+    "assigned",
+    "1 when a member of the group has the partition, 0 when none has.",
+    (one) => (one.assigned === null ? null : Number(one.assigned)),
+  ],
+  [
+    "paused",
+    "1 while this process has the partition but cannot go on, 0 while it reads it.",
+    (one) => (one.state === null ? null : Number(one.state === "paused")),
+  ],
+];
+
+function partitionGauges(registry: Registry): (topic: string, partitions: readonly Standing[]) => void {
+  const gauges = perPartition.map(([name, help, value]) => ({
+    value,
+    gauge: new Gauge({
+      name: `topicsync_partition_${name}`,
+      help,
+      labelNames: ["topic", "partition"],
+      registers: [registry],
+    }),
+  }));
+  return (topic, partitions) => {
+    for (const { gauge, value } of gauges) {
+      gauge.reset();
+      for (const one of partitions) {
+        const known = value(one);
+        if (known !== null) gauge.set({ topic, partition: String(one.partition) }, known);
+      }
+    }
+  };
+}

@@ -1,0 +1,48 @@
+import type { RefusalCode } from "../errors.ts";
+import type { Outcome } from "../topics/decide.ts";
+
+/** A batch that was applied. */
+export interface AppliedBatch {
+  readonly counts: Readonly<Record<Outcome, number>>;
+  /** The code of each refusal. */
+  readonly refused: readonly RefusalCode[];
+  /** When each record was announced, in milliseconds since 1970. */
+  readonly announcedOn: readonly number[];
+  /** When they were stored. */
+  readonly storedOn: number;
+  /** How long looking up, deciding and writing took, in milliseconds. */
+  readonly tookMs: number;
+}
+
+/** What became of the announcements that this process applied, since it started. */
+export interface Counts {
+  readonly created: number;
+  readonly updated: number;
+  readonly adopted: number;
+  readonly unchanged: number;
+  readonly retired: number;
+  /** Refusals by their code; codes that did not occur are absent. */
+  readonly refused: Readonly<Partial<Record<RefusalCode, number>>>;
+}
+
+/** Counts outcomes. */
+export interface Tally {
+  readonly since: Date;
+  add(batch: AppliedBatch): void;
+  counts(): Counts;
+}
+
+/** A tally that begins now, at zero. */
+export function createTally(): Tally {
+  const total = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0 };
+  const refused: Partial<Record<RefusalCode, number>> = {};
+  const outcomes = Object.keys(total) as (keyof typeof total)[];
+  return {
+    since: new Date(),
+    add(batch) {
+      for (const outcome of outcomes) total[outcome] += batch.counts[outcome];
+      for (const code of batch.refused) refused[code] = (refused[code] ?? 0) + 1;
+    },
+    counts: () => ({ ...total, refused: { ...refused } }),
+  };
+}
