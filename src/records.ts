@@ -71,12 +71,58 @@ export interface LogWatch {
   owners(): Promise<ReadonlyMap<number, string>>;
 }
 
+/** A record with the partition that it lies in. */
+export interface PlacedRecord {
+  readonly partition: number;
+  readonly record: LogRecord;
+}
+
+export interface ReadOptions {
+  /** The offset to begin at, by partition; a partition that is not named is read from its beginning. */
+  readonly from?: ReadonlyMap<number, number>;
+  /** Ends the reading early: it throws Unavailable then. */
+  readonly abort: AbortSignal;
+}
+
+/** Reads Kafka topics from one end to the other, beside whatever else reads them. */
+export interface LogReader {
+  /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws Unavailable. */
+  bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  /**
+   * The records that are there at the time of the first `next`, in offset order within each partition; no more is
+   * fetched ahead than one answer of the broker. It may be left at any time. Throws Unavailable, also when there is no
+   * such Kafka topic.
+   */
+  read(topic: string, options: ReadOptions): AsyncIterable<PlacedRecord>;
+}
+
 /** A record to send. */
 export interface OutgoingRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
   readonly timestamp: string;
+}
+
+/** A record to send that has no history: it gets the time of sending. */
+export interface NewRecord {
+  /** Chosen by the key where it is absent. */
+  readonly partition?: number;
+  readonly key: Buffer | string | null;
+  readonly value: Buffer | string | null;
+  readonly headers?: RecordHeaders;
+}
+
+/** Where a record lies in a Kafka topic. */
+export interface PlacedOffset {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** Sends records to one topic, and tells where they lie. */
+export interface Publisher {
+  /** Resolves when every in-sync replica has the records; gives the place of each. Throws Unavailable. */
+  send(records: readonly NewRecord[]): Promise<PlacedOffset[]>;
 }
 
 /** Sends records to one topic. */

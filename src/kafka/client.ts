@@ -8,17 +8,21 @@ import kafkajs, {
 
 import type { KafkaConfig } from "../config.ts";
 import type { Logger } from "../logger.ts";
-import type { GroupMember, LogWatch, RecordSink } from "../records.ts";
+import type { GroupMember, LogReader, LogWatch, Publisher, RecordSink } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
 import { registerCodecs } from "./codecs.ts";
 import { unavailable } from "./failures.ts";
+import { boundsOf, readLog } from "./log-reader.ts";
 import { createMember } from "./member.ts";
+import { createPublisher } from "./publisher.ts";
 import { createSink } from "./sink.ts";
 import { quietTimers } from "./timers.ts";
 import { createWatch } from "./watch.ts";
 
 /** The one door to Kafka. */
-export interface Broker {
+export interface Broker extends LogReader {
+  /** Waits until a broker answers, and makes nothing; ends early when aborted. */
+  reach(abort: AbortSignal): Promise<void>;
   /** Waits until a broker answers and makes sure of the topics; ends early when aborted. */
   connect(abort: AbortSignal): Promise<void>;
   /** Resolves when a broker answers; throws Unavailable. */
@@ -29,6 +33,8 @@ export interface Broker {
   watch(): LogWatch;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
+  /** Sends to a topic and tells where each record lies. Throws Unavailable. */
+  publisher(topic: string): Promise<Publisher & { close(): Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -45,19 +51,22 @@ export function createBroker(
   const kafka: Kafka = new kafkajs.Kafka(clientOptions(config, log));
   const admin: Admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 200 } });
 
+  const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
+    untilAvailable(
+      async () => {
+        try {
+          await admin.connect();
+          await work();
+        } catch (error) {
+          throw unavailable(error);
+        }
+      },
+      { what: "Kafka", abort, log },
+    );
+
   return {
-    connect: (abort) =>
-      untilAvailable(
-        async () => {
-          try {
-            await admin.connect();
-            await ensureTopics(admin, config, log);
-          } catch (error) {
-            throw unavailable(error);
-          }
-        },
-        { what: "Kafka", abort, log },
-      ),
+    reach: (abort) => connectThen(abort, () => Promise.resolve()),
+    connect: (abort) => connectThen(abort, () => ensureTopics(admin, config, log)),
 
     async ping() {
       await admin.describeCluster().catch((error: unknown) => {
@@ -67,6 +76,9 @@ export function createBroker(
 
     member: () => createMember(kafka, { groupId: config.groupId, topic: config.announcementsTopic, log }),
     watch: () => createWatch(admin, config.announcementsTopic, config.groupId),
+    bounds: (topic) => boundsOf(admin, topic),
+    read: (topic, options) => readLog({ kafka, admin, groupId: config.groupId, log }, topic, options),
+    publisher: (topic) => createPublisher(kafka, admin, topic),
     sink: (topic) => createSink(kafka, topic),
     close: () => admin.disconnect(),
   };

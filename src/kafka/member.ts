@@ -141,7 +141,8 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
 
 const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toRecord);
 
-const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
+/** A message of kafkajs as the rest of the program knows it. */
+export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
   offset: Number(offset),
   timestamp,
   key,

@@ -1,16 +1,17 @@
 import kafkajs, { type Admin } from "kafkajs";
 
+import { Unavailable } from "../errors.ts";
 import type { LogWatch } from "../records.ts";
 import { unavailable } from "./failures.ts";
+import { boundsOf } from "./log-reader.ts";
 
 /** Watches a Kafka topic and the group that reads it, by kafkajs. */
 export function createWatch(admin: Admin, topic: string, groupId: string): LogWatch {
   return {
     async bounds() {
-      const offsets = await admin.fetchTopicOffsets(topic).catch(fail);
-      return new Map(
-        offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
-      );
+      const bounds = await boundsOf(admin, topic);
+      if (bounds === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
+      return bounds;
     },
 
     async firstSince(timestamp) {
