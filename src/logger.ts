@@ -6,16 +6,20 @@ export type { Logger };
 const secrets = ["authorization", "password", "password_hash", "token"];
 
 /**
- * Makes the program's logger: readable lines when standard output is a terminal, JSON lines otherwise.
- * Secrets are replaced by `[redacted]`.
+ * Makes the program's logger: readable lines when it goes to a terminal, JSON lines otherwise. A command whose answer
+ * goes to standard output logs to standard error. Secrets are replaced by `[redacted]`.
  */
-export async function createLogger(level: string): Promise<Logger> {
+export async function createLogger(level: string, to: "stdout" | "stderr" = "stdout"): Promise<Logger> {
   const options = {
     level,
     base: null,
     redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
-  if (!process.stdout.isTTY) return pino(options, pino.destination({ dest: 1, sync: false }));
+  const { isTTY, fd: destination } = process[to];
+  if (!isTTY) return pino(options, pino.destination({ dest: destination, sync: to === "stderr" }));
   const { default: pretty } = await import("pino-pretty");
-  return pino(options, pretty({ translateTime: "SYS:HH:MM:ss.l", ignore: "pid,hostname", sync: true }));
+  return pino(
+    options,
+    pretty({ translateTime: "SYS:HH:MM:ss.l", ignore: "pid,hostname", sync: true, destination }),
+  );
 }

@@ -1,15 +1,11 @@
 import { InvalidArgumentError, type Command } from "commander";
 
-import { environmentWithFile, readConfig } from "../config.ts";
-import { createLifecycle } from "../lifecycle.ts";
-import { createLogger } from "../logger.ts";
-import { embeddedStore } from "../stack/embedded.ts";
-import { createDatabase } from "../storage/database.ts";
 import { createUserStore } from "../storage/users.ts";
 import { newId } from "../topics/topic.ts";
 import { addUser } from "../users/manage.ts";
 import { hashPassword } from "../users/password.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
+import { connected } from "./connected.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. What only these commands need is loaded when they run. */
 export function addUsersCommand(program: Command): void {
@@ -82,25 +78,8 @@ export function addUsersCommand(program: Command): void {
   }
 }
 
-async function withUsers<T>(work: (users: UserStore) => Promise<T>): Promise<T> {
-  const config = readConfig(environmentWithFile(process.env));
-  const log = await createLogger("warn");
-  const lifecycle = createLifecycle(log);
-  const abort = new AbortController();
-  const interrupted = (): void => {
-    abort.abort();
-  };
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
-  try {
-    const uri = config.mongodbUri ?? (await embeddedStore({ config, log, lifecycle }));
-    const database = createDatabase(uri, log);
-    lifecycle.onStop("MongoDB", () => database.close());
-    await database.connect(abort.signal);
-    return await work(createUserStore(database, newId));
-  } finally {
-    await lifecycle.stop();
-  }
-}
+const withUsers = <T>(work: (users: UserStore) => Promise<T>): Promise<T> =>
+  connected(async ({ database }) => work(createUserStore(await database(), newId)));
 
 /** A password is never an argument: those can be seen by everybody on the machine. */
 async function readPassword(question: string): Promise<string> {

@@ -64,10 +64,29 @@ export async function embeddedStore(options: EmbeddedOptions): Promise<string> {
   const { config, lifecycle } = options;
   if (config.mongodbUri !== undefined) return config.mongodbUri;
   const { store } = recall(resolve(config.stack.dataFolder));
-  if (store !== undefined && (await answers(store))) return withDatabase(store);
+  if (store !== undefined && (await answers(new URL(store)))) return withDatabase(store);
   const started = await startStore(launchOptions(options, "store"));
   lifecycle.onStop(started.description, () => started.stop());
   return withDatabase(started.address);
+}
+
+/**
+ * The brokers of the settings; otherwise the embedded one that runs already on this data folder. None is started: what
+ * a command could read from it comes from a service that runs. Throws Unavailable.
+ */
+export async function embeddedBroker({
+  config,
+}: Pick<EmbeddedOptions, "config">): Promise<readonly string[]> {
+  if (config.kafka.brokers !== undefined) return config.kafka.brokers;
+  const { broker } = recall(resolve(config.stack.dataFolder));
+  if (broker !== undefined) {
+    const brokers = broker.split(",");
+    const answering = await Promise.all(brokers.map((address) => answers(new URL(`kafka://${address}`))));
+    if (answering.includes(true)) return brokers;
+  }
+  throw new Unavailable(
+    `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
+  );
 }
 
 function launchOptions({ config, log }: EmbeddedOptions, part: "store" | "broker") {
@@ -104,9 +123,8 @@ function recall(folder: string): Found {
   }
 }
 
-/** Whether something listens at the address of a connection string. */
-function answers(uri: string): Promise<boolean> {
-  const { hostname, port } = new URL(uri);
+/** Whether something listens at the host and port of a connection string. */
+function answers({ hostname, port }: URL): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
     const done = (answer: boolean) => (): void => {

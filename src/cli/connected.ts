@@ -1,0 +1,101 @@
+import { environmentWithFile, readConfig, type Config } from "../config.ts";
+import { messageOf, Unavailable } from "../errors.ts";
+import { createBroker, type Broker } from "../kafka/client.ts";
+import { createLifecycle } from "../lifecycle.ts";
+import { createLogger, type Logger } from "../logger.ts";
+import { embeddedBroker, embeddedStore } from "../stack/embedded.ts";
+import { createDatabase, type Database } from "../storage/database.ts";
+
+/** What a command works with; each neighbour is connected when it is first asked for. */
+export interface Connected {
+  readonly config: Config;
+  /** Goes to standard error: standard output is the command's answer. */
+  readonly log: Logger;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly abort: AbortSignal;
+  /** Throws Unavailable when MongoDB does not answer within 30 s, DatabaseConflict when its indexes conflict. */
+  readonly database: () => Promise<Database>;
+  /** Throws Unavailable when Kafka does not answer within 30 s, or no embedded one runs where it is asked for. */
+  readonly broker: () => Promise<Broker>;
+}
+
+/** A command does not wait for ever. */
+const longestWaitMs = 30_000;
+
+/**
+ * Gives a command the database and the broker of the settings, or those of the embedded stack that runs on its data
+ * folder, and releases them after the work. Throws ConfigurationError, and whatever the work throws.
+ */
+export async function connected<T>(work: (connection: Connected) => Promise<T>): Promise<T> {
+  const config = readConfig(environmentWithFile(process.env));
+  const log = await createLogger("warn", "stderr");
+  const lifecycle = createLifecycle(log);
+  const abort = new AbortController();
+  const interrupted = (): void => {
+    abort.abort();
+  };
+  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
+
+  async function openDatabase(): Promise<Database> {
+    const uri = await embeddedStore({ config, log, lifecycle });
+    const database = createDatabase(uri, log);
+    lifecycle.onStop("MongoDB", () => database.close());
+    await answerOf("MongoDB", hostsIn(uri), (signal) => database.connect(signal));
+    return database;
+  }
+
+  async function openBroker(): Promise<Broker> {
+    const brokers = await embeddedBroker({ config });
+    const broker = createBroker({ ...config.kafka, brokers }, log);
+    lifecycle.onStop("Kafka", () => broker.close());
+    await answerOf("Kafka", brokers.join(","), (signal) => broker.reach(signal));
+    return broker;
+  }
+
+  async function answerOf(
+    what: string,
+    address: string,
+    connect: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const late = AbortSignal.timeout(longestWaitMs);
+    const ended = AbortSignal.any([abort.signal, late]);
+    const connecting = connect(ended);
+    try {
+      // Whoever accepts connections and says nothing keeps an attempt longer than this.
+      await Promise.race([connecting, rejectedBy(ended)]);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      const reason = late.aborted ? `within ${longestWaitMs / 1_000} s` : "before it was stopped";
+      throw new Unavailable(`${what} at ${address} did not answer ${reason}: ${messageOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  let database: Promise<Database> | undefined;
+  let broker: Promise<Broker> | undefined;
+  try {
+    return await work({
+      config,
+      log,
+      abort: abort.signal,
+      database: () => (database ??= openDatabase()),
+      broker: () => (broker ??= openBroker()),
+    });
+  } finally {
+    process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
+    await lifecycle.stop();
+  }
+}
+
+const rejectedBy = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const give = (): void => {
+      reject(new Unavailable("no answer"));
+    };
+    if (signal.aborted) give();
+    else signal.addEventListener("abort", give, { once: true });
+  });
+
+/** The hosts of a connection string, without its credentials. */
+const hostsIn = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
