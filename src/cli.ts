@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
 
+import { addAnnounceCommand } from "./cli/announce.ts";
 import { start } from "./cli/start.ts";
+import { addStatusCommand } from "./cli/status.ts";
 import { addUsersCommand } from "./cli/users.ts";
 import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "./errors.ts";
 
@@ -14,7 +16,7 @@ const program = new Command("topicsync")
     `
 Settings are environment variables; a .env file in the working folder is read. The README lists them.
 
-Exit codes: 0 ended as asked, 1 unexpected failure, 64 wrong use, 65 the database conflicts with what topicsync
+Exit codes: 0 ended as asked, 1 unexpected failure, 3 some of what was given was refused, 64 wrong use, 65 the database conflicts with what topicsync
 needs, 69 no broker or store can be had, 70 the consumer died (start again), 78 wrong settings.`,
   )
   .exitOverride();
@@ -25,6 +27,8 @@ program
   .action(async () => {
     process.exit(await start(process.env));
   });
+addStatusCommand(program);
+addAnnounceCommand(program);
 addUsersCommand(program);
 
 try {

@@ -51,6 +51,8 @@ export const exitCodes = {
   ok: 0,
   /** An unexpected failure; the log says what. */
   failure: 1,
+  /** Some of what was given was refused; the output says which and why. */
+  refused: 3,
   /** Wrong use of the command line. */
   usage: 64,
   /** The database's data or indexes conflict with what topicsync needs. */

@@ -84,6 +84,8 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
     });
   } finally {
     process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
+    // What still tries to connect must not keep the command from its end.
+    abort.abort();
     await lifecycle.stop();
   }
 }

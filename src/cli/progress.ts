@@ -9,12 +9,16 @@ export interface Progress {
 }
 
 /** A bar on a terminal; a line at each quarter where the output goes to a file or a pipe. */
-export function createProgress(title: string, total: number): Progress {
-  return process.stdout.isTTY ? bar(title, total) : lines(title, total);
+export function createProgress(
+  title: string,
+  total: number,
+  output: NodeJS.WriteStream = process.stdout,
+): Progress {
+  return output.isTTY ? bar(title, total, output) : lines(title, total, output);
 }
 
-function bar(title: string, total: number): Progress {
-  const shown = animated({ max: Math.max(total, 1) });
+function bar(title: string, total: number, output: NodeJS.WriteStream): Progress {
+  const shown = animated({ max: Math.max(total, 1), output });
   let before = 0;
   shown.start(title);
   return {
@@ -28,15 +32,15 @@ function bar(title: string, total: number): Progress {
   };
 }
 
-function lines(title: string, total: number): Progress {
+function lines(title: string, total: number, output: NodeJS.WriteStream): Progress {
   let quarter = 0;
   return {
     at(done) {
       const reached = Math.floor((4 * done) / Math.max(total, 1));
       if (reached <= quarter) return;
       quarter = reached;
-      process.stdout.write(`  ${title}: ${done} of ${total}\n`);
+      output.write(`  ${title}: ${done} of ${total}\n`);
     },
-    end: (text) => void process.stdout.write(`  ${text}\n`),
+    end: (text) => void output.write(`  ${text}\n`),
   };
 }

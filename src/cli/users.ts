@@ -6,6 +6,7 @@ import { addUser } from "../users/manage.ts";
 import { hashPassword } from "../users/password.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 import { connected } from "./connected.ts";
+import { askNewPassword } from "./password.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. What only these commands need is loaded when they run. */
 export function addUsersCommand(program: Command): void {
@@ -19,7 +20,7 @@ export function addUsersCommand(program: Command): void {
     .argument("<name>", "the user's name", userName)
     .option("-r, --role <role...>", `roles of the user: ${everyRole.join(", ")}`, role, [])
     .action(async (name: string, { role: roles }: { role: string[] }) => {
-      const password = await readPassword(`Password of ${name}`);
+      const password = await askNewPassword(`Password of ${name}`);
       await withUsers((store) => addUser(store, { name, password, roles: [...new Set(roles)] }));
       say(
         `added ${name}${roles.length === 0 ? ", without roles: push tokens only" : ` with ${roles.join(", ")}`}`,
@@ -53,7 +54,7 @@ export function addUsersCommand(program: Command): void {
     .description("change a user's password; the old one is refused within 30 seconds")
     .argument("<name>", "the user's name")
     .action(async (name: string) => {
-      const password = await readPassword(`New password of ${name}`);
+      const password = await askNewPassword(`New password of ${name}`);
       const passwordHash = await hashPassword(password);
       mustExist(name, await withUsers((store) => store.change(name, { passwordHash })));
       say(`changed the password of ${name}`);
@@ -80,28 +81,6 @@ export function addUsersCommand(program: Command): void {
 
 const withUsers = <T>(work: (users: UserStore) => Promise<T>): Promise<T> =>
   connected(async ({ database }) => work(createUserStore(await database(), newId)));
-
-/** A password is never an argument: those can be seen by everybody on the machine. */
-async function readPassword(question: string): Promise<string> {
-  const password = process.stdin.isTTY ? await promptTwice(question) : await firstLine(process.stdin);
-  if (password === "") throw new Error("the password is empty");
-  return password;
-}
-
-async function promptTwice(question: string): Promise<string> {
-  const { password: askPassword, isCancel } = await import("@clack/prompts");
-  const first = await askPassword({ message: question });
-  const second = isCancel(first) ? first : await askPassword({ message: "The same again" });
-  if (isCancel(first) || isCancel(second)) throw new Error("cancelled; nothing was changed");
-  if (first !== second) throw new Error("the two passwords differ; nothing was changed");
-  return first;
-}
-
-async function firstLine(stream: NodeJS.ReadStream): Promise<string> {
-  let text = "";
-  for await (const chunk of stream.setEncoding("utf8")) text += String(chunk);
-  return text.split(/\r?\n/, 1)[0] ?? "";
-}
 
 function userName(name: string): string {
   if (name === "" || name.includes(":")) {

@@ -1,0 +1,59 @@
+import type { SyncStatus } from "../../schemas/sync-status.ts";
+
+/** Prints where the sync stands, for people. */
+export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
+  const { group, topic, partitions, counts, since, problems } = status;
+  say(note);
+  say(`The group ${group} in ${topic} is ${summaryOf(partitions)}.`);
+  if (partitions.length > 0) await printPartitions(partitions);
+  if (counts !== null && since !== null) say(`Since ${since}: ${countsText(counts)}.`);
+  for (const problem of problems) say(`Not known: ${problem}`);
+}
+
+type Partitions = SyncStatus["partitions"];
+
+function summaryOf(partitions: Partitions): string {
+  if (partitions.length === 0) return "not to be seen";
+  if (partitions.some(({ lagRecords }) => lagRecords === null)) return "only partly known";
+  const records = partitions.reduce((sum, { lagRecords }) => sum + (lagRecords ?? 0), 0);
+  const seconds = Math.max(...partitions.map(({ lagSeconds }) => lagSeconds ?? 0));
+  if (records === 0) return "in step: everything announced is applied";
+  return `${records} announcement${records === 1 ? "" : "s"} behind, the oldest since ${duration(seconds)}`;
+}
+
+async function printPartitions(partitions: Partitions): Promise<void> {
+  const { default: Table } = await import("cli-table3");
+  const table = new Table({
+    head: ["partition", "committed", "log end", "lag", "behind", "owner", "state"],
+    style: { head: [], border: [] },
+  });
+  const known = (value: number | null): string => (value === null ? "?" : String(value));
+  table.push(
+    ...partitions.map((one) => [
+      known(one.partition),
+      // Before the first announcement there is no position.
+      one.committedOffset === null && one.lagRecords !== null ? "none" : known(one.committedOffset),
+      known(one.logEnd),
+      known(one.lagRecords),
+      one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
+      one.owner ?? (one.assigned === null ? "?" : "nobody"),
+      one.reason === null ? (one.state ?? "") : `${one.state ?? ""}: ${one.reason}`,
+    ]),
+  );
+  say(table.toString());
+}
+
+function countsText({ refused, ...counts }: NonNullable<SyncStatus["counts"]>): string {
+  const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`);
+  const total = Object.values(refused).reduce((sum, count) => sum + count, 0);
+  const outcomes = Object.entries(counts).map(([outcome, count]) => `${outcome} ${count}`);
+  return [...outcomes, `refused ${total}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`].join(", ");
+}
+
+function duration(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 360) / 10} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);

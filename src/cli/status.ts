@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+
+import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
+import { environmentWithFile, readConfig, type Config } from "../config.ts";
+import { messageOf } from "../errors.ts";
+import type { LogWatch } from "../records.ts";
+import { createTopicStore } from "../storage/topics.ts";
+import { createStatus } from "../sync/status.ts";
+import { compile } from "../validation.ts";
+import { connected } from "./connected.ts";
+import { askPassword } from "./password.ts";
+import { printStatus } from "./status-text.ts";
+
+const patienceMs = 10_000;
+const checkStatus = compile<SyncStatus>(syncStatusSchema);
+
+/** Adds `topicsync status`. */
+export function addStatusCommand(program: Command): void {
+  program
+    .command("status")
+    .description(
+      "tell where the sync stands: from a running service, or else from Kafka and MongoDB themselves",
+    )
+    .option("--url <url>", "where the service listens (default: HTTP_HOST and HTTP_PORT)")
+    .option(
+      "-u, --user <name>",
+      "ask the service as this user; the password is asked for, or read from standard input (default: BOOTSTRAP_USER)",
+    )
+    .option("--json", "print JSON instead of a table")
+    .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
+      const config = readConfig(environmentWithFile(process.env));
+      const url = (given ?? urlOf(config.http)).replace(/\/$/, "");
+      const credentials =
+        user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };
+      const service = await askService(url, credentials);
+      const status = service.status ?? (await lookDirectly());
+      if (json) say(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
+      else await printStatus(status, service);
+    });
+}
+
+/** What a running service said. */
+export interface ServiceAnswer {
+  /** What is to be known of the service itself, in a sentence. */
+  readonly note: string;
+  /** Undefined when it did not tell. */
+  readonly status: SyncStatus | undefined;
+}
+
+type Credentials = NonNullable<Config["bootstrap"]>;
+
+async function askService(url: string, credentials: Credentials | undefined): Promise<ServiceAnswer> {
+  try {
+    const readiness = await get(`${url}/readyz`);
+    const note = `The service at ${url} is ${readinessOf(readiness.json)}.`;
+    if (credentials === undefined)
+      return { note: `${note} Its counts are told to users only: see --user.`, status: undefined };
+    const { status, json } = await get(`${url}/api/topicsync/v1/sync`, credentials);
+    if (status === 200) {
+      const checked = checkStatus(json);
+      if (checked.ok) return { note, status: checked.value };
+    }
+    return { note: `${note} It answered ${status} to the user ${credentials.user}.`, status: undefined };
+  } catch (error) {
+    return { note: `No service answers at ${url} (${reasonOf(error)}).`, status: undefined };
+  }
+}
+
+async function get(url: string, as?: Credentials): Promise<{ status: number; json: unknown }> {
+  const Authorization = as && `Basic ${Buffer.from(`${as.user}:${as.password}`).toString("base64")}`;
+  const response = await fetch(url, {
+    signal: AbortSignal.timeout(patienceMs),
+    ...(Authorization === undefined ? {} : { headers: { Authorization } }),
+  });
+  return { status: response.status, json: await response.json().catch(() => undefined) };
+}
+
+function readinessOf(json: unknown): string {
+  const { status = "of another kind", checks = {} } = (json ?? {}) as {
+    status?: string;
+    checks?: Record<string, { ok?: boolean; reason?: string }>;
+  };
+  const failing = Object.entries(checks).filter(([, { ok }]) => ok === false);
+  const reasons = failing.map(([name, { reason }]) => `${name}: ${reason ?? "does not work"}`);
+  return reasons.length === 0 ? status : `${status} (${reasons.join("; ")})`;
+}
+
+/** `fetch failed` says nothing; its cause does. */
+const reasonOf = (error: unknown): string =>
+  messageOf(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+
+/** Where the sync stands, as Kafka and MongoDB tell: known also when no service runs. */
+const lookDirectly = (): Promise<SyncStatus> =>
+  connected(async ({ config, broker, database, log }) => {
+    const { groupId: group, announcementsTopic: topic } = config.kafka;
+    // Connected when asked: what one of the two cannot tell is missing in the answer, the rest is told all the same.
+    const watched = async () => (await broker()).watch();
+    const watch: LogWatch = {
+      bounds: async () => (await watched()).bounds(),
+      firstSince: async (timestamp) => (await watched()).firstSince(timestamp),
+      owners: async () => (await watched()).owners(),
+    };
+    const positions = async () => createTopicStore(await database(), log).positions(group, topic);
+    return createStatus({ group, topic, watch, store: { positions }, running: undefined })();
+  });
+
+const withNote = (status: SyncStatus, { note }: ServiceAnswer): SyncStatus => ({
+  ...status,
+  problems: [note, ...status.problems],
+});
+
+function urlOf({ host, port }: Config["http"]): string {
+  // Where it listens on every address, any of them will do.
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { Unavailable } from "../errors.ts";
+import type { PlacedOffset } from "../records.ts";
+import type { Position } from "../topics/ports.ts";
+
+const lookEveryMs = 200;
+
+export interface AppliedOptions {
+  /** The positions of the group, by partition. Throws Unavailable. */
+  readonly positions: () => Promise<ReadonlyMap<number, Position>>;
+  /** Told how many are applied, after each look. */
+  readonly at: (done: number) => void;
+  /** Told why, when the store does not answer; it is asked again. */
+  readonly away: (error: Unavailable) => void;
+  readonly abort: AbortSignal;
+}
+
+/** Waits until announcements were applied: stored, found unchanged or refused. Ends early when aborted, with false. */
+export async function untilApplied(
+  announced: readonly PlacedOffset[],
+  { positions, at, away, abort }: AppliedOptions,
+): Promise<boolean> {
+  while (!abort.aborted) {
+    try {
+      const reached = await positions();
+      const done = announced.filter(
+        ({ partition, offset }) => (reached.get(partition)?.offset ?? 0) > offset,
+      );
+      at(done.length);
+      if (done.length === announced.length) return true;
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      away(error);
+    }
+    await sleep(lookEveryMs, undefined, { signal: abort }).catch(() => undefined);
+  }
+  return false;
+}
