@@ -30,6 +30,11 @@ export interface Positions {
   claim(key: PositionKey): Promise<Position | undefined>;
   /** See TopicStore. */
   list(group: string, topic: string): Promise<Map<number, Position>>;
+  /**
+   * Throws Fenced unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
+   * on what another consumer had written meanwhile; the position has moved then, and positions never come back.
+   */
+  check(step: PositionStep, options: SessionOptions): Promise<void>;
   /** Moves a position by compare-and-set. Throws Fenced. */
   move(step: PositionStep, options: SessionOptions): Promise<void>;
   /** The session of a claimed partition; undefined on a store without transactions. */
@@ -59,17 +64,14 @@ export function createPositions(database: Database, log: Logger): Positions {
   }
 
   async function move({ key, from, to }: PositionStep, options: SessionOptions): Promise<void> {
-    // A filter for null matches an absent field as well.
-    const filter = { _id: idOf(key), next_offset: from?.offset ?? null } as Filter<PositionRecord>;
     const $set = {
       next_offset: to.offset,
       updated_on: new Date(),
       ...(to.log === 1 ? {} : { log: to.log }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
     };
-    const { matchedCount } = await positions.updateOne(filter, { $set }, options);
-    if (matchedCount === 0)
-      throw new Fenced(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
+    const { matchedCount } = await positions.updateOne(unmoved(key, from), { $set }, options);
+    if (matchedCount === 0) throw fenced(key, from);
   }
 
   /**
@@ -116,6 +118,9 @@ export function createPositions(database: Database, log: Logger): Positions {
       return listed;
     },
 
+    async check({ key, from }, options) {
+      if ((await positions.findOne(unmoved(key, from), options)) === null) throw fenced(key, from);
+    },
     move,
     session: (key) => sessions.get(nameOf(key)),
   };
@@ -132,6 +137,13 @@ const idOf = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] =
   topic,
   partition,
 });
+
+/** Finds the position if it is `from`. A filter for null matches an absent field as well. */
+const unmoved = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
+  ({ _id: idOf(key), next_offset: from?.offset ?? null }) as Filter<PositionRecord>;
+
+const fenced = (key: PositionKey, from: Position | undefined): Fenced =>
+  new Fenced(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
 
 const nameOf = ({ group, topic, partition }: PositionKey): string =>
   `${topic}-${partition} in the group ${group}`;

@@ -72,7 +72,10 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       const session = positions.session(batch.key);
       const work = async (options: SessionOptions) => {
         await write(batch, options);
-        await batch.beforeCommit();
+        if (batch.beforeCommit !== undefined) {
+          await positions.check(batch, options);
+          await batch.beforeCommit();
+        }
         await positions.move(batch, options);
       };
       const running =

@@ -46,8 +46,11 @@ export interface BatchWrite {
   /** The position after the batch. */
   readonly to: Position;
   readonly writes: TopicWrites;
-  /** Runs once the store has taken every write, before they count: the place to send dead letters from. */
-  readonly beforeCommit: () => Promise<void>;
+  /**
+   * Runs once the store has taken every write, before they count: the place to send dead letters from. It runs only if
+   * the position was still `from` after the batch was decided. Undefined when there is nothing to do.
+   */
+  readonly beforeCommit: (() => Promise<void>) | undefined;
 }
 
 /**

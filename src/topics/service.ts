@@ -73,7 +73,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
       await store.applyBatch({
         ...batch,
         writes: decision.writes,
-        beforeCommit: () => batch.deadLetter(decision.refusals),
+        beforeCommit: decision.refusals.length > 0 ? () => batch.deadLetter(decision.refusals) : undefined,
       });
     } catch (error) {
       if (error instanceof NotUnique) return "look up more";

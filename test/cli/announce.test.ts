@@ -75,11 +75,12 @@ describe("topicsync announce", () => {
       stored: number;
       refused: { place: string; externalId: string; id: string; code: string; message: string }[];
     };
-    assert.deepEqual([announced, stored, refused.length], [3, 2, 1]);
-    const first = refused.at(0);
+    const [first] = refused;
+    const counts = { announced, stored, refused: refused.length };
+    assert.deepEqual(counts, { announced: 3, stored: 2, refused: 1 });
     assert.equal(first?.place, `${path}:2`);
-    assert.equal(first?.code, "DUPLICATE_COMBINATION");
-    assert.match(first?.message ?? "", new RegExp(holder.externalId));
+    assert.equal(first.code, "DUPLICATE_COMBINATION");
+    assert.match(first.message, new RegExp(holder.externalId));
     const table = await runCli(["announce", "--wait", path], settings);
     assert.equal(table.code, 3);
     assert.match(table.output, /refused\.ndjson:2.*DUPLICATE_COMBINATION/);

@@ -7,6 +7,7 @@ import { createLogger } from "../../src/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
+import { Fenced } from "../../src/topics/ports.ts";
 import { createTopicService } from "../../src/topics/service.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
@@ -54,6 +55,30 @@ const sorted = <T extends { externalId: string }>(topics: T[]): T[] =>
   topics.toSorted((one, other) => one.externalId.localeCompare(other.externalId));
 
 describe("applying batches to a real store", () => {
+  it("refuses nothing for a consumer whose position another has moved", async () => {
+    await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+    const key = { group: unique("group"), topic: "announcements", partition: 0 };
+    await store.claim(key);
+    const letters: number[] = [];
+    const apply = (announcements: Announcement[]) =>
+      createTopicService(store).apply({
+        key,
+        from: undefined,
+        to: { offset: announcements.length, log: 1 },
+        announcements,
+        deadLetter: (refusals) => Promise.resolve(void letters.push(...refusals.map(({ offset }) => offset))),
+      });
+    const first: Announcement = { kind: "define", offset: 0, definition: definition("a", "x") };
+    await apply([
+      first,
+      { kind: "retire", offset: 1, externalId: "a" },
+      { kind: "define", offset: 2, definition: definition("b", "x") },
+    ]);
+    // What the first announcement wanted was free in its time; the one who comes late sees what came after.
+    await assert.rejects(apply([first]), Fenced);
+    assert.deepEqual(letters, []);
+  });
+
   it("comes out as one announcement after another does, whatever is looked up and whatever is not", async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (batches) => {
