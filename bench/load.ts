@@ -1,4 +1,4 @@
-import kafkajs, { type Admin, type Kafka } from "kafkajs";
+import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
 import { quietTimers } from "../src/kafka/timers.ts";
 
@@ -15,10 +15,12 @@ const eventTypes = [
   "ProductOrderCreateEvent",
 ];
 const namespaces = ["assurance", "fulfilment", "inventory", "billing"];
-const recordsARequest = 1_000;
+/** Some 700 kB: a batch of more than a megabyte is refused. */
+const recordsARequest = 2_000;
+const requestsAtOnce = 4;
 
 /** The announcement of the topic with this number. */
-function announcement(number: number): { key: string; value: string } {
+export function announcement(number: number): { key: string; value: string } {
   const externalId = `8f14e45f-ceea-467f-a9c5-${String(number).padStart(12, "0")}`;
   const value = JSON.stringify({
     externalId,
@@ -30,18 +32,34 @@ function announcement(number: number): { key: string; value: string } {
   return { key: externalId, value };
 }
 
-/** Fills a new topic of one partition with announcements, each of another topic. */
-export async function fillLog(brokers: string, topic: string, count: number): Promise<Log> {
+/** Makes a new topic of one partition, and gives what is needed to send to it. */
+export async function openLog(
+  brokers: string,
+  topic: string,
+): Promise<{ producer: Producer } & AsyncDisposable> {
   quietTimers();
   const kafka: Kafka = new kafkajs.Kafka({ brokers: brokers.split(","), logLevel: kafkajs.logLevel.NOTHING });
   const admin: Admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await Promise.all([admin.connect(), producer.connect()]);
   await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
-  for (let first = 0; first < count; first += recordsARequest) {
-    const size = Math.min(recordsARequest, count - first);
-    await producer.send({ topic, messages: Array.from({ length: size }, (_, i) => announcement(first + i)) });
-  }
-  await Promise.all([admin.disconnect(), producer.disconnect()]);
+  await admin.disconnect();
+  return { producer, [Symbol.asyncDispose]: () => producer.disconnect() };
+}
+
+/** Fills a new topic of one partition with announcements, each of another topic. */
+export async function fillLog(brokers: string, topic: string, count: number): Promise<Log> {
+  await using log = await openLog(brokers, topic);
+  let next = 0;
+  const sendRest = async (): Promise<void> => {
+    while (next < count) {
+      const first = next;
+      const size = Math.min(recordsARequest, count - first);
+      next += size;
+      const messages = Array.from({ length: size }, (_, i) => announcement(first + i));
+      await log.producer.send({ topic, messages });
+    }
+  };
+  await Promise.all(Array.from({ length: requestsAtOnce }, sendRest));
   return { topic, count };
 }
