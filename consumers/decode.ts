@@ -1,25 +1,38 @@
 import { isUtf8 } from "node:buffer";
 
-import { topicBodySchema, type TopicBody } from "../schemas/topic.ts";
-import { messageOf, Refusal, sentenceOf } from "../src/errors.ts";
+import { messageOf, Refusal } from "../src/errors.ts";
 import type { LogRecord } from "../src/records.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
-import { definitionOf, type TopicDefinition } from "../src/topics/topic.ts";
-import { compile } from "../src/validation.ts";
+import {
+  checkFormat,
+  checkHeaders,
+  dataOf,
+  type EventData,
+  formOf,
+  isCloudEvent,
+  modeOf,
+  refuseNested,
+} from "./envelopes/cloud-event.ts";
+import { framedJson, framedKey, framedPlace, isFramed, unframe } from "./envelopes/confluent.ts";
+import { definitionContent, type Content } from "./envelopes/content.ts";
+import { jsonIn } from "./envelopes/json.ts";
+import { plain, readAs, refusalAt, type Place } from "./envelopes/place.ts";
+import { isNotification, notificationContent } from "./envelopes/tmf688.ts";
 
 /** As much as an HTTP body may have: the two ways in accept the same topics. */
 const mostValueBytes = 100 * 1024;
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
-
 /** Reads a record as an announcement (contract, section 4). Never throws: what cannot be used says why. */
 export function decode(record: LogRecord): Announcement {
-  const { offset } = record;
+  const { offset, value } = record;
   try {
-    if (record.value === null) return { kind: "retire", offset, externalId: requiredKey(record) };
-    const definition = definitionIn(record.value);
-    checkKey(record, definition);
-    return { kind: "define", offset, definition };
+    if (value === null) return { kind: "retire", offset, externalId: requiredKey(record) };
+    const content = contentOf(value, record);
+    checkKey(record, content);
+    const { externalId, definition } = content;
+    return definition === undefined
+      ? { kind: "retire", offset, externalId }
+      : { kind: "define", offset, definition };
   } catch (error) {
     const refusal =
       error instanceof Refusal
@@ -29,30 +42,35 @@ export function decode(record: LogRecord): Announcement {
   }
 }
 
-/** The definition in a plain JSON value. Throws a Refusal. */
-function definitionIn(value: Buffer): TopicDefinition {
+/** Reads a value as what the record says of itself, by its first byte, its headers and its members. Throws a Refusal. */
+function contentOf(value: Buffer, { headers }: LogRecord): Content {
   if (value.length > mostValueBytes) {
     throw new Refusal(
       "TOO_LARGE",
       `The announcement has ${value.length} bytes; a topic definition has at most ${mostValueBytes}.`,
     );
   }
-  const checked = checkTopic(parseJson(textOf(value, "value")));
-  if (checked.ok) return definitionOf(checked.value);
-  throw new Refusal(
-    "SCHEMA_VIOLATION",
-    `The announcement is no topic definition. ${sentenceOf(checked.faults, "The value")}`,
-    checked.faults,
-  );
+  const framed = isFramed(value) ? unframe(value, "value") : undefined;
+  const root = framed === undefined ? plain : framedPlace(framed);
+  const mode = modeOf(headers);
+  const place = mode === undefined ? root : readAs(formOf(mode), root);
+  if (mode === "structured") checkFormat(headers, place);
+  if (mode === "binary") checkHeaders(headers, place);
+  const json = framed === undefined ? jsonIn(value, place) : framedJson(framed, place);
+
+  if (mode === "binary") return eventContent({ json, place });
+  if (mode === "structured") return eventContent(dataOf(json, place));
+  if (isCloudEvent(json)) return eventContent(dataOf(json, readAs(formOf("structured"), place)));
+  return topicContent(json, place);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new Refusal("MALFORMED_JSON", `The announcement is not JSON: ${messageOf(error)}`);
-  }
+function eventContent(data: EventData): Content {
+  refuseNested(data);
+  return topicContent(data.json, data.place);
 }
+
+const topicContent = (json: unknown, place: Place): Content =>
+  isNotification(json) ? notificationContent(json, place) : definitionContent(json, place);
 
 function requiredKey({ key }: LogRecord): string {
   if (key === null) {
@@ -61,23 +79,22 @@ function requiredKey({ key }: LogRecord): string {
       "A record without a value retires the topic that its key names, but it has no key.",
     );
   }
-  return textOf(key, "key");
+  return keyText(key);
 }
 
-/** A definition under another key could never be retired: its tombstone would not reach it. No key at all is fine. */
-function checkKey({ key }: LogRecord, { externalId }: TopicDefinition): void {
+/** An announcement under another key could never be retired: its tombstone would not reach it. No key at all is fine. */
+function checkKey({ key }: LogRecord, { externalId, idAt }: Content): void {
   if (key === null) return;
-  const text = textOf(key, "key");
+  const text = keyText(key);
   if (text === externalId) return;
   const message = `must be the record's key, which is "${text}"`;
-  throw new Refusal(
-    "KEY_MISMATCH",
-    `The record's key is "${text}", but its external id is "${externalId}".`,
-    [{ path: "/externalId", message }],
-  );
+  throw refusalAt(idAt, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
+    { path: "", message },
+  ]);
 }
 
-function textOf(bytes: Buffer, what: "key" | "value"): string {
-  if (!isUtf8(bytes)) throw new Refusal("UNDECODABLE", `The record's ${what} is not UTF-8 text.`);
-  return bytes.toString("utf8");
+function keyText(key: Buffer): string {
+  if (isFramed(key)) return framedKey(unframe(key, "key"));
+  if (!isUtf8(key)) throw new Refusal("UNDECODABLE", "The record's key is not UTF-8 text.");
+  return key.toString("utf8");
 }

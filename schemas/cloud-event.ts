@@ -1,0 +1,49 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+const attribute = { type: "string", format: "text", minLength: 1 } as const;
+/** null and a missing attribute mean the same (CloudEvents JSON format 1.0, section 2.2). */
+const optionalAttribute = { type: ["string", "null"], format: "text" } as const;
+
+/**
+ * The context attributes of a CloudEvent, of structured and binary mode alike (CloudEvents 1.0). Others are extensions
+ * and allowed.
+ */
+export const contextAttributesSchema = {
+  $id: "cloud-event-context",
+  type: "object",
+  required: ["id", "source", "specversion", "type"],
+  properties: {
+    id: { ...attribute, description: "Identifies the event, together with its source." },
+    source: { ...attribute, description: "Where the event happened, a URI reference." },
+    specversion: {
+      type: "string",
+      pattern: "^1\\.0$",
+      expected: '"1.0", the only version of CloudEvents that is understood',
+    },
+    type: { ...attribute, description: "What happened." },
+    datacontenttype: { ...optionalAttribute, description: "Media type of the data; JSON when absent." },
+    dataschema: { ...optionalAttribute, description: "URI of the schema that the data follows." },
+    subject: { ...optionalAttribute, description: "What the event is about." },
+    time: { ...optionalAttribute, description: "When it happened (RFC 3339)." },
+  },
+} as const;
+
+export type ContextAttributes = FromSchema<typeof contextAttributesSchema>;
+
+/** A CloudEvent as JSON (CloudEvents JSON format 1.0): its attributes and its data, in one of two members. */
+export const cloudEventSchema = {
+  ...contextAttributesSchema,
+  $id: "cloud-event",
+  properties: {
+    ...contextAttributesSchema.properties,
+    data: { description: "The data, when it is JSON: a topic definition or a TMF688 notification." },
+    data_base64: {
+      type: ["string", "null"],
+      pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+      expected: "Base64 (RFC 4648, section 4)",
+      description: "The data as bytes.",
+    },
+  },
+} as const;
+
+export type CloudEvent = FromSchema<typeof cloudEventSchema>;

@@ -1,0 +1,57 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
+const optionalText = { type: ["string", "null"], format: "text" } as const;
+
+/**
+ * A notification about a topic (TMF688 Event Management). Notifications carry eventId, eventTime, correlationId, domain
+ * and what vendors add: all of that is allowed, beside the topic inside the event too.
+ */
+export const topicNotificationSchema = {
+  $id: "tmf688-notification",
+  type: "object",
+  required: ["eventType", "event"],
+  properties: {
+    eventType: { enum: ["TopicCreateEvent", "TopicAttributeValueChangeEvent", "TopicDeleteEvent"] },
+    event: {
+      type: "object",
+      required: ["topic"],
+      properties: { topic: { type: "object", description: "The topic, as the next two schemas have it." } },
+    },
+  },
+} as const;
+
+export type TopicNotification = FromSchema<typeof topicNotificationSchema>;
+
+/** A topic that a TopicDeleteEvent names: one of its two ids is enough. */
+export const deletedTopicSchema = {
+  $id: "tmf688-deleted-topic",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    id: { ...id, description: "Identifier of the topic; its external id when it has no externalId." },
+    href: { description: "Where the topic can be read; ignored." },
+    name: optionalText,
+    contentQuery: { ...optionalText, description: "Filter on the content of the event." },
+    headerQuery: { ...optionalText, description: "Filter on the members of the event." },
+    namespace: { ...optionalText, description: "Namespace of the topic; beyond TMF688." },
+    externalId: { ...id, description: "Unique external identifier of the topic; beyond TMF688." },
+  },
+  // @type, @baseType, @schemaLocation.
+  patternProperties: { "^@": {} },
+} as const;
+
+/** TMF688's Topic resource, as a definition: whole, since a compacted log keeps only the last announcement of a key. */
+export const definedTopicSchema = {
+  ...deletedTopicSchema,
+  $id: "tmf688-topic",
+  required: ["name"],
+  properties: {
+    ...deletedTopicSchema.properties,
+    name: { type: "string", format: "text", minLength: 1, description: "Name of the topic." },
+  },
+} as const;
+
+export type DeletedTopic = FromSchema<typeof deletedTopicSchema>;
+export type DefinedTopic = FromSchema<typeof definedTopicSchema>;
