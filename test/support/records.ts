@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+
+import { decode } from "../../consumers/decode.ts";
+import type { Refusal } from "../../src/errors.ts";
+import type { RecordHeaders } from "../../src/records.ts";
+import type { Announcement } from "../../src/topics/announcement.ts";
+
+/** A record to decode; objects are sent as JSON. */
+export interface Given {
+  readonly value: string | Buffer | object | null;
+  readonly key?: string | Buffer | null;
+  readonly headers?: RecordHeaders;
+}
+
+/** What `decode` makes of a record at offset 5. */
+export const decoded = ({ value, key = null, headers = {} }: Given): Announcement =>
+  decode({
+    offset: 5,
+    timestamp: "0",
+    headers,
+    key: key === null ? null : Buffer.from(key),
+    value: value === null ? null : bytesOf(value),
+  });
+
+/** The refusal of a record that must be refused. */
+export function refusalOf(given: Given): Refusal {
+  const announcement = decoded(given);
+  assert.ok(announcement.kind === "unusable", `expected a refusal, but got ${JSON.stringify(announcement)}`);
+  return announcement.refusal;
+}
+
+export const pathsOf = (refusal: Refusal): string[] => refusal.details.map(({ path }) => path).toSorted();
+
+export const bytesOf = (value: string | Buffer | object): Buffer =>
+  Buffer.isBuffer(value) ? value : Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+
+/** Confluent's frame before a value or key. */
+export function framed(value: string | Buffer | object, schemaId = 7): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(schemaId, 1);
+  return Buffer.concat([head, bytesOf(value)]);
+}
+
+/** The required attributes of a CloudEvent, as the Kafka binding's examples have them. */
+const attributes = {
+  specversion: "1.0",
+  type: "com.example.someevent",
+  source: "/mycontext/subcontext",
+  id: "1234-1234-1234",
+};
+
+/** A structured CloudEvent with more members or others. */
+export const cloudEvent = (members: object): object => ({ ...attributes, ...members });
+
+/** The headers of a CloudEvent in binary mode. */
+export const binaryHeaders = (more: RecordHeaders = {}): RecordHeaders => ({
+  ...Object.fromEntries(Object.entries(attributes).map(([name, text]) => [`ce_${name}`, Buffer.from(text)])),
+  ...more,
+});
+
+export const base64 = (value: string | Buffer | object): string => bytesOf(value).toString("base64");
+
+/** A TMF688 notification, with the members that the API's own document gives one. */
+export const notification = (eventType: string, topic: object): object => ({
+  eventId: "00001",
+  eventTime: "2026-11-16T16:42:25-04:00",
+  eventType,
+  correlationId: "e1",
+  domain: "assurance",
+  title: eventType,
+  description: "A topic",
+  priority: "1",
+  timeOcurred: "2026-11-16T16:42:25-04:00",
+  event: { topic },
+});
