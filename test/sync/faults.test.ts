@@ -1,66 +1,21 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { basic, call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { ownBroker, ownStore } from "../support/own-stack.ts";
 import { until } from "../support/poll.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../support/service.ts";
-import { testDatabase, testKafka } from "../support/stack.ts";
+import { definition, readiness, stage } from "../support/scene.ts";
+import { bootstrap, startTopicsync } from "../support/service.ts";
 
 const [broker, store] = await Promise.all([ownBroker(), ownStore()]);
-const { admin, producer } = testKafka(broker.address);
-
-before(async () => {
-  await Promise.all([admin.connect(), producer.connect()]);
-});
-
-/** A database and Kafka topics of a test's own. */
-function scene() {
-  const { uri, db } = testDatabase(store.address);
-  const names = ownNames();
-  const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-  const records = db.collection("svc_api_notif_mgmt_topic");
-  return {
-    settings: { ...names, MONGODB_URI: uri, KAFKA_BROKERS: broker.address },
-    topic,
-    records,
-    deadLetterTopic: names["KAFKA_DEAD_LETTER_TOPIC"] ?? "",
-    createTopic: () => admin.createTopics({ topics: [{ topic, numPartitions: 1 }] }),
-    deadLetters: async (): Promise<number> => {
-      const [offsets] = await admin.fetchTopicOffsets(names["KAFKA_DEAD_LETTER_TOPIC"] ?? "");
-      return Number(offsets?.high);
-    },
-    count: () => records.countDocuments(),
-  };
-}
-
-const definition = (id: string) => ({
-  externalId: id,
-  name: `Topic ${id}`,
-  namespace: "inventory",
-  headerQuery: "eventType=ResourceCreateEvent",
-  contentQuery: `resource.id=${id}`,
-});
-
-async function announce(topic: string, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += 1_000) {
-    const ids = Array.from({ length: Math.min(1_000, to - at) }, (_, i) => `id-${at + i}`);
-    await producer.send({
-      topic,
-      messages: ids.map((id) => ({ key: id, value: JSON.stringify(definition(id)) })),
-    });
-  }
-}
-
-const readiness = async (service: TestService) =>
-  call(`${service.url}/readyz`, { method: "GET", as: undefined });
+const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
 
 describe("the sync", () => {
   it("stores 20,000 announcements once each although it is killed in their midst", async () => {
-    const { settings, topic, createTopic, count, records, deadLetters } = scene();
+    const { settings, createTopic, announce, count, inStep } = scene();
     await createTopic();
-    await announce(topic, 0, 20_000);
+    await announce(0, 20_000);
     for (const part of [1, 5_000, 12_000]) {
       const service = await startTopicsync(settings);
       await until(`${part} are stored`, async () => (await count()) >= part);
@@ -68,17 +23,14 @@ describe("the sync", () => {
     }
     assert.ok((await count()) < 20_000, "it was killed before it was through");
     const service = await startTopicsync(settings);
-    await until("all are stored", async () => (await count()) === 20_000, 120_000);
-    const ids = await records.distinct("topic_id");
-    assert.equal(ids.length, 20_000);
-    assert.equal(await deadLetters(), 0);
+    await inStep(120_000);
     assert.equal(await service.stop(), 0);
   });
 
   it("waits for a store that is stopped in its midst, refuses nothing, and goes on by itself", async () => {
-    const { settings, topic, createTopic, count, deadLetters } = scene();
+    const { settings, createTopic, announce, count, deadLetters } = scene();
     await createTopic();
-    await announce(topic, 0, 10_000);
+    await announce(0, 10_000);
     const service = await startTopicsync(settings);
     await until("some are stored", async () => (await count()) > 0);
     await store.stop();
@@ -97,16 +49,16 @@ describe("the sync", () => {
   });
 
   it("goes on by itself after the broker was restarted in its midst", async () => {
-    const { settings, topic, createTopic, count, deadLetters } = scene();
+    const { settings, topic, createTopic, announce, count, deadLetters } = scene();
     await createTopic();
-    await announce(topic, 0, 10_000);
+    await announce(0, 10_000);
     const service = await startTopicsync(settings);
     await until("some are stored", async () => (await count()) > 0);
     await broker.stop();
     await until("it says that it is not ready", async () => (await readiness(service)).status === 503);
     await broker.start();
     await until("all are stored", async () => (await count()) === 10_000, 120_000);
-    await announce(topic, 10_000, 11_000);
+    await announce(10_000, 11_000);
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
     await until("new ones are stored as well", async () => (await count()) === 11_000, 120_000);
     await until("what is refused is kept", async () => (await deadLetters()) === 1);
@@ -117,7 +69,7 @@ describe("the sync", () => {
 
 describe("the start", () => {
   it("waits for a broker and a store that are not up yet, and says which is missing", async () => {
-    const { settings, count, topic } = scene();
+    const { settings, announce, count } = scene();
     await Promise.all([broker.stop(), store.stop()]);
     const service = await startTopicsync(settings);
     const health = await call(`${service.url}/healthz`, { method: "GET", as: undefined });
@@ -143,7 +95,7 @@ describe("the start", () => {
     );
     await broker.start();
     await service.ready();
-    await announce(topic, 0, 10);
+    await announce(0, 10);
     await until("it works", async () => (await count()) === 10);
     assert.equal(await service.stop(), 0);
   });
@@ -222,8 +174,8 @@ describe("a record of Kafka's Java client", () => {
 
 describe("a database that conflicts", () => {
   it("stops the start with 65 and says what to mend", async () => {
-    const { settings, records } = scene();
-    await records.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);
+    const { settings, topics } = scene();
+    await topics.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);
     const service = await startTopicsync(settings);
     await until("it ended", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 65);
@@ -232,8 +184,8 @@ describe("a database that conflicts", () => {
   });
 
   it("is also one with another index under a declared name", async () => {
-    const { settings, records } = scene();
-    await records.createIndex({ namespace: 1 }, { name: "unique_topic_id" }, {});
+    const { settings, topics } = scene();
+    await topics.createIndex({ namespace: 1 }, { name: "unique_topic_id" }, {});
     const service = await startTopicsync(settings);
     await until("it ended", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 65);

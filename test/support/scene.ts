@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { before } from "node:test";
+
+import { call } from "./http.ts";
+import { until } from "./poll.ts";
+import { ownNames, type TestService } from "./service.ts";
+import { testDatabase, testKafka, type StackAddresses } from "./stack.ts";
+
+interface TopicRecord {
+  topic_id: string;
+  topic_name: string;
+  source: unknown;
+}
+
+export interface PositionRecord {
+  _id: { group: string; topic: string; partition: number };
+  next_offset?: number;
+  log?: number;
+  session?: unknown;
+}
+
+/** The definition of a topic, as HTTP and the channel take it. */
+export const definition = (id: string, name = "Topic") => ({
+  externalId: id,
+  name: `${name} ${id}`,
+  namespace: "inventory",
+  headerQuery: "eventType=ResourceCreateEvent",
+  contentQuery: `resource.id=${id}`,
+});
+
+const mostRecordsARequest = 1_000;
+
+/** Connects to a broker and a store, and gives what makes scenes there. */
+export function stage(stack: StackAddresses) {
+  const { kafka, admin, producer } = testKafka(stack.kafka);
+  before(async () => {
+    await Promise.all([admin.connect(), producer.connect()]);
+  });
+
+  /** A database and Kafka topics of a test's own. */
+  const scene = () => {
+    const { uri, db } = testDatabase(stack.mongodb);
+    const names = ownNames();
+    const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+    const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+    const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+    const retired = db.collection<{ topic_id: string }>("svc_api_notif_mgmt_topic_retired");
+    const positions = db.collection<PositionRecord>("topicsync_positions");
+    /** What has been announced and not retired: name by external id. */
+    const announced = new Map<string, string>();
+
+    const count = (): Promise<number> => topics.countDocuments();
+    const deadLetters = async (): Promise<number> => {
+      const [offsets] = await admin.fetchTopicOffsets(deadLetterTopic);
+      return Number(offsets?.high);
+    };
+
+    async function produce(messages: readonly { key: string; value: string | null }[]): Promise<void> {
+      for (let at = 0; at < messages.length; at += mostRecordsARequest)
+        await producer.send({ topic, messages: messages.slice(at, at + mostRecordsARequest) });
+    }
+
+    /** Announces id-`from` up to but without id-`to`. */
+    async function announce(from: number, to: number, name?: string): Promise<void> {
+      const definitions = Array.from({ length: to - from }, (_, i) => definition(`id-${from + i}`, name));
+      await produce(definitions.map((one) => ({ key: one.externalId, value: JSON.stringify(one) })));
+      for (const one of definitions) announced.set(one.externalId, one.name);
+    }
+
+    async function retire(from: number, to: number): Promise<void> {
+      const ids = Array.from({ length: to - from }, (_, i) => `id-${from + i}`);
+      await produce(ids.map((key) => ({ key, value: null })));
+      for (const id of ids) announced.delete(id);
+    }
+
+    async function isAtEnd(): Promise<boolean> {
+      const [ends, stored] = await Promise.all([
+        admin.fetchTopicOffsets(topic),
+        positions.find({}).toArray(),
+      ]);
+      return ends.every(({ partition, high }) => {
+        const position = stored.find(({ _id }) => _id.partition === partition);
+        return (position?.next_offset ?? 0) === Number(high);
+      });
+    }
+
+    return {
+      settings: { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka },
+      uri,
+      db,
+      topic,
+      deadLetterTopic,
+      /** The key of the position in the first partition. */
+      key: { group: names["KAFKA_GROUP_ID"] ?? "", topic, partition: 0 },
+      topics,
+      retired,
+      positions,
+      announced,
+      createTopic: async (numPartitions = 1): Promise<void> => {
+        // A topic of this name that was deleted may still be on its way out.
+        await until("the topic is created", () => admin.createTopics({ topics: [{ topic, numPartitions }] }));
+      },
+      deleteTopic: async (): Promise<void> => {
+        await admin.deleteTopics({ topics: [topic] });
+      },
+      announce,
+      retire,
+      /** Sends any definitions, and tombstones for external ids. */
+      send: (...sent: (string | { externalId: string; name: string })[]) =>
+        produce(
+          sent.map((one) =>
+            typeof one === "string"
+              ? { key: one, value: null }
+              : { key: one.externalId, value: JSON.stringify(one) },
+          ),
+        ),
+      count,
+      deadLetters,
+      stored: (expected: number, limitMs?: number) =>
+        until(`${expected} are stored`, async () => (await count()) === expected, limitMs),
+      reached: (offset: number) =>
+        until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
+      /** Waits until every position is its log's end; then the collection is what was announced, and nothing was refused. */
+      inStep: async (limitMs?: number): Promise<void> => {
+        await until("every position is its log's end", isAtEnd, limitMs);
+        const records = await topics.find({}).toArray();
+        const found = new Map(records.map((record) => [record.topic_id, record.topic_name]));
+        assert.equal(records.length, found.size, "an external id is there twice");
+        assert.deepEqual(sorted(found), sorted(announced));
+        assert.equal(await deadLetters(), 0, "something was refused");
+      },
+    };
+  };
+
+  return { kafka, admin, producer, scene };
+}
+
+export type Scene = ReturnType<ReturnType<typeof stage>["scene"]>;
+
+const sorted = (map: ReadonlyMap<string, string>): [string, string][] =>
+  [...map].toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/** What the service says of itself. */
+export const readiness = (service: TestService) =>
+  call(`${service.url}/readyz`, { method: "GET", as: undefined });
+
+/** Waits until the service says that it is not ready, for a reason of this kind, and that it lives. */
+export async function notReady(
+  service: TestService,
+  check: "mongodb" | "kafka" | "consumer",
+  reason: RegExp,
+): Promise<void> {
+  await until(`it says that it is not ready: ${check}, ${reason.source}`, async () => {
+    const { status, json } = await readiness(service);
+    return status === 503 && !json.checks[check].ok && reason.test(json.checks[check].reason);
+  });
+  const { status } = await call(`${service.url}/healthz`, { method: "GET", as: undefined });
+  assert.equal(status, 200);
+}
+
+/** Waits until the service says that it is ready. */
+export async function readyAgain(service: TestService, limitMs?: number): Promise<void> {
+  await until("it is ready again", async () => (await readiness(service)).status === 200, limitMs);
+}

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { ChangeStreamDocument, Collection } from "mongodb";
+
+import { readConfig } from "../../src/config.ts";
+import { createBroker } from "../../src/kafka/client.ts";
+import { createLogger } from "../../src/logger.ts";
+import { unique } from "../support/names.ts";
+import { until } from "../support/poll.ts";
+import { stage, type PositionRecord } from "../support/scene.ts";
+import { startTopicsync } from "../support/service.ts";
+import { sharedStack } from "../support/stack.ts";
+
+const topicsName = "svc_api_notif_mgmt_topic";
+const stack = sharedStack();
+const { kafka, admin, scene } = stage(stack);
+const log = await createLogger("silent");
+
+async function lengthOf(records: AsyncIterable<unknown>): Promise<number> {
+  const iterator = records[Symbol.asyncIterator]();
+  let length = 0;
+  while (!(await iterator.next()).done) length += 1;
+  return length;
+}
+
+describe("a log that is not what it was", () => {
+  it("is read from its beginning when it was made anew, also when it has outgrown the old one", async () => {
+    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    await first.stop();
+    await deleteTopic();
+    await createTopic();
+    await announce(100, 130);
+    const second = await startTopicsync(settings);
+    await reached(30);
+    assert.equal(await topics.countDocuments(), 40);
+    assert.equal((await positions.findOne({}))?.log, 2);
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("is read from where it begins now, when records were deleted unread", async () => {
+    const { settings, topic, createTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    await first.stop();
+    await announce(10, 30);
+    // So that the client knows the topic's leader.
+    await admin.fetchTopicOffsets(topic);
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: "20" }] });
+    const second = await startTopicsync(settings);
+    await stored(20);
+    await reached(30);
+    assert.ok(second.log.some(({ msg }) => msg?.includes("deleted before they were read")));
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("fills an emptied database from what compaction left of the log", async () => {
+    const { settings, topic, topics, positions, announce, retire, inStep } = scene();
+    const configEntries = Object.entries({
+      "cleanup.policy": "compact",
+      "segment.ms": "100",
+      "min.cleanable.dirty.ratio": "0.01",
+      "max.compaction.lag.ms": "100",
+    }).map(([name, value]) => ({ name, value }));
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    for (const name of ["One", "Two", "Three"]) await announce(0, 50, name);
+    await retire(40, 50);
+    const first = await startTopicsync(settings);
+    await inStep();
+    await first.stop();
+
+    const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
+    await broker.reach(new AbortController().signal);
+    await until(
+      "most of the log is compacted away",
+      async () => {
+        // Only closed segments are compacted; a record that comes later closes them.
+        await announce(50, 51);
+        return (await lengthOf(broker.read(topic, { abort: new AbortController().signal }))) < 100;
+      },
+      120_000,
+    );
+    await broker.close();
+    await Promise.all([topics.deleteMany({}), positions.deleteMany({})]);
+    const second = await startTopicsync(settings);
+    await inStep();
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("shows no lag behind the marker that ends a producer's transaction", async () => {
+    const { settings, topic, createTopic, stored, reached } = scene();
+    await createTopic();
+    const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
+    await transactional.connect();
+    const transaction = await transactional.transaction();
+    await transaction.send({ topic, messages: [{ key: "a", value: '{"externalId":"a","name":"a"}' }] });
+    await transaction.commit();
+    const aborted = await transactional.transaction();
+    await aborted.send({ topic, messages: [{ key: "b", value: '{"externalId":"b","name":"b"}' }] });
+    await aborted.abort();
+    await transactional.disconnect();
+    const service = await startTopicsync(settings);
+    await stored(1);
+    const [end] = await admin.fetchTopicOffsets(topic);
+    assert.equal(end?.high, "4");
+    await reached(4);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a database that is not what it was", () => {
+  it("is caught up from where an older copy of it stands", async () => {
+    const { settings, db, topics, positions, createTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    const copies = await Promise.all(
+      (await db.collections()).map(async (one) => [one, await one.find().toArray()] as const),
+    );
+    await announce(5, 8, "Changed");
+    await announce(10, 20);
+    await reached(23);
+    await first.stop();
+    const after = await topics.find().sort({ topic_id: 1 }).toArray();
+    for (const [collection, records] of copies) {
+      await collection.deleteMany({});
+      if (records.length > 0) await collection.insertMany(records);
+    }
+    assert.equal((await positions.findOne({}))?.next_offset, 10);
+    const second = await startTopicsync(settings);
+    await reached(23);
+    const again = await topics.find().sort({ topic_id: 1 }).toArray();
+    const plain = (records: typeof after) =>
+      records.map(({ topic_id, topic_name }) => [topic_id, topic_name]);
+    assert.deepEqual(plain(again), plain(after));
+    assert.equal(await second.stop(), 0);
+  });
+
+  for (const [title, lose] of [
+    ["its positions are lost", (positions) => positions.deleteMany({})],
+    [
+      "they are set back to the beginning",
+      (positions) => positions.updateMany({}, { $set: { next_offset: 0 } }),
+    ],
+    ["the group is a new one", undefined],
+  ] as [string, ((positions: Collection<PositionRecord>) => Promise<unknown>) | undefined][]) {
+    it(`writes nothing but positions when ${title}`, async () => {
+      const { settings, db, topics, positions, createTopic, send, retired, reached } = scene();
+      await createTopic();
+      const define = (externalId: string, name: string) => ({ externalId, name });
+      await send(
+        define("a", "one"),
+        define("b", "two"),
+        define("c", "one"), // refused: a has it
+        define("a", "three"),
+        define("d", "four"),
+        "d", // retired
+        define("e", "five"),
+        define("f", "five"), // refused: e has it, but only until the next
+        "e",
+        define("b", "six"),
+      );
+      const first = await startTopicsync(settings);
+      await reached(10);
+      await first.stop();
+      const before = [await topics.find().toArray(), await retired.find().toArray()];
+      assert.deepEqual((await topics.distinct("topic_id")).toSorted(), ["a", "b"]);
+
+      await lose?.(positions);
+      const written = new Map<string, number>();
+      const changes = db.watch();
+      changes.on("change", (change: ChangeStreamDocument) => {
+        const coll = "ns" in change && "coll" in change.ns ? change.ns.coll : change.operationType;
+        written.set(coll, (written.get(coll) ?? 0) + 1);
+      });
+      const group = lose === undefined ? { KAFKA_GROUP_ID: unique("group") } : {};
+      const second = await startTopicsync({ ...settings, ...group });
+      await second.ready();
+      await send(define("z", "last"));
+      await until("the next one is stored", () => topics.findOne({ topic_id: "z" }));
+      await until("its change is seen", () => written.has(topicsName));
+      await changes.close();
+      const rest = await topics.find({ topic_id: { $ne: "z" } }).toArray();
+      assert.deepEqual([rest, await retired.find().toArray()], before);
+      assert.deepEqual([...written.keys()].toSorted(), [topicsName, "topicsync_positions"]);
+      assert.equal(written.get(topicsName), 1);
+      assert.equal(await second.stop(), 0);
+    });
+  }
+});
