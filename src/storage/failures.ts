@@ -54,9 +54,23 @@ export function isOutage(error: unknown): boolean {
     error instanceof MongoTopologyClosedError ||
     error instanceof MongoNotConnectedError ||
     error instanceof MongoClientClosedError ||
-    error instanceof MongoOperationTimeoutError
+    error instanceof MongoOperationTimeoutError ||
+    (error instanceof MongoError && withoutConnection.has(error.name)) ||
+    isOfTheSocket(error)
   );
 }
+
+/** Names of errors that the driver does not export: no connection of the pool could be had. */
+const withoutConnection = new Set(["MongoWaitQueueTimeoutError", "MongoPoolClosedError"]);
+
+/**
+ * Where the driver waits until a large message is written, it passes on the socket's own error (7.8, `writeCommand`),
+ * and a commit then trips over the label that such an error cannot have.
+ */
+const isOfTheSocket = (error: unknown): boolean =>
+  error instanceof TypeError
+    ? error.message.includes("hasErrorLabel")
+    : error instanceof Error && "syscall" in error;
 
 /** The error as the rest of the program knows it: Unavailable for an outage, itself otherwise. */
 export function translated(error: unknown): unknown {

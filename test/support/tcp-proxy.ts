@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { after } from "node:test";
+
+/** How a protocol cuts its stream into messages, and what is done with each. */
+export interface Messages {
+  /** The length of the message that begins here, its head included; undefined when the head is not there yet. */
+  lengthOf(head: Buffer): number | undefined;
+  /** Takes a request: passes it on, now or later, or answers it in the server's place. */
+  request?(message: Buffer, pass: (message: Buffer) => void, reply: (answer: Buffer) => void): void;
+  /** What is passed on of an answer. */
+  answer?(message: Buffer): Buffer;
+}
+
+/** A proxy on 127.0.0.1 that can be a bad network. It is closed after the tests of the file. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Resets every connection and every new one, until it is healed. */
+  cut(): void;
+  /** Resets every connection; new ones work. */
+  reset(): void;
+  /** Keeps every connection open and swallows whatever comes, on new ones as well, until it is healed. */
+  freeze(): void;
+  /** Every answer comes so much later, in milliseconds. */
+  delay(ms: number): void;
+  /** New connections work at once. Those that were frozen stay dead, as after a router forgot them. */
+  heal(): void;
+  /** Calls back once, when so many bytes of answers have been passed on from now. */
+  afterAnswers(bytes: number, then: () => void): void;
+}
+
+interface Connection {
+  frozen: boolean;
+  reset(): void;
+}
+
+const localhost = "127.0.0.1";
+
+/** Starts a proxy before a server on this machine. */
+export async function startTcpProxy(targetPort: number, messages?: Messages): Promise<TcpProxy> {
+  let state: "open" | "cut" | "frozen" = "open";
+  let delayMs = 0;
+  let watch: { bytes: number; readonly then: () => void } | undefined;
+  const connections = new Set<Connection>();
+
+  function count(bytes: number): void {
+    if (watch === undefined) return;
+    watch.bytes -= bytes;
+    if (watch.bytes > 0) return;
+    const { then } = watch;
+    watch = undefined;
+    then();
+  }
+
+  function accept(client: Socket): void {
+    if (state === "cut") {
+      client.resetAndDestroy();
+      return;
+    }
+    const server = connect(targetPort, localhost);
+    const connection: Connection = {
+      frozen: state === "frozen",
+      reset() {
+        client.resetAndDestroy();
+        server.destroy();
+      },
+    };
+    connections.add(connection);
+    const toServer = (message: Buffer): void => void server.write(message);
+    const toClient = (message: Buffer): void => void client.write(message);
+    const requests = cutter(messages, (message) => {
+      if (messages?.request === undefined) toServer(message);
+      else messages.request(message, toServer, toClient);
+    });
+    const answers = cutter(messages, (message) => {
+      toClient(messages?.answer?.(message) ?? message);
+    });
+    client.on("data", (chunk) => {
+      if (!connection.frozen) requests(chunk);
+    });
+    server.on("data", (chunk) => {
+      const pass = (): void => {
+        if (connection.frozen || client.destroyed) return;
+        answers(chunk);
+        count(chunk.length);
+      };
+      if (delayMs === 0) pass();
+      else setTimeout(pass, delayMs);
+    });
+    client.setNoDelay().on("error", () => server.destroy());
+    client.on("close", () => {
+      server.destroy();
+      connections.delete(connection);
+    });
+    server.setNoDelay().on("error", () => undefined);
+    server.on("close", () => {
+      if (!connection.frozen) client.destroy();
+    });
+  }
+
+  const listener = createServer(accept).listen(0, localhost);
+  await once(listener, "listening");
+  const resetAll = (): void => {
+    for (const connection of connections) connection.reset();
+  };
+  after(() => {
+    resetAll();
+    listener.close();
+  });
+
+  return {
+    port: (listener.address() as AddressInfo).port,
+    cut() {
+      state = "cut";
+      resetAll();
+    },
+    reset: resetAll,
+    freeze() {
+      state = "frozen";
+      for (const connection of connections) connection.frozen = true;
+    },
+    delay: (ms) => void (delayMs = ms),
+    heal() {
+      state = "open";
+      delayMs = 0;
+    },
+    afterAnswers: (bytes, then) => void (watch = { bytes, then }),
+  };
+}
+
+/** Cuts a stream into its messages; without a protocol every chunk is one. */
+function cutter(messages: Messages | undefined, take: (message: Buffer) => void): (chunk: Buffer) => void {
+  if (messages === undefined) return take;
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (;;) {
+      const length = messages.lengthOf(rest);
+      if (length === undefined || rest.length < length) return;
+      take(rest.subarray(0, length));
+      rest = rest.subarray(length);
+    }
+  };
+}
