@@ -28,8 +28,8 @@ export function decode(record: LogRecord): Announcement {
   try {
     if (value === null) return { kind: "retire", offset, externalId: requiredKey(record) };
     const content = contentOf(value, record);
-    checkKey(record, content);
     const { externalId, definition } = content;
+    if (record.key !== null) checkKey(record.key, content);
     return definition === undefined
       ? { kind: "retire", offset, externalId }
       : { kind: "define", offset, definition };
@@ -83,15 +83,15 @@ function requiredKey({ key }: LogRecord): string {
 }
 
 /** An announcement under another key could never be retired: its tombstone would not reach it. No key at all is fine. */
-function checkKey({ key }: LogRecord, { externalId, idAt }: Content): void {
-  if (key === null) return;
+function checkKey(key: Buffer, content: Content): void {
   const text = keyText(key);
-  if (text === externalId) return;
-  const message = `must be the record's key, which is "${text}"`;
-  throw refusalAt(idAt, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
-    { path: "", message },
-  ]);
+  if (text !== content.externalId) throw keyMismatch(text, content);
 }
+
+const keyMismatch = (key: string, { externalId, place, idMember }: Content): Refusal =>
+  refusalAt(place, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
+    { path: `/${idMember}`, message: `must be the record's key, which is "${key}"` },
+  ]);
 
 function keyText(key: Buffer): string {
   if (isFramed(key)) return framedKey(unframe(key, "key"));

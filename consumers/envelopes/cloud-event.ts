@@ -107,7 +107,7 @@ export function dataOf(json: unknown, place: Place): EventData {
   return { json: event.data, place: below(place, "/data") };
 }
 
-export const isCloudEvent = (json: unknown): boolean => isObject(json) && "specversion" in json;
+export const isCloudEvent = (json: unknown): boolean => isObject(json) && json["specversion"] !== undefined;
 
 /** Envelopes of one kind are not put into each other. */
 export function refuseNested({ json, place }: EventData): void {

@@ -17,7 +17,7 @@ const checkDefined = compile<DefinedTopic>(definedTopicSchema);
 const checkDeleted = compile<DeletedTopic>(deletedTopicSchema);
 
 export const isNotification = (json: unknown): boolean =>
-  isObject(json) && "eventType" in json && "event" in json;
+  isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
 
 /** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a Refusal. */
 export function notificationContent(json: unknown, outer: Place): Content {
@@ -29,16 +29,13 @@ export function notificationContent(json: unknown, outer: Place): Content {
   const { eventType, event } = checked.value;
   const at = below(place, "/event/topic");
   if (eventType === "TopicDeleteEvent") {
-    const { externalId, idAt } = identified(checkDeleted, event.topic, {
-      at,
-      lacks: "names no topic to retire.",
-    });
-    return { externalId, definition: undefined, idAt };
+    const { id } = identified(checkDeleted, event.topic, { at, lacks: "names no topic to retire." });
+    return { ...id, definition: undefined, place: at };
   }
   const isPartial = eventType === "TopicAttributeValueChangeEvent" && isMissing(event.topic["name"]);
   const lacks = isPartial ? `holds no topic definition. ${wholeWanted}` : "holds no topic definition.";
-  const { topic, externalId, idAt } = identified(checkDefined, event.topic, { at, lacks });
-  return { externalId, definition: definitionOf({ ...topic, externalId }), idAt };
+  const { topic, id } = identified(checkDefined, event.topic, { at, lacks });
+  return { ...id, definition: definitionOf({ ...topic, externalId: id.externalId }), place: at };
 }
 
 const wholeWanted =
@@ -46,8 +43,7 @@ const wholeWanted =
 
 interface Identified<T> {
   readonly topic: T;
-  readonly externalId: string;
-  readonly idAt: Place;
+  readonly id: Pick<Content, "externalId" | "idMember">;
 }
 
 /** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a Refusal. */
@@ -57,10 +53,10 @@ function identified<T>(
   { at, lacks }: { at: Place; lacks: string },
 ): Identified<T> {
   const checked = check(topic);
-  const member = isMissing(topic["externalId"]) ? "id" : "externalId";
-  const externalId = topic[member];
+  const idMember = isMissing(topic["externalId"]) ? "id" : "externalId";
+  const externalId = topic[idMember];
   if (checked.ok && typeof externalId === "string")
-    return { topic: checked.value, externalId, idAt: below(at, `/${member}`) };
+    return { topic: checked.value, id: { externalId, idMember } };
   const faults = checked.ok ? [] : checked.faults;
   const noId = { path: "/id", message: "is required, unless externalId is given" };
   throw refusalAt(at, "SCHEMA_VIOLATION", lacks, isMissing(externalId) ? [...faults, noId] : faults);
