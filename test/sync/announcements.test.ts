@@ -3,9 +3,11 @@ import { after, before, describe, it } from "node:test";
 
 import kafkajs, { type KafkaMessage } from "kafkajs";
 
+import type { RecordHeaders } from "../../src/records.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
+import { base64, binaryHeaders, cloudEvent, framed, notification } from "../support/records.ts";
 import { ownNames, startTopicsync, type TestService } from "../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
 
@@ -38,7 +40,7 @@ after(() => consumer.disconnect());
 interface Sent {
   readonly key?: string | Buffer | null;
   readonly value: string | Buffer | object | null;
-  readonly headers?: Record<string, string>;
+  readonly headers?: RecordHeaders;
 }
 
 /** Sends records and gives the first one's offset. */
@@ -163,6 +165,59 @@ describe("an announcement", () => {
       partition: 0,
       offset: offset + 2,
     });
+  });
+});
+
+describe("an announcement in an envelope", () => {
+  type Body = ReturnType<typeof definition>;
+  const json = { "content-type": "application/cloudevents+json; charset=UTF-8" };
+  const resource = ({ externalId, ...members }: Body) => ({ id: externalId, "@type": "Topic", ...members });
+  const created = (body: Body) => notification("TopicCreateEvent", resource(body));
+  const cases: [title: string, wrap: (body: Body) => Sent][] = [
+    ["structured CloudEvent", (body) => ({ value: cloudEvent({ data: body }), headers: json })],
+    ["structured CloudEvent without a header", (body) => ({ value: cloudEvent({ data: body }) })],
+    ["structured CloudEvent in Base64", (body) => ({ value: cloudEvent({ data_base64: base64(body) }) })],
+    ["CloudEvent in binary mode", (body) => ({ value: body, headers: binaryHeaders() })],
+    ["TMF688 notification", (body) => ({ value: created(body) })],
+    ["notification in a CloudEvent", (body) => ({ value: cloudEvent({ data: created(body) }) })],
+    ["Confluent frame", (body) => ({ key: framed(JSON.stringify(body.externalId)), value: framed(body) })],
+  ];
+  for (const [title, wrap] of cases) {
+    it(`is as good as a plain one: ${title}`, async () => {
+      const body = definition();
+      await announce({ key: body.externalId, ...wrap(body) });
+      const record = await find(body.externalId);
+      assert.deepEqual(
+        ["topic_name", "namespace", "header_query", "content_query"].map((name) => record?.[name]),
+        [body.name, body.namespace, body.headerQuery, body.contentQuery],
+      );
+    });
+  }
+
+  it("changes a topic and retires it, by TMF688's notifications and by a framed key", async () => {
+    const [one, two] = [definition(), definition()];
+    const change = notification("TopicAttributeValueChangeEvent", { ...resource(one), contentQuery: null });
+    await announce(keyed(one), keyed(two), { key: one.externalId, value: change });
+    assert.equal((await find(one.externalId))?.["content_query"], "");
+    await announce(
+      { key: one.externalId, value: notification("TopicDeleteEvent", { id: one.externalId }) },
+      { key: framed(JSON.stringify(two.externalId)), value: null },
+    );
+    assert.deepEqual([await find(one.externalId), await find(two.externalId)], [null, null]);
+    assert.notEqual(await retired.findOne({ topic_id: one.externalId }), null);
+  });
+
+  it("that is refused is kept as it came, and says as what it was read", async () => {
+    const value = framed(cloudEvent({ data: { ...definition(), headerquery: "" } }));
+    const letter = await letterOf(await announce({ value, headers: json }));
+    assert.deepEqual(letter.value, value);
+    assert.equal(header(letter, "content-type"), json["content-type"]);
+    assert.match(
+      header(letter, "__connect.errors.exception.message"),
+      /read as a CloudEvent \(structured mode\) in a Confluent-framed value \(schema id 7\)/,
+    );
+    const [fault] = JSON.parse(header(letter, "topicsync.details")) as { path: string }[];
+    assert.equal(fault?.path, "/data/headerquery");
   });
 });
 
