@@ -57,9 +57,12 @@ describe("decoding a Confluent-framed record", () => {
   });
 
   it("says that the value was framed when what it holds is refused", () => {
-    const plain = refusalOf({ value: framed({ name: "n" }, 12) });
+    const plain = refusalOf({ value: framed({ name: "n" }, 0xfffffffe) });
     assert.equal(plain.code, "SCHEMA_VIOLATION");
-    assert.match(plain.message, /^The announcement was read as a Confluent-framed value \(schema id 12\): /);
+    assert.match(
+      plain.message,
+      /^The announcement was read as a Confluent-framed value \(schema id 4294967294\): /,
+    );
     assert.deepEqual(pathsOf(plain), ["/externalId"]);
     const event = refusalOf({ value: framed(cloudEvent({ data: { name: "n" } }), 12) });
     assert.match(
