@@ -12,7 +12,11 @@ export const topicNotificationSchema = {
   type: "object",
   required: ["eventType", "event"],
   properties: {
-    eventType: { enum: ["TopicCreateEvent", "TopicAttributeValueChangeEvent", "TopicDeleteEvent"] },
+    eventType: {
+      enum: ["TopicCreateEvent", "TopicAttributeValueChangeEvent", "TopicChangeEvent", "TopicDeleteEvent"],
+      description:
+        "A change has two names: TMF688's own, TopicChangeEvent, and the one of TMF630's guidelines.",
+    },
     event: {
       type: "object",
       required: ["topic"],

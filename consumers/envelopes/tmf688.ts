@@ -32,7 +32,7 @@ export function notificationContent(json: unknown, outer: Place): Content {
     const { id } = identified(checkDeleted, event.topic, { at, lacks: "names no topic to retire." });
     return { ...id, definition: undefined, place: at };
   }
-  const isPartial = eventType === "TopicAttributeValueChangeEvent" && isMissing(event.topic["name"]);
+  const isPartial = eventType !== "TopicCreateEvent" && isMissing(event.topic["name"]);
   const lacks = isPartial ? `holds no topic definition. ${wholeWanted}` : "holds no topic definition.";
   const { topic, id } = identified(checkDefined, event.topic, { at, lacks });
   return { ...id, definition: definitionOf({ ...topic, externalId: id.externalId }), place: at };

@@ -27,7 +27,7 @@ const definition = {
 };
 
 describe("decoding a TMF688 notification", () => {
-  for (const type of [create, change]) {
+  for (const type of [create, change, "TopicChangeEvent"]) {
     it(`reads the topic of a ${type} as a definition`, () => {
       assert.deepEqual(decoded({ value: notification(type, topic), key: "42" }), {
         kind: "define",
@@ -83,7 +83,7 @@ describe("decoding a TMF688 notification", () => {
       "another type of event, naming those that are understood",
       notification("TopicStateChangeEvent", topic),
       ["/eventType"],
-      /TopicCreateEvent, TopicAttributeValueChangeEvent, TopicDeleteEvent/,
+      /TopicCreateEvent, TopicAttributeValueChangeEvent, TopicChangeEvent, TopicDeleteEvent/,
     ],
     ["a type that is no text", { eventType: null, event: { topic } }, ["/eventType"], /must be one of/],
     ["an event without a topic", { eventType: create, event: {} }, ["/event/topic"], /is required/],
