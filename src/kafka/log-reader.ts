@@ -8,7 +8,7 @@ import type { Logger } from "../logger.ts";
 import type { LogBounds, PlacedRecord, ReadOptions } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { createHandover, type Handover } from "./handover.ts";
-import { toRecord } from "./member.ts";
+import { toRecord } from "./records.ts";
 
 export interface LogReaderOptions {
   readonly kafka: Kafka;

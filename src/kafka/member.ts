@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka, KafkaMessage } from "kafkajs";
+import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka } from "kafkajs";
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../records.ts";
 import { unavailable } from "./failures.ts";
+import { toRecord } from "./records.ts";
 
 export interface MemberOptions {
   readonly groupId: string;
@@ -140,12 +141,3 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
 }
 
 const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toRecord);
-
-/** A message of kafkajs as the rest of the program knows it. */
-export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
-  offset: Number(offset),
-  timestamp,
-  key,
-  value,
-  headers: headers ?? {},
-});

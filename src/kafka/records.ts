@@ -1,0 +1,27 @@
+import type { KafkaMessage } from "kafkajs";
+
+import type { LogRecord, RecordHeaders } from "../records.ts";
+
+/** A message of kafkajs as the rest of the program knows it. */
+export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
+  offset: Number(offset),
+  timestamp,
+  key,
+  value,
+  headers: toHeaders(headers),
+});
+
+/**
+ * The headers, each value bytes or text. kafkajs 2.2.4 takes what every object inherits for a header's first value, so
+ * one named `constructor` comes with a function beside it; and a header without a value, which Kafka allows, comes as
+ * null. It can send neither on, and a refused announcement would hold the sync up for ever: null becomes empty.
+ */
+export function toHeaders(given: Readonly<Record<string, unknown>> = {}): RecordHeaders {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, value]) => {
+      const values = [value].flat().map((one) => (one === null ? Buffer.alloc(0) : one));
+      const sound = values.filter((one) => typeof one === "string" || Buffer.isBuffer(one));
+      return [name, sound.length === 1 ? sound[0] : sound];
+    }),
+  );
+}
