@@ -14,9 +14,9 @@ export default {
     },
     {
       name: "domain-is-pure",
-      comment: "topics, installations, users, filter and sync know no store, broker or transport.",
+      comment: "topics, installations, users, dead-letters, filter and sync know no store, broker or transport.",
       severity: "error",
-      from: { path: "^src/(topics|installations|users|filter|sync)/" },
+      from: { path: "^src/(topics|installations|users|dead-letters|filter|sync)/" },
       to: {
         path: "^(http|consumers|src/(storage|kafka|stack|cli)|src/(config|service|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
       },

@@ -5,18 +5,21 @@ export interface Fault {
 }
 
 /** Why something was refused. The same codes stand in HTTP error bodies and on dead letters. */
-export type RefusalCode =
-  | "MALFORMED_JSON"
-  | "SCHEMA_VIOLATION"
-  | "TOO_LARGE"
-  | "UNDECODABLE"
-  | "MISSING_KEY"
-  | "KEY_MISMATCH"
-  | "EXTERNAL_ID_TAKEN"
-  | "DUPLICATE_EXTERNAL_ID"
-  | "DUPLICATE_COMBINATION"
-  | "UNKNOWN_APPLICATION"
-  | "UNKNOWN_PLATFORM";
+export const refusalCodes = [
+  "MALFORMED_JSON",
+  "SCHEMA_VIOLATION",
+  "TOO_LARGE",
+  "UNDECODABLE",
+  "MISSING_KEY",
+  "KEY_MISMATCH",
+  "EXTERNAL_ID_TAKEN",
+  "DUPLICATE_EXTERNAL_ID",
+  "DUPLICATE_COMBINATION",
+  "UNKNOWN_APPLICATION",
+  "UNKNOWN_PLATFORM",
+] as const;
+
+export type RefusalCode = (typeof refusalCodes)[number];
 
 /** What was asked for cannot be done, for a reason that lies in the request or the announcement itself. */
 export class Refusal extends Error {

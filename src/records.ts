@@ -133,3 +133,16 @@ export interface RecordSink {
    */
   send(records: readonly OutgoingRecord[]): Promise<number[]>;
 }
+
+/** What became of records that were to be appended: where the first of them lies, or why the broker refuses them. */
+export type Appended = { readonly partition: number; readonly offset: number } | { readonly refused: string };
+
+/** Appends records to the partitions of one topic. */
+export interface LogWriter {
+  /**
+   * Appends records to one partition, one behind the other, all or none of them; to the partition of its key when none
+   * is given, one record at a time then. Resolves when every in-sync replica has them. Throws Unavailable when the
+   * broker does not answer, which leaves open whether they were appended.
+   */
+  append(partition: number | undefined, records: readonly OutgoingRecord[]): Promise<Appended>;
+}

@@ -8,11 +8,12 @@ import kafkajs, {
 
 import type { KafkaConfig } from "../config.ts";
 import type { Logger } from "../logger.ts";
-import type { GroupMember, LogReader, LogWatch, Publisher, RecordSink } from "../records.ts";
+import type { GroupMember, LogReader, LogWatch, LogWriter, Publisher, RecordSink } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
 import { registerCodecs } from "./codecs.ts";
 import { unavailable } from "./failures.ts";
 import { boundsOf, readLog } from "./log-reader.ts";
+import { createWriter } from "./log-writer.ts";
 import { createMember } from "./member.ts";
 import { createPublisher } from "./publisher.ts";
 import { createSink } from "./sink.ts";
@@ -35,6 +36,8 @@ export interface Broker extends LogReader {
   sink(topic: string): RecordSink & { close(): Promise<void> };
   /** Sends to a topic and tells where each record lies. Throws Unavailable. */
   publisher(topic: string): Promise<Publisher & { close(): Promise<void> }>;
+  /** Appends to a topic's partitions; connected with the first record. */
+  writer(topic: string): LogWriter & { close(): Promise<void> };
   close(): Promise<void>;
 }
 
@@ -80,6 +83,7 @@ export function createBroker(
     read: (topic, options) => readLog({ kafka, admin, groupId: config.groupId, log }, topic, options),
     publisher: (topic) => createPublisher(kafka, admin, topic),
     sink: (topic) => createSink(kafka, topic),
+    writer: (topic) => createWriter(kafka, topic),
     close: () => admin.disconnect(),
   };
 }

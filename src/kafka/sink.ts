@@ -70,7 +70,7 @@ function* batches(records: readonly OutgoingRecord[]): Generator<{ first: number
 const sizeOf = ({ key, value, headers }: OutgoingRecord): number =>
   (key?.length ?? 0) + (value?.length ?? 0) + JSON.stringify(headers).length;
 
-function toMessage({ key, value, headers, timestamp }: OutgoingRecord): Message {
+export function toMessage({ key, value, headers, timestamp }: OutgoingRecord): Message {
   return { key, value, headers: { ...headers }, timestamp };
 }
 

@@ -29,6 +29,9 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
+  // Whether a dead letter's topic was retired after it.
+  { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  { collection: collections.replays, name: "replays_of_letter", key: { letter: 1 }, unique: false },
   {
     collection: collections.applications,
     name: uniqueIndexes.applicationName,

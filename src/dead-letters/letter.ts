@@ -1,0 +1,127 @@
+import { isUtf8 } from "node:buffer";
+
+import { refusalCodes, type Fault, type RefusalCode } from "../errors.ts";
+import type { LogRecord, PlacedRecord, RecordHeaders } from "../records.ts";
+import type { Partition } from "../topics/topic.ts";
+
+/** Where a record lies. */
+export interface Place extends Partition {
+  readonly offset: number;
+}
+
+/** Why a letter was refused: one of our codes, or OTHER for what somebody else put into the dead-letter topic. */
+export type LetterCode = RefusalCode | "OTHER";
+
+export const letterCodes: readonly LetterCode[] = [...refusalCodes, "OTHER"];
+
+/** A refused announcement, as it lies in the dead-letter topic. */
+export interface Letter {
+  /** `topic-partition-offset` of the refused announcement; of the letter itself, when somebody else wrote it. */
+  readonly id: string;
+  /** Where the letter itself lies. */
+  readonly at: Place;
+  /** Where the announcement came from, when that is told. */
+  readonly source: Place | undefined;
+  /** The announcement's own time; undefined when it has none. */
+  readonly time: Date | undefined;
+  readonly code: LetterCode;
+  readonly message: string;
+  readonly details: readonly Fault[];
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  /** The announcement's own headers. */
+  readonly headers: RecordHeaders;
+  /** Why the bytes are not here; undefined when they are. */
+  readonly omitted: string | undefined;
+  /** The id of the letter that the announcement was a replay of. */
+  readonly replayOf: string | undefined;
+}
+
+/** The header that names the letter that an announcement is a replay of. */
+export const replayHeader = "topicsync.replay-of";
+
+const isOfLetter = (name: string): boolean =>
+  name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
+
+export const nameOfPlace = ({ topic, partition, offset }: Place): string => `${topic}-${partition}-${offset}`;
+
+/**
+ * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letters.ts). Never throws: anybody can
+ * write there, so what makes no sense is taken for somebody else's.
+ */
+export function letterOf(topic: string, { partition, record }: PlacedRecord): Letter {
+  const text = (name: string): string | undefined => headerText(record.headers, name);
+  const at = { topic, partition, offset: record.offset };
+  const source = placeOf(
+    text("__connect.errors.topic"),
+    text("__connect.errors.partition"),
+    text("__connect.errors.offset"),
+  );
+  const isOurs = source !== undefined && text("topicsync.id") === nameOfPlace(source);
+  const code = refusalCodes.find((known) => isOurs && known === text("topicsync.code")) ?? "OTHER";
+  return {
+    id: nameOfPlace(isOurs ? source : at),
+    at,
+    source,
+    time: timeOf(record),
+    code,
+    message:
+      text("__connect.errors.exception.message") ?? text("__connect.errors.exception.class.name") ?? "",
+    details: isOurs ? detailsIn(text("topicsync.details")) : [],
+    key: record.key,
+    value: record.value,
+    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
+    omitted: isOurs && record.value === null ? text("topicsync.omitted") : undefined,
+    replayOf: text(replayHeader),
+  };
+}
+
+/** The external id that the letter speaks of: its key; without one, what its value says. Undefined when it says nothing. */
+export function externalIdOf({ key, value }: Pick<Letter, "key" | "value">): string | undefined {
+  if (key !== null) return isUtf8(key) ? key.toString() : undefined;
+  if (value === null || !isUtf8(value)) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(value.toString());
+    if (typeof parsed !== "object" || parsed === null || !("externalId" in parsed)) return undefined;
+    return typeof parsed.externalId === "string" ? parsed.externalId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The last value of a header, as text. */
+function headerText(headers: RecordHeaders, name: string): string | undefined {
+  const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  const value = Array.isArray(given) ? given.at(-1) : given;
+  return value === undefined ? undefined : value.toString();
+}
+
+const isCount = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text);
+
+function placeOf(topic?: string, partition?: string, offset?: string): Place | undefined {
+  if (topic === undefined || !isCount(partition) || !isCount(offset)) return undefined;
+  return { topic, partition: Number(partition), offset: Number(offset) };
+}
+
+/** Kafka writes -1 for none, and takes whatever a producer says. */
+function timeOf({ timestamp }: LogRecord): Date | undefined {
+  const time = new Date(Number(timestamp));
+  return Number(timestamp) >= 0 && !Number.isNaN(time.getTime()) ? time : undefined;
+}
+
+function detailsIn(text = "[]"): Fault[] {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return Array.isArray(parsed) ? parsed.filter(isFault) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isFault = (one: unknown): one is Fault =>
+  typeof one === "object" &&
+  one !== null &&
+  "path" in one &&
+  "message" in one &&
+  typeof one.path === "string" &&
+  typeof one.message === "string";

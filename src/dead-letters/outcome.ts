@@ -1,0 +1,38 @@
+import { nameOfPlace, type LetterCode } from "./letter.ts";
+import type { Replay, SyncState } from "./ports.ts";
+
+/** What came of a replay. */
+export type Outcome =
+  /** It began to be sent, and was never said to have arrived. */
+  | { readonly kind: "perhaps replayed" }
+  /** The sync has not come to it yet. */
+  | { readonly kind: "waiting" }
+  | { readonly kind: "taken" }
+  | { readonly kind: "refused again"; readonly code: LetterCode; readonly letter: string };
+
+/** A replay, and what came of it. */
+export interface ReplayWithOutcome extends Replay {
+  readonly outcome: Outcome;
+}
+
+export interface OutcomeFacts {
+  readonly positions: Awaited<ReturnType<SyncState["positions"]>>;
+  /** Why the letter of an id was refused; undefined when there is none. */
+  readonly codeOf: (id: string) => LetterCode | undefined;
+}
+
+/** What came of a replay: the sync has passed it, and it lies among the dead letters again or not. */
+export function outcomeOf({ state, sentTo }: Replay, { positions, codeOf }: OutcomeFacts): Outcome {
+  const { topic, partition, offset } = sentTo;
+  if (state === "sending" || partition === undefined || offset === undefined)
+    return { kind: "perhaps replayed" };
+  const position = positions.find((one) => one.topic === topic && one.partition === partition);
+  if (position === undefined || position.nextOffset <= offset) return { kind: "waiting" };
+  const letter = nameOfPlace({ topic, partition, offset });
+  const code = codeOf(letter);
+  return code === undefined ? { kind: "taken" } : { kind: "refused again", code, letter };
+}
+
+/** An outcome in words. */
+export const outcomeText = (outcome: Outcome): string =>
+  outcome.kind === "refused again" ? `refused again (${outcome.code})` : outcome.kind;

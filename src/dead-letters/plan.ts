@@ -1,0 +1,111 @@
+import type { Partition } from "../topics/topic.ts";
+import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
+import type { Choice } from "./choose.ts";
+import { externalIdOf, type Letter, type Place } from "./letter.ts";
+import { outcomeText } from "./outcome.ts";
+import type { Replay, TopicState } from "./ports.ts";
+
+/** The topic that letters are sent back to. */
+export interface Destination {
+  readonly topic: string;
+  /** How many partitions it has. */
+  readonly partitions: number;
+}
+
+export interface ReplayWish {
+  readonly choice: Choice;
+  /** Also what was replayed before. */
+  readonly again: boolean;
+  /** Also what is superseded. */
+  readonly force: boolean;
+}
+
+/** A letter that will be sent. */
+export interface PlannedLetter {
+  readonly id: string;
+  /** The partition that it came from; undefined where that is not known: its key decides then. */
+  readonly partition: number | undefined;
+  /** Letters of one partition are sent in this order. */
+  readonly order: number;
+}
+
+export interface SkippedLetter {
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** What a replay will do. It holds no letter's bytes. */
+export interface ReplayPlan {
+  readonly send: readonly PlannedLetter[];
+  readonly skipped: readonly SkippedLetter[];
+}
+
+/**
+ * Looks through the chosen letters, and sorts out those that cannot or should not be sent, each with the reason.
+ * Throws Unavailable.
+ */
+export async function planReplay(
+  letters: DeadLetters,
+  to: Destination,
+  { choice, again, force }: ReplayWish,
+): Promise<ReplayPlan> {
+  const send: PlannedLetter[] = [];
+  const skipped: SkippedLetter[] = [];
+
+  async function sortOut(batch: readonly ListedLetter[]): Promise<void> {
+    const ids = batch.map(({ letter }) => externalIdOf(letter)).filter((id) => id !== undefined);
+    const states = force ? [] : await letters.sync.topics([...new Set(ids)]);
+    const byId = Map.groupBy(states, ({ externalId }) => externalId);
+    for (const { letter, replays } of batch) {
+      const later = laterState({ letter, replays }, byId.get(externalIdOf(letter) ?? "") ?? []);
+      const last = replays.at(-1);
+      const reason =
+        letter.omitted ??
+        (last === undefined || again
+          ? undefined
+          : `replayed on ${last.on.toISOString()}: ${outcomeText(last.outcome)}`) ??
+        (later === undefined ? undefined : supersededText(later));
+      if (reason === undefined) send.push({ id: letter.id, ...laneOf(letter, to) });
+      else skipped.push({ id: letter.id, reason });
+    }
+  }
+
+  const batch: ListedLetter[] = [];
+  for await (const listed of listLetters(letters, choice)) {
+    batch.push(listed);
+    if (batch.length === batchSize) await sortOut(batch.splice(0));
+  }
+  await sortOut(batch);
+  return { send: send.toSorted((a, b) => a.order - b.order), skipped };
+}
+
+const batchSize = 500;
+
+/**
+ * What the same partition said of the letter's topic after it: sent now, the letter would overwrite it. What its own
+ * replays said is no other word. What another partition or HTTP said has no order with it.
+ */
+export function laterState(
+  {
+    letter: { source },
+    replays,
+  }: { letter: Pick<Letter, "source">; replays: readonly Pick<Replay, "sentTo">[] },
+  states: readonly TopicState[],
+): TopicState | undefined {
+  if (source === undefined) return undefined;
+  const isOwn = ({ topic, partition, offset }: Place): boolean =>
+    replays.some(({ sentTo }) => isSamePartition({ topic, partition }, sentTo) && sentTo.offset === offset);
+  return states.find(({ by }) => isSamePartition(by, source) && by.offset > source.offset && !isOwn(by));
+}
+
+const isSamePartition = (a: Partition, b: Partial<Partition>): boolean =>
+  a.topic === b.topic && a.partition === b.partition;
+
+const supersededText = ({ externalId, by, retired }: TopicState): string =>
+  `superseded: ${externalId} was ${retired ? "retired" : "announced"} later, at offset ${by.offset}`;
+
+function laneOf({ source, at }: Letter, to: Destination): Pick<PlannedLetter, "partition" | "order"> {
+  if (source?.topic === to.topic && source.partition < to.partitions)
+    return { partition: source.partition, order: source.offset };
+  return { partition: undefined, order: at.offset };
+}

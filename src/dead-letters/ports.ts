@@ -1,0 +1,38 @@
+import type { AnnouncementSource, Partition } from "../topics/topic.ts";
+
+/** One sending of a letter back to the announcements topic. */
+export interface Replay {
+  readonly id: string;
+  /** The letter's id. */
+  readonly letter: string;
+  readonly on: Date;
+  /** "sending" until the broker acknowledged it: after a crash in between, nobody knows. */
+  readonly state: "sending" | "sent";
+  /** The offset is absent while it is being sent; the partition as well, where the broker chooses it. */
+  readonly sentTo: { readonly topic: string; readonly partition?: number; readonly offset?: number };
+}
+
+/** Remembers what was replayed. Every function throws Unavailable while the store does not answer. */
+export interface ReplayStore {
+  /** Replays of these letters, the oldest first. */
+  of(letters: readonly string[]): Promise<Replay[]>;
+  begin(replays: readonly Replay[]): Promise<void>;
+  sent(replays: readonly Replay[]): Promise<void>;
+  /** Forgets replays of which it is certain that nothing was sent. */
+  forget(replays: readonly Replay[]): Promise<void>;
+}
+
+/** The record that made a topic what it is now, or retired it. */
+export interface TopicState {
+  readonly externalId: string;
+  readonly by: AnnouncementSource;
+  readonly retired: boolean;
+}
+
+/** How far the sync has come. Every function throws Unavailable while the store does not answer. */
+export interface SyncState {
+  /** The offset of the next announcement to apply, of each partition that was read. */
+  positions(): Promise<readonly (Partition & { readonly nextOffset: number })[]>;
+  /** What the channel made of the topics with these external ids, stored and retired ones. */
+  topics(externalIds: readonly string[]): Promise<TopicState[]>;
+}

@@ -1,0 +1,55 @@
+import type { Replay, ReplayStore } from "../dead-letters/ports.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+
+interface ReplayRecord {
+  _id: string;
+  letter: string;
+  state: "sending" | "sent";
+  replayed_on: Date;
+  sent_to: Replay["sentTo"];
+}
+
+/** The store of what was replayed in MongoDB: a record for each sending. */
+export function createReplayStore(database: Database): ReplayStore {
+  const replays = database.collection<ReplayRecord>(collections.replays);
+
+  return {
+    of: (letters) =>
+      database.run(async () => {
+        if (letters.length === 0) return [];
+        const records = await replays.find({ letter: { $in: [...letters] } }).toArray();
+        const found = records.map(({ _id, letter, state, replayed_on, sent_to }) => {
+          return { id: _id, letter, on: replayed_on, state, sentTo: sent_to };
+        });
+        return found.toSorted((a, b) => a.on.getTime() - b.on.getTime());
+      }),
+
+    begin: (begun) =>
+      database.run(async () => {
+        await replays.insertMany(begun.map(toRecord));
+      }),
+
+    sent: (all) =>
+      database.run(async () => {
+        await replays.bulkWrite(
+          all.map(({ id, state, sentTo }) => ({
+            updateOne: { filter: { _id: id }, update: { $set: { state, sent_to: sentTo } } },
+          })),
+        );
+      }),
+
+    forget: (all) =>
+      database.run(async () => {
+        await replays.deleteMany({ _id: { $in: all.map(({ id }) => id) } });
+      }),
+  };
+}
+
+const toRecord = ({ id, letter, on, state, sentTo }: Replay): ReplayRecord => ({
+  _id: id,
+  letter,
+  state,
+  replayed_on: on,
+  sent_to: sentTo,
+});

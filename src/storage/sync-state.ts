@@ -1,0 +1,45 @@
+import type { SyncState, TopicState } from "../dead-letters/ports.ts";
+import type { Database } from "./database.ts";
+import { collections } from "./names.ts";
+import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
+
+interface PositionRecord {
+  _id: { group: string; topic: string; partition: number };
+  next_offset?: number;
+}
+
+/** How far a consumer group has come, and what it made of topics, read from MongoDB and changing nothing. */
+export function createSyncState(database: Database, group: string): SyncState {
+  const positions = database.collection<PositionRecord>(collections.positions);
+  const topics = database.collection<TopicRecord>(collections.topics);
+  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+
+  return {
+    positions: () =>
+      database.run(async () => {
+        const records = await positions.find({ "_id.group": group }).toArray();
+        return records.flatMap(({ _id: { topic, partition }, next_offset: nextOffset }) =>
+          nextOffset === undefined ? [] : [{ topic, partition, nextOffset }],
+        );
+      }),
+
+    topics: (externalIds) =>
+      database.run(async () => {
+        if (externalIds.length === 0) return [];
+        const among = { topic_id: { $in: [...externalIds] } };
+        const [stored, gone] = await Promise.all([
+          topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray(),
+          retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray(),
+        ]);
+        const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>
+          source.kind === "announcement" ? [{ externalId, by: source, retired: false }] : [],
+        );
+        return [
+          ...current,
+          ...gone.map(({ topic_id, retired_by }) => {
+            return { externalId: topic_id, by: retired_by, retired: true };
+          }),
+        ];
+      }),
+  };
+}
