@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 
 import { addAnnounceCommand } from "./cli/announce.ts";
+import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
 import { addUsersCommand } from "./cli/users.ts";
@@ -16,8 +17,9 @@ const program = new Command("topicsync")
     `
 Settings are environment variables; a .env file in the working folder is read. The README lists them.
 
-Exit codes: 0 ended as asked, 1 unexpected failure, 3 some of what was given was refused, 64 wrong use, 65 the database conflicts with what topicsync
-needs, 69 no broker or store can be had, 70 the consumer died (start again), 78 wrong settings.`,
+Exit codes: 0 ended as asked, 1 unexpected failure, 3 some of what was given was refused, 64 wrong use, 65 the
+database conflicts with what topicsync needs, 69 no broker or store can be had, 70 the consumer died (start again),
+78 wrong settings.`,
   )
   .exitOverride();
 
@@ -30,6 +32,7 @@ program
 addStatusCommand(program);
 addAnnounceCommand(program);
 addUsersCommand(program);
+addDeadLettersCommand(program);
 
 try {
   await program.parseAsync();

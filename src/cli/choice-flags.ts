@@ -1,0 +1,48 @@
+import { InvalidArgumentError, type Command } from "commander";
+import ms, { type StringValue } from "ms";
+
+import type { Choice } from "../dead-letters/choose.ts";
+import { letterCodes, type LetterCode } from "../dead-letters/letter.ts";
+
+/** The options that choose dead letters, as they were given. */
+export interface ChoiceFlags {
+  readonly code?: LetterCode[];
+  readonly id?: string[];
+  /** Milliseconds. */
+  readonly newerThan?: number;
+  readonly olderThan?: number;
+}
+
+/** Adds the options that choose dead letters. */
+export const withChoice = (command: Command): Command =>
+  command
+    .option("--code <code...>", `refused with one of these codes: ${letterCodes.join(", ")}`, code)
+    .option("--newer-than <duration>", "announced within this time: 45s, 30m, 2h, 7d", duration)
+    .option("--older-than <duration>", "announced before this time", duration);
+
+/** What the options say. */
+export function choiceOf({ code: codes, id: ids, newerThan, olderThan }: ChoiceFlags): Choice {
+  const now = Date.now();
+  return {
+    ...(codes && { codes: new Set(codes) }),
+    ...(ids && { ids: new Set(ids) }),
+    ...(newerThan !== undefined && { from: new Date(now - newerThan) }),
+    ...(olderThan !== undefined && { to: new Date(now - olderThan) }),
+  };
+}
+
+function code(given: string, previous: LetterCode[] = []): LetterCode[] {
+  const known = letterCodes.find((one) => one === given);
+  if (known === undefined) throw new InvalidArgumentError(`Known codes are ${letterCodes.join(", ")}.`);
+  return [...previous, known];
+}
+
+function duration(given: string): number {
+  const span =
+    /^\d.*[a-z]$/i.test(given) && given.length < 100
+      ? (ms(given as StringValue) as number | undefined)
+      : undefined;
+  if (span === undefined || !Number.isSafeInteger(Math.round(span)))
+    throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
+  return span;
+}

@@ -1,0 +1,87 @@
+import type { DeadLetters } from "../dead-letters/browse.ts";
+import type { Choice } from "../dead-letters/choose.ts";
+import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
+import { sendReplays } from "../dead-letters/replay.ts";
+import { Unavailable } from "../errors.ts";
+import { newId } from "../topics/topic.ts";
+import type { Connected } from "./connected.ts";
+import { visible, type Output } from "./output.ts";
+import { createProgress } from "./progress.ts";
+import { createRows } from "./rows.ts";
+
+export interface ReplayFlags {
+  readonly again?: boolean;
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+export interface ReplayCommand extends ReplayFlags {
+  readonly choice: Choice;
+  /** Named one by one: each must be there. */
+  readonly ids: readonly string[];
+  readonly output: Output;
+}
+
+/** Plans, shows, asks and sends. Throws Unavailable, and an Error for an id that is not there. */
+export async function replayLetters(
+  { config, broker, abort }: Connected,
+  letters: DeadLetters,
+  { choice, ids, again = false, force = false, dryRun, yes, output }: ReplayCommand,
+): Promise<void> {
+  const { mailbox, replays } = letters;
+  const unknown = ids.filter((id) => mailbox.codeOf(id) === undefined);
+  if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
+
+  const topic = config.kafka.announcementsTopic;
+  const kafka = await broker();
+  const partitions = (await kafka.bounds(topic))?.size;
+  if (partitions === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
+  const to = { topic, partitions };
+  const plan = await planReplay(letters, to, { choice, again, force });
+  await tell(output, "is not sent", plan.skipped);
+  const count = plan.send.length;
+  const what = `${count} ${count === 1 ? "dead letter" : "dead letters"}`;
+  if (count === 0 || dryRun) {
+    await output.write(count === 0 ? "Nothing is to be sent.\n" : `${what} would be sent to ${topic}.\n`);
+    return;
+  }
+  if (!yes && !(await isConfirmed(`Send ${what} to ${topic}?`))) {
+    await output.write("Nothing was sent.\n");
+    return;
+  }
+
+  const progress = createProgress("replaying", count);
+  const writer = kafka.writer(topic);
+  try {
+    const { sent, refused } = await sendReplays(plan, {
+      mailbox,
+      replays,
+      to,
+      writer,
+      newId,
+      now: () => new Date(),
+      abort,
+      progress: (done) => {
+        progress.at(done);
+      },
+    });
+    progress.end(`${sent} of ${what} ${sent === 1 ? "was" : "were"} sent to ${topic}`);
+    await tell(output, "was not taken by Kafka", refused);
+    if (abort.aborted) throw new Unavailable(`stopped after ${sent} of ${what}`);
+  } finally {
+    await writer.close();
+  }
+}
+
+async function tell(output: Output, title: string, skipped: readonly SkippedLetter[]): Promise<void> {
+  if (skipped.length === 0) return;
+  const rows = await createRows(output, [{ head: title }, { head: "because" }]);
+  for (const { id, reason } of skipped) await rows.add([visible(id), visible(reason)]);
+  await rows.end();
+}
+
+async function isConfirmed(message: string): Promise<boolean> {
+  const { confirm } = await import("@clack/prompts");
+  return (await confirm({ message, initialValue: false })) === true;
+}
