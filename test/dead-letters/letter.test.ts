@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { isChosen } from "../../src/dead-letters/choose.ts";
+import { externalIdOf, letterOf } from "../../src/dead-letters/letter.ts";
+import { outcomeOf } from "../../src/dead-letters/outcome.ts";
+import { laterState } from "../../src/dead-letters/plan.ts";
+import type { RecordHeaders } from "../../src/records.ts";
+
+const ours = {
+  "__connect.errors.topic": "a-1",
+  "__connect.errors.partition": "2",
+  "__connect.errors.offset": "30",
+  "__connect.errors.exception.message": "why",
+  "topicsync.id": "a-1-2-30",
+  "topicsync.code": "TOO_LARGE",
+  "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
+} as const;
+
+const read = (headers: RecordHeaders, more: { timestamp?: string; value?: Buffer | null } = {}) =>
+  letterOf("dead", {
+    partition: 0,
+    record: { offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v"), headers, ...more },
+  });
+
+describe("a letter", () => {
+  it("of ours is known by where the announcement lay", () => {
+    const letter = read({ ...ours, own: "kept", "topicsync.replay-of": "a-1-2-3" });
+    assert.deepEqual(
+      { ...letter, value: null },
+      {
+        id: "a-1-2-30",
+        at: { topic: "dead", partition: 0, offset: 9 },
+        source: { topic: "a-1", partition: 2, offset: 30 },
+        time: new Date(1_700_000_000_000),
+        code: "TOO_LARGE",
+        message: "why",
+        details: [{ path: "/a", message: "is wrong" }],
+        key: null,
+        value: null,
+        headers: { own: "kept" },
+        omitted: undefined,
+        replayOf: "a-1-2-3",
+      },
+    );
+  });
+
+  it("whose id is not that of its source is somebody else's", () => {
+    for (const headers of [
+      { ...ours, "topicsync.id": "a-1-2-31" },
+      { ...ours, "__connect.errors.offset": "-1" },
+      { ...ours, "__connect.errors.partition": "2e1" },
+      { "topicsync.id": "a-1-2-30", "topicsync.code": "TOO_LARGE" },
+      {},
+    ]) {
+      const { id, code, details } = read(headers);
+      assert.deepEqual([id, code, details], ["dead-0-9", "OTHER", []]);
+    }
+  });
+
+  it("is without its bytes only where there are none", () => {
+    const omitted = { ...ours, "topicsync.omitted": "elsewhere" };
+    assert.equal(read(omitted).omitted, undefined);
+    assert.equal(read(omitted, { value: null }).omitted, "elsewhere");
+  });
+
+  it("has no time when its timestamp is none", () => {
+    for (const timestamp of ["-1", "soon", "9e99"]) assert.equal(read(ours, { timestamp }).time, undefined);
+  });
+
+  it("speaks of the external id in its key, or else in its value", () => {
+    const value = Buffer.from('{"externalId":"in the value"}');
+    assert.equal(externalIdOf({ key: Buffer.from("key"), value }), "key");
+    assert.equal(externalIdOf({ key: null, value }), "in the value");
+    for (const text of ["null", "[]", "{", '{"externalId":1}', "\xff"])
+      assert.equal(externalIdOf({ key: null, value: Buffer.from(text, "latin1") }), undefined);
+    assert.equal(externalIdOf({ key: Buffer.from([255]), value }), undefined);
+  });
+
+  it("is chosen by every part of a choice together", () => {
+    const letter = read(ours);
+    const [before, after] = [new Date(1_600_000_000_000), new Date(1_800_000_000_000)];
+    assert.ok(isChosen(letter, {}));
+    assert.ok(
+      isChosen(letter, { ids: new Set([letter.id]), codes: new Set(["TOO_LARGE"]), from: before, to: after }),
+    );
+    for (const choice of [
+      { ids: new Set<string>() },
+      { codes: new Set(["OTHER"] as const) },
+      { from: after },
+      { to: before },
+    ])
+      assert.ok(!isChosen(letter, choice));
+    assert.ok(!isChosen({ ...letter, time: undefined }, { from: before }));
+  });
+});
+
+describe("a letter is superseded", () => {
+  const source = { topic: "a", partition: 1, offset: 5 };
+  const by = (offset: number, partition = 1, topic = "a") => [
+    { externalId: "x", retired: false, by: { kind: "announcement" as const, topic, partition, offset } },
+  ];
+  const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
+    laterState({ letter: { source }, replays: [{ sentTo }] }, states) !== undefined;
+
+  it("by a later offset of its own partition and no other", () => {
+    assert.ok(isSuperseded(by(6)));
+    for (const states of [by(5), by(4), by(6, 0), by(6, 1, "b"), []]) assert.ok(!isSuperseded(states));
+  });
+
+  it("not by a replay of itself", () => {
+    assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
+  });
+});
+
+describe("what came of a replay", () => {
+  const sentTo = { topic: "a", partition: 0, offset: 7 };
+  const replay = { id: "1", letter: "a-0-1", on: new Date(), state: "sent" as const, sentTo };
+  const outcome = (
+    nextOffset: number,
+    given: Parameters<typeof outcomeOf>[0] = replay,
+    letters: string[] = [],
+  ) =>
+    outcomeOf(given, {
+      positions: [{ topic: "a", partition: 0, nextOffset }],
+      codeOf: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
+    });
+
+  it("is known once the position is beyond it", () => {
+    assert.deepEqual(outcome(7), { kind: "waiting" });
+    assert.deepEqual(outcome(8), { kind: "taken" });
+    const letter = "a-0-7";
+    assert.deepEqual(outcome(8, replay, [letter]), { kind: "refused again", code: "KEY_MISMATCH", letter });
+    assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { kind: "perhaps replayed" });
+  });
+});

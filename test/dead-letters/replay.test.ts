@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { readConfig } from "../../src/config.ts";
+import { openDeadLetters } from "../../src/dead-letters/browse.ts";
+import { planReplay } from "../../src/dead-letters/plan.ts";
+import { sendReplays } from "../../src/dead-letters/replay.ts";
+import { createBroker } from "../../src/kafka/client.ts";
+import { createLogger } from "../../src/logger.ts";
+import { createDatabase } from "../../src/storage/database.ts";
+import { createReplayStore } from "../../src/storage/replays.ts";
+import { createSyncState } from "../../src/storage/sync-state.ts";
+import { newId } from "../../src/topics/topic.ts";
+import { unique } from "../support/names.ts";
+import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const { admin, producer } = testKafka(stack.kafka);
+const log = await createLogger("silent");
+const broker = createBroker({ ...readConfig({}).kafka, brokers: [stack.kafka] }, log);
+const database = createDatabase(uri, log);
+const { signal: never } = new AbortController();
+
+before(async () => {
+  await Promise.all([admin.connect(), producer.connect(), broker.reach(never), database.connect(never)]);
+});
+after(() => Promise.all([broker.close(), database.close()]));
+
+interface Sent {
+  readonly from: number;
+  readonly offset: number;
+  readonly key?: string;
+  /** The partition of the dead-letter topic. */
+  readonly partition?: number;
+}
+
+/** Replays all of these letters, and gives what then lies in the announcements topic. */
+async function replay(letters: readonly Sent[], topicSettings: { numPartitions: number; cleanup: string }) {
+  const [topic, dead] = [unique("announcements"), unique("dead")];
+  const configEntries = [{ name: "cleanup.policy", value: topicSettings.cleanup }];
+  await admin.createTopics({
+    topics: [
+      { topic, numPartitions: topicSettings.numPartitions, configEntries },
+      { topic: dead, numPartitions: 2 },
+    ],
+  });
+  for (const { from, offset, key = null, partition = 0 } of letters) {
+    const headers = {
+      "__connect.errors.topic": topic,
+      "__connect.errors.partition": String(from),
+      "__connect.errors.offset": String(offset),
+      "topicsync.id": `${topic}-${from}-${offset}`,
+    };
+    await producer.send({ topic: dead, messages: [{ key, value: `${offset}`, headers, partition }] });
+  }
+  const opened = await openDeadLetters(
+    { topic: dead, read: () => broker.read(dead, { abort: never }) },
+    { replays: createReplayStore(database), sync: createSyncState(database, "group") },
+  );
+  const to = { topic, partitions: topicSettings.numPartitions };
+  const plan = await planReplay(opened, to, { choice: {}, again: false, force: false });
+  const writer = broker.writer(topic);
+  const result = await sendReplays(plan, {
+    ...opened,
+    to,
+    writer,
+    newId,
+    now: () => new Date(),
+    abort: never,
+    progress: () => undefined,
+  });
+  await writer.close();
+  const sent: (readonly [partition: number, value: string])[] = [];
+  for await (const { partition, record } of broker.read(topic, { abort: never }))
+    sent.push([partition, String(record.value)]);
+  return { topic, result, sent };
+}
+
+describe("a replay", () => {
+  it("sends each letter to its partition in the order of the offsets, however the letters lie", async () => {
+    const letters = [
+      { from: 0, offset: 9 },
+      { from: 1, offset: 4, partition: 1 },
+      { from: 0, offset: 2, partition: 1 },
+      { from: 1, offset: 3 },
+      { from: 0, offset: 7 },
+      { from: 0, offset: 10, partition: 1 },
+    ];
+    const { sent, result } = await replay(letters, { numPartitions: 2, cleanup: "delete" });
+    assert.equal(result.sent, 6);
+    const valuesOf = (partition: number) => sent.filter(([of]) => of === partition).map(([, value]) => value);
+    assert.deepEqual(valuesOf(0), ["2", "7", "9", "10"]);
+    assert.deepEqual(valuesOf(1), ["3", "4"]);
+  });
+
+  it("tells what Kafka does not take, sends the others, and remembers them alone", async () => {
+    const letters = [
+      { from: 0, offset: 1, key: "a" },
+      { from: 0, offset: 2 },
+      { from: 0, offset: 3, key: "b" },
+    ];
+    const { topic, sent, result } = await replay(letters, { numPartitions: 1, cleanup: "compact" });
+    assert.deepEqual(
+      sent.map(([, value]) => value),
+      ["1", "3"],
+    );
+    assert.deepEqual(
+      result.refused.map(({ id }) => id),
+      [`${topic}-0-2`],
+    );
+    const remembered = await db
+      .collection<{ _id: string; letter: string; state: string; sent_to: { offset: number } }>(
+        "topicsync_replays",
+      )
+      .find({ "sent_to.topic": topic } as object)
+      .toArray();
+    assert.deepEqual(
+      remembered.map(({ letter, state, sent_to: to }) => [letter, state, to.offset]),
+      [
+        [`${topic}-0-1`, "sent", 0],
+        [`${topic}-0-3`, "sent", 1],
+      ],
+    );
+  });
+});
