@@ -14,7 +14,7 @@ import {
   type TopicDefinition,
 } from "../../src/topics/topic.ts";
 import type { TopicWrites } from "../../src/topics/view.ts";
-import { applyToModel, modelOf, type Model } from "./model.ts";
+import { applyToModel, modelOf, modelWith } from "./model.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const now = new Date("2026-01-02T03:04:05Z");
@@ -230,14 +230,14 @@ describe("deciding any batch over any stored topics", () => {
   it("comes out as one announcement after another does, without a unique index objecting on the way", () => {
     fc.assert(
       fc.property(situation, ({ topics, announcements }) => {
-        const model: Model = { topics: topics.map(modelOf), retired: [], refused: [] };
+        const model = modelWith(topics.map(modelOf));
         applyToModel(model, announcements);
         const decision = decided(announcements, topics);
         const after = written(topics, decision.writes);
-        assert.deepEqual(sorted(after.map(modelOf)), sorted(model.topics));
+        assert.deepEqual(sorted(after.map(modelOf)), sorted([...model.topics.values()]));
         assert.deepEqual(
           decision.writes.retired.map(({ topic, retiredBy }) => ({
-            externalId: topic.externalId,
+            topic: modelOf(topic),
             offset: retiredBy.offset,
           })),
           model.retired,

@@ -11,7 +11,7 @@ import { Fenced } from "../../src/topics/ports.ts";
 import { createTopicService } from "../../src/topics/service.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
-import { applyToModel, modelOf, type Model } from "./model.ts";
+import { applyToModel, modelOf, modelWith, putInModel, type Model } from "./model.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const log = await createLogger("silent");
@@ -86,7 +86,7 @@ describe("applying batches to a real store", () => {
         const service = createTopicService(store);
         const key = { group: unique("group"), topic: "announcements", partition: 0 };
         await store.claim(key);
-        const model: Model = { topics: [], retired: [], refused: [] };
+        const model = modelWith();
         let offset = 0;
         const refused: Model["refused"] = [];
         for (const { byHand: created, steps } of batches) {
@@ -94,7 +94,7 @@ describe("applying batches to a real store", () => {
             const made = await service
               .create(definition(created.id, created.name), "somebody")
               .catch(() => undefined);
-            if (made !== undefined) model.topics.push(modelOf(made));
+            if (made !== undefined) putInModel(model, modelOf(made));
           }
           const from = offset === 0 ? undefined : { offset, log: 1 };
           const announcements = steps.map((one): Announcement => {
@@ -115,7 +115,7 @@ describe("applying batches to a real store", () => {
           });
           applyToModel(model, announcements);
           const stored = await store.findByExternalIds(ids);
-          assert.deepEqual(sorted(stored.map(modelOf)), sorted(model.topics));
+          assert.deepEqual(sorted(stored.map(modelOf)), sorted([...model.topics.values()]));
         }
         assert.deepEqual(refused, model.refused);
       }),
