@@ -48,6 +48,7 @@ export interface GroupListener {
 export interface GroupMember {
   /** Joins the group. Resolves when the member runs. Throws Unavailable; it can be called again then. */
   run(listener: GroupListener): Promise<void>;
+  /** This, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it is back. */
   pause(partition: Partition): void;
   resume(partition: Partition): void;
   /** The next fetch of the partition begins here. */

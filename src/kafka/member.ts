@@ -44,6 +44,13 @@ export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOption
   /** Offsets to tell the broker, by partition. */
   const uncommitted = new Map<number, number>();
   let committing: NodeJS.Timeout | undefined;
+  /** Between a member that kafkajs gave up and the next one there is none to steer; kafkajs throws then. */
+  let joined = false;
+
+  /** Partitions that are assigned anew are steered anew, so nothing is lost with a step that meets no member. */
+  function steer(step: () => void): void {
+    if (joined) step();
+  }
 
   async function flushCommits(): Promise<void> {
     const offsets = [...uncommitted].map(([partition, offset]) => ({
@@ -70,7 +77,11 @@ export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOption
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       const partitions = payload.memberAssignment[topic] ?? [];
       uncommitted.clear();
+      joined = true;
       listener.assigned(partitions.map((partition) => ({ topic, partition })));
+    });
+    consumer.on(consumer.events.STOP, () => {
+      joined = false;
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
       if (!payload.restart && !stopping) listener.died(payload.error);
@@ -95,13 +106,19 @@ export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOption
       committing = setInterval(() => void flushCommits(), commitEveryMs);
     },
     pause: ({ partition }) => {
-      consumer.pause([{ topic, partitions: [partition] }]);
+      steer(() => {
+        consumer.pause([{ topic, partitions: [partition] }]);
+      });
     },
     resume: ({ partition }) => {
-      consumer.resume([{ topic, partitions: [partition] }]);
+      steer(() => {
+        consumer.resume([{ topic, partitions: [partition] }]);
+      });
     },
     seek: ({ partition }, offset) => {
-      consumer.seek({ topic, partition, offset: String(offset) });
+      steer(() => {
+        consumer.seek({ topic, partition, offset: String(offset) });
+      });
     },
     commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
     async stop() {
