@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { Crew, Instance } from "./crew.ts";
+import type { Patience } from "./patience.ts";
+import type { Blow, Fault } from "./plan.ts";
+import type { Random } from "./random.ts";
+import type { Server } from "./servers.ts";
+
+export interface DirectorOptions {
+  readonly random: Random;
+  readonly crew: Crew;
+  readonly mostInstances: number;
+  readonly store: Server;
+  readonly broker: Server;
+  readonly patience: Patience;
+  /** The client ids of the consumer group's members once it is settled; undefined while it changes. */
+  readonly members: () => Promise<readonly string[] | undefined>;
+  readonly log: (line: string) => void;
+}
+
+/** How long a server is away, and an instance before the next is started: from nothing to longer than any retry. */
+const longestAbsenceMs = 3_000;
+/** A blow falls so long after its time at most, so that it meets every phase of a batch. */
+const longestDelayMs = 80;
+
+/** Does to the service what the plan says. */
+export function createDirector(options: DirectorOptions) {
+  const { random, crew, mostInstances, store, broker, patience, members, log } = options;
+  /** Instances that stand still until the group has shut them out. */
+  const frozen: Promise<void>[] = [];
+
+  const awake = (): Instance[] => crew.running().filter((instance) => !instance.frozen);
+  const wait = (most: number): Promise<void> => sleep(random.between(0, most));
+
+  function start(): void {
+    log(`start ${crew.start().name}`);
+  }
+
+  /** Ends one, and afterwards there are as many as chance will have it. */
+  async function kill(): Promise<void> {
+    const victim = random.pickAny(awake());
+    const [pause, wanted] = [random.between(0, longestAbsenceMs), random.between(1, mostInstances)];
+    if (victim !== undefined) {
+      log(`kill ${victim.name}`);
+      await victim.kill();
+    }
+    if (random.chance(0.5)) await sleep(pause);
+    while (awake().length < wanted) start();
+    const surplus = awake().at(-1);
+    if (awake().length <= wanted || surplus === undefined) return;
+    log(`stop ${surplus.name}`);
+    await surplus.stop();
+  }
+
+  /**
+   * Makes one stand still, perhaps in the midst of a write, until the group has given its partitions to others: it goes
+   * on as if nothing had been.
+   */
+  function freeze(): void {
+    const victim = random.pickAny(awake());
+    if (victim === undefined) return;
+    if (awake().length < 2) start();
+    log(`freeze ${victim.name}`);
+    victim.freeze();
+    frozen.push(thawWhenShutOut(victim));
+    frozen.at(-1)?.catch(() => undefined);
+  }
+
+  async function thawWhenShutOut(victim: Instance): Promise<void> {
+    try {
+      await patience.until(`${victim.name} is shut out of the group`, async () => {
+        const names = await members();
+        return names !== undefined && names.length > 0 && !names.includes(victim.name);
+      });
+    } finally {
+      victim.thaw();
+      log(`thaw ${victim.name}`);
+    }
+  }
+
+  async function takeAway(what: string, server: Server): Promise<void> {
+    log(`kill the ${what}`);
+    await server.kill();
+    await wait(longestAbsenceMs);
+    await server.restart();
+    log(`the ${what} is back`);
+  }
+
+  const strike: Readonly<Record<Fault, () => Promise<void> | void>> = {
+    kill,
+    freeze,
+    store: () => takeAway("store", store),
+    broker: () => takeAway("broker", broker),
+  };
+
+  return {
+    start,
+    /** Resolves when the blow has fallen and whatever was killed is back, or at least on its way. */
+    async strike(blow: Blow): Promise<void> {
+      await wait(longestDelayMs);
+      await Promise.all(blow.faults.map(async (fault) => strike[fault]()));
+    },
+    /** Resolves when nobody stands still any more. */
+    async settle(): Promise<void> {
+      await Promise.all(frozen);
+    },
+  };
+}
