@@ -64,8 +64,9 @@ export function createCrew({ settings, folder, failed }: CrewOptions): Crew {
     const ended = once(child, "exit").then(([code, signal]) => {
       children.delete(child);
       crew.delete(instance);
-      const expected = told === "die" || (told === "stop" && code === 0);
-      if (expected) return;
+      // A signal that comes before the program has read its first line ends it at once.
+      const wasEarly = signal === "SIGTERM" && instance.url() === undefined;
+      if (told === "die" || (told === "stop" && (code === 0 || wasEarly))) return;
       const wish = told === "stop" ? "did not end with 0 when it was stopped" : "ended by itself";
       failed(
         new Error(
