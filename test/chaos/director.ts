@@ -15,6 +15,8 @@ export interface DirectorOptions {
   readonly patience: Patience;
   /** The client ids of the consumer group's members once it is settled; undefined while it changes. */
   readonly members: () => Promise<readonly string[] | undefined>;
+  /** Gives a question whether every partition has gone on since it was given. */
+  readonly goneOn: () => () => Promise<boolean>;
   readonly log: (line: string) => void;
 }
 
@@ -25,7 +27,7 @@ const longestDelayMs = 80;
 
 /** Does to the service what the plan says. */
 export function createDirector(options: DirectorOptions) {
-  const { random, crew, mostInstances, store, broker, patience, members, log } = options;
+  const { random, crew, mostInstances, store, broker, patience, members, goneOn, log } = options;
   /** Instances that stand still until the group has shut them out. */
   const frozen: Promise<void>[] = [];
 
@@ -72,6 +74,8 @@ export function createDirector(options: DirectorOptions) {
         const names = await members();
         return names !== undefined && names.length > 0 && !names.includes(victim.name);
       });
+      // At once it meets those who have just taken over; later, what they have written.
+      if (random.chance(0.6)) await patience.until("others have gone on without it", goneOn());
     } finally {
       victim.thaw();
       log(`thaw ${victim.name}`);

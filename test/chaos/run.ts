@@ -12,7 +12,7 @@ import { announceAndStrike } from "./act.ts";
 import type { FaultCounts } from "./plan.ts";
 import { createAnnouncer } from "./producer.ts";
 import { createRandom } from "./random.ts";
-import { createByHand, logsIn, membersOf, setStage, standingOf } from "./stage.ts";
+import { createByHand, goneOn, logsIn, membersOf, setStage, standingOf } from "./stage.ts";
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -80,6 +80,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     mostInstances: options.instances,
     patience,
     members: () => membersOf(stage),
+    goneOn: () => goneOn(stage, partitions),
   });
 
   director.start();

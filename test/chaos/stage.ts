@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Admin, Kafka } from "kafkajs";
 
 import type { TopicBody } from "../../schemas/topic.ts";
-import { connectKafka } from "./log.ts";
+import { connectKafka, logEnds } from "./log.ts";
 import type { Patience } from "./patience.ts";
 import { watchPositions, type Positions } from "./positions.ts";
 import { startChaosBroker, startChaosStore, type Server } from "./servers.ts";
@@ -113,6 +113,19 @@ export async function membersOf({ admin, names }: Stage): Promise<string[] | und
   const { groups } = await admin.describeGroups([names.group]);
   const [group] = groups;
   return group?.state === "Stable" ? group.members.map(({ clientId }) => clientId) : undefined;
+}
+
+/** A question whether every partition has gone on since now, or has nothing left to go on with. */
+export function goneOn({ admin, positions, names }: Stage, partitions: number): () => Promise<boolean> {
+  const before = Array.from({ length: partitions }, (_, partition) => positions.of(partition));
+  return async () => {
+    await positions.look();
+    const ends = await logEnds(admin, names.topic);
+    return before.every((offset, partition) => {
+      const now = positions.of(partition);
+      return now > offset || now >= (ends.get(partition) ?? 0);
+    });
+  };
 }
 
 /** How far the service has come, for people. */
