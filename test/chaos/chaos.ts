@@ -108,4 +108,11 @@ function summaryOf(result: ChaosResult): string {
   return `${result.stack}\n${table.toString()}`;
 }
 
+// Whoever is ended by a signal runs no exit handlers, and these end the instances.
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const) {
+  process.once(signal, () => process.exit(code));
+}
 process.exitCode = await run();

@@ -41,7 +41,7 @@ function compareMaps(
 }
 
 const shown = (value: unknown): string =>
-  value === undefined ? "none" : JSON.stringify(value).slice(0, 600);
+  value === undefined ? "none" : JSON.stringify(value).slice(0, 400);
 
 /** A topic's record without what nobody can foretell: its sys_id and its times. */
 const recordOf = (topic: ModelTopic, source: object) => ({
