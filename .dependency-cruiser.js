@@ -14,7 +14,8 @@ export default {
     },
     {
       name: "domain-is-pure",
-      comment: "topics, installations, users, dead-letters, filter and sync know no store, broker or transport.",
+      comment:
+        "topics, installations, users, dead-letters, filter and sync know no store, broker or transport.",
       severity: "error",
       from: { path: "^src/(topics|installations|users|dead-letters|filter|sync)/" },
       to: {

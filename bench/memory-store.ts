@@ -22,7 +22,7 @@ export async function startMemoryStore(options: Omit<LaunchOptions, "port">): Pr
   const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
   const server = await startProcess({
     command: java.command,
-    // A million topics take 2 GB there.
+    // `bench memory` stores up to a million topics.
     args: ["-Xmx4g", "-cp", join(jars, "*"), join(project, "MemoryStore.java"), String(port)],
     logFile: join(options.dataFolder, "memory-store.log"),
   });

@@ -8,6 +8,7 @@ import { readConfig } from "../src/config.ts";
 import { runCommand } from "../src/stack/command.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
 import type { Running } from "../src/stack/stack.ts";
+import { ensureIndexes } from "../src/storage/indexes.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";
 import { progress } from "./report.ts";
@@ -86,7 +87,10 @@ export async function startStack(choice: StoreChoice): Promise<BenchStack> {
 
 let arenas = 0;
 
-/** Runs something in an arena that nobody has used, and empties it. */
+/**
+ * Runs something in an arena that nobody has used, and empties it. The indexes are there from the beginning: not every
+ * contestant makes them itself, and an upsert without them looks at every record.
+ */
 export async function inArena<T>(
   stack: BenchStack,
   { store, topic }: { store: BenchStore; topic: string },
@@ -99,6 +103,7 @@ export async function inArena<T>(
   const folder = join(stack.folder, database);
   const client = new MongoClient(uri.href);
   try {
+    await ensureIndexes(client.db());
     const arena = { brokers: stack.broker.address, uri: uri.href, database, topic, folder, toolsFolder };
     return await run(arena, client.db());
   } finally {
