@@ -88,7 +88,9 @@ async function watchIdle(stack: BenchStack, store: BenchStore): Promise<Memory> 
   const topic = "bench.memory.idle";
   await (await openLog(stack.broker.address, topic))[Symbol.asyncDispose]();
   return inArena(stack, { store, topic }, (arena) =>
-    withContestant(service, arena, async ({ pid }) => {
+    withContestant(service, arena, async (running) => {
+      const { pid } = running;
+      while (!(await running.lastOutput()).includes("topicsync is ready")) await sleep(50);
       const samples = await sampled(pid, () => Promise.resolve(false), idleSeconds);
       return { samples, peak: memoryOf(pid, "VmHWM"), stored: 0 };
     }),
