@@ -15,7 +15,7 @@ const sinkVersion = "2.0.1";
 
 /**
  * What one would use if there were no topicsync: Kafka Connect, one standalone worker, with MongoDB's own sink. It upserts by
- * the external id, unordered, as fast as it could be made to: see docs/benchmarks.md. It has no schema check, no refusals
+ * the external id, unordered. What was tried of its settings stands in docs/benchmarks.md. It has no schema check, no refusals
  * and no order between the records of a batch.
  */
 export const kafkaConnect: Contestant = {
