@@ -105,13 +105,10 @@ export interface OutgoingRecord {
   readonly timestamp: string;
 }
 
-/** A record to send that has no history: it gets the time of sending. */
+/** A record to send that has no history: it goes to the partition of its key, with the time of sending. */
 export interface NewRecord {
-  /** Chosen by the key where it is absent. */
-  readonly partition?: number;
-  readonly key: Buffer | string | null;
-  readonly value: Buffer | string | null;
-  readonly headers?: RecordHeaders;
+  readonly key: string;
+  readonly value: string;
 }
 
 /** Where a record lies in a Kafka topic. */

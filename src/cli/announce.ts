@@ -1,38 +1,19 @@
 import { InvalidArgumentError, type Command } from "commander";
 
 import { exitCodes } from "../errors.ts";
-import type { PlacedOffset } from "../records.ts";
-import { createTopicStore } from "../storage/topics.ts";
-import { untilApplied } from "../sync/applied.ts";
-import { connected, type Connected } from "./connected.ts";
 import {
-  definitionsIn,
-  sourceOf,
-  type InputFault,
-  type PlacedDefinition,
-  type Source,
-} from "./definitions.ts";
-import { createProgress } from "./progress.ts";
+  applied,
+  plural,
+  publish,
+  refusedOf,
+  type Announced,
+  type RefusedAnnouncement,
+} from "./announcing.ts";
+import { connected, type Connected } from "./connected.ts";
+import { allDefinitions, sourceOf, type InputFault, type Source } from "./definitions.ts";
+import { complain, say, visible } from "./output.ts";
 
-/** A definition that was announced, and where its record lies. */
-interface Announced extends PlacedOffset {
-  readonly place: string;
-  readonly externalId: string;
-}
-
-/** An announcement that the sync refused. */
-interface RefusedAnnouncement {
-  readonly place: string;
-  readonly externalId: string;
-  /** `topic-partition-offset`, the id of its dead letter. */
-  readonly id: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-const recordsARequest = 500;
 const mostFaultsShown = 20;
-const hintAfterMs = 10_000;
 
 /** Adds `topicsync announce`. */
 export function addAnnounceCommand(program: Command): void {
@@ -68,20 +49,16 @@ async function check(sources: readonly Source[]): Promise<number | undefined> {
   const faults: InputFault[] = [];
   let count = 0;
   let more = 0;
-  for await (const one of all(sources)) {
+  for await (const one of allDefinitions(sources)) {
     if ("body" in one) count += 1;
     else if (faults.length < mostFaultsShown) faults.push(one);
     else more += 1;
   }
   if (faults.length === 0) return count;
-  for (const { place, fault } of faults) complain(`${place}: ${fault}`);
+  for (const { place, fault } of faults) complain(visible(`${place}: ${fault}`));
   if (more > 0) complain(`and ${more} more`);
   complain("Nothing was announced.");
   return undefined;
-}
-
-async function* all(sources: readonly Source[]): AsyncGenerator<PlacedDefinition | InputFault> {
-  for (const source of sources) yield* definitionsIn(source);
 }
 
 interface Work extends AnnounceOptions {
@@ -115,92 +92,6 @@ async function announce(connection: Connected, { sources, count, wait, json }: W
   if (refused.length > 0) process.exitCode = exitCodes.refused;
 }
 
-/** Sends everything in the order of the files. */
-async function publish(
-  connection: Connected,
-  { sources, count, sent }: Pick<Work, "sources" | "count"> & { readonly sent: (one: Announced) => void },
-): Promise<void> {
-  const broker = await connection.broker();
-  const publisher = await broker.publisher(connection.config.kafka.announcementsTopic);
-  const progress = createProgress("announcing", count, process.stderr);
-  let done = 0;
-  let waiting: PlacedDefinition[] = [];
-
-  async function flush(): Promise<void> {
-    const records = waiting.map(({ body }) => ({ key: body.externalId, value: JSON.stringify(body) }));
-    const placed = records.length === 0 ? [] : await publisher.send(records);
-    for (const [index, { place, body }] of waiting.entries()) {
-      const at = placed[index];
-      if (at !== undefined) sent({ ...at, place, externalId: body.externalId });
-    }
-    done += waiting.length;
-    waiting = [];
-    progress.at(done);
-  }
-
-  try {
-    for await (const one of all(sources)) {
-      if (connection.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
-      if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
-      waiting.push(one);
-      if (waiting.length >= recordsARequest) await flush();
-    }
-    await flush();
-  } finally {
-    await publisher.close();
-  }
-  progress.end(`announced ${plural(done)}`);
-}
-
-/** False when it was given up. */
-async function applied(connection: Connected, announced: readonly Announced[]): Promise<boolean> {
-  const { groupId, announcementsTopic } = connection.config.kafka;
-  const store = createTopicStore(await connection.database(), connection.log);
-  const progress = createProgress("applied by the service", announced.length, process.stderr);
-  let before = 0;
-  let movedAt = Date.now();
-  const isDone = await untilApplied(announced, {
-    positions: () => store.positions(groupId, announcementsTopic),
-    abort: connection.abort,
-    at(done) {
-      progress.at(done);
-      if (done > before) movedAt = Date.now();
-      before = done;
-      if (Date.now() - movedAt < hintAfterMs) return;
-      movedAt = Infinity;
-      complain(
-        "nothing was applied for 10 s: does the service run? `topicsync status` tells where it stands",
-      );
-    },
-    away: (error) => {
-      connection.log.warn({ reason: error.message }, "waiting for MongoDB");
-    },
-  });
-  progress.end(isDone ? "all are applied" : "given up");
-  return isDone;
-}
-
-/** Those of the announced whose dead letters lie behind `from`. */
-async function refusedOf(
-  { broker, config, abort }: Connected,
-  announced: readonly Announced[],
-  from: ReadonlyMap<number, number>,
-): Promise<RefusedAnnouncement[]> {
-  const { announcementsTopic, deadLetterTopic } = config.kafka;
-  const byId = new Map(announced.map((one) => [`${announcementsTopic}-${one.partition}-${one.offset}`, one]));
-  const refused = new Map<string, RefusedAnnouncement>();
-  for await (const { record } of (await broker()).read(deadLetterTopic, { from, abort })) {
-    const header = (name: string): string => String(record.headers[name] ?? "");
-    const id = header("topicsync.id");
-    const one = byId.get(id);
-    if (one === undefined) continue;
-    const { place, externalId } = one;
-    const message = header("__connect.errors.exception.message");
-    refused.set(id, { place, externalId, id, code: header("topicsync.code"), message });
-  }
-  return [...refused.values()];
-}
-
 async function report({
   announced,
   refused,
@@ -224,11 +115,11 @@ async function report({
     wordWrap: true,
     style: { head: [], border: [] },
   });
-  table.push(...refused.map(({ place, externalId, code, message }) => [place, externalId, code, message]));
+  table.push(
+    ...refused.map(({ place, externalId, code, message }) =>
+      [place, externalId, code, message].map((text) => visible(text)),
+    ),
+  );
   say(table.toString());
   say("`topicsync dead-letters` shows and replays what was refused.");
 }
-
-const plural = (count: number): string => `${count} definition${count === 1 ? "" : "s"}`;
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const complain = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -50,6 +50,13 @@ export async function* definitionsIn(source: Source): AsyncGenerator<PlacedDefin
   }
 }
 
+/** The definitions of all sources, one source after another. */
+export async function* allDefinitions(
+  sources: readonly Source[],
+): AsyncGenerator<PlacedDefinition | InputFault> {
+  for (const source of sources) yield* definitionsIn(source);
+}
+
 interface PlacedValue {
   readonly place: string;
   /** An error where there is no JSON. */

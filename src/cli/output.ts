@@ -27,3 +27,9 @@ export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character === "\n" ? "\\n" : `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
   );
+
+/** A line of a command's answer, on standard output. */
+export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** A line beside the answer, on standard error. */
+export const complain = (text: string): void => void process.stderr.write(`${text}\n`);

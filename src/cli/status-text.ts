@@ -1,4 +1,5 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
+import { say, visible } from "./output.ts";
 
 /** Prints where the sync stands, for people. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
@@ -37,7 +38,7 @@ async function printPartitions(partitions: Partitions): Promise<void> {
       known(one.lagRecords),
       one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
       one.owner ?? (one.assigned === null ? "?" : "nobody"),
-      one.reason === null ? (one.state ?? "") : `${one.state ?? ""}: ${one.reason}`,
+      one.reason === null ? (one.state ?? "") : visible(`${one.state ?? ""}: ${one.reason}`),
     ]),
   );
   say(table.toString());
@@ -55,5 +56,3 @@ function duration(seconds: number): string {
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 360) / 10} h` : `${Math.round(seconds / 86_400)} days`;
 }
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -8,6 +8,7 @@ import { createTopicStore } from "../storage/topics.ts";
 import { createStatus } from "../sync/status.ts";
 import { compile } from "../validation.ts";
 import { connected } from "./connected.ts";
+import { say } from "./output.ts";
 import { askPassword } from "./password.ts";
 import { printStatus } from "./status-text.ts";
 
@@ -114,5 +115,3 @@ function urlOf({ host, port }: Config["http"]): string {
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -6,6 +6,7 @@ import { addUser } from "../users/manage.ts";
 import { hashPassword } from "../users/password.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 import { connected } from "./connected.ts";
+import { say } from "./output.ts";
 import { askNewPassword } from "./password.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. What only these commands need is loaded when they run. */
@@ -102,5 +103,3 @@ function mustExist(name: string, found: boolean): void {
   if (!found)
     throw new Error(`there is no user named "${name}"; \`topicsync users list\` shows those there are`);
 }
-
-const say = (text: string): void => void process.stdout.write(`${text}\n`);

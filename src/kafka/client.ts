@@ -34,8 +34,8 @@ export interface Broker extends LogReader {
   watch(): LogWatch;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
-  /** Sends to a topic and tells where each record lies. Throws Unavailable. */
-  publisher(topic: string): Promise<Publisher & { close(): Promise<void> }>;
+  /** Sends to a topic and tells where each record lies; connected with the first record. */
+  publisher(topic: string): Publisher & { close(): Promise<void> };
   /** Appends to a topic's partitions; connected with the first record. */
   writer(topic: string): LogWriter & { close(): Promise<void> };
   close(): Promise<void>;

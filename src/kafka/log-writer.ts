@@ -1,12 +1,11 @@
-import kafkajs, { type Kafka } from "kafkajs";
+import type { Kafka } from "kafkajs";
 
-import { messageOf } from "../errors.ts";
 import type { LogWriter } from "../records.ts";
 import { unavailable } from "./failures.ts";
-import { toMessage } from "./sink.ts";
+import { brokerSays, createProducer, toMessage } from "./producer.ts";
 
 /** What the broker says of records that it will never take, whenever they are sent. */
-const refusals = new Set([
+const refusals: ReadonlySet<string> = new Set([
   "MESSAGE_TOO_LARGE",
   "RECORD_LIST_TOO_LARGE",
   "INVALID_RECORD",
@@ -15,46 +14,22 @@ const refusals = new Set([
 
 /** Appends records to chosen partitions of one topic, acknowledged by every in-sync replica. */
 export function createWriter(kafka: Kafka, topic: string): LogWriter & { close(): Promise<void> } {
-  const producer = kafka.producer({
-    allowAutoTopicCreation: false,
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  });
-  let connecting: Promise<void> | undefined;
-
-  async function connected(): Promise<void> {
-    connecting ??= producer.connect();
-    await connecting.catch((error: unknown) => {
-      connecting = undefined;
-      throw unavailable(error);
-    });
-  }
-
+  const producer = createProducer(kafka, topic);
   return {
     async append(partition, records) {
-      await connected();
       const messages = records.map((record) => ({
         ...toMessage(record),
         ...(partition === undefined ? {} : { partition }),
       }));
       try {
-        const [metadata] = await producer.send({ topic, acks: -1, messages });
+        const [metadata] = await producer.send(messages);
         return { partition: metadata?.partition ?? partition ?? 0, offset: Number(metadata?.baseOffset) };
       } catch (error) {
-        const refused = refusalIn(error);
+        const refused = brokerSays(error, refusals);
         if (refused === undefined) throw unavailable(error);
         return { refused };
       }
     },
-    async close() {
-      await connecting?.catch(() => undefined);
-      await producer.disconnect();
-    },
+    close: () => producer.close(),
   };
-}
-
-function refusalIn(error: unknown): string | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ("type" in cause && refusals.has(String(cause.type))) return messageOf(cause);
-  }
-  return undefined;
 }

@@ -1,54 +1,62 @@
-import kafkajs, { type Admin, type Kafka } from "kafkajs";
+import kafkajs, { type Admin, type Kafka, type PartitionMetadata } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
 import type { NewRecord, PlacedOffset, Publisher } from "../records.ts";
 import { unavailable } from "./failures.ts";
+import { createProducer } from "./producer.ts";
 
 /**
  * Sends records to one Kafka topic and tells where each lies. The partition is chosen here and not by kafkajs, which tells
  * of a request only the first offset in each partition.
  */
-export async function createPublisher(
+export function createPublisher(
   kafka: Kafka,
   admin: Admin,
   topic: string,
-): Promise<Publisher & { close(): Promise<void> }> {
+): Publisher & { close(): Promise<void> } {
   const choose = kafkajs.Partitioners.DefaultPartitioner();
-  const producer = kafka.producer({
-    allowAutoTopicCreation: false,
-    createPartitioner: () => choose,
-  });
+  const producer = createProducer(kafka, topic);
+  let metadata: Promise<PartitionMetadata[]> | undefined;
 
-  async function partitions() {
+  async function partitions(): Promise<PartitionMetadata[]> {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
     return topics[0]?.partitions ?? [];
   }
-  const [partitionMetadata] = await Promise.all([partitions(), producer.connect()]).catch(
-    (error: unknown) => {
-      throw unavailable(error);
-    },
-  );
 
   return {
     async send(records) {
-      const messages = records.map((record) => ({
-        ...toMessage(record),
-        partition: record.partition ?? choose({ topic, partitionMetadata, message: toMessage(record) }),
-      }));
-      const sent = await producer.send({ topic, acks: -1, messages }).catch((error: unknown) => {
+      try {
+        const partitionMetadata = await (metadata ??= partitions());
+        const messages = records.map(toMessage).map((message) => ({
+          ...message,
+          partition: choose({ topic, partitionMetadata, message }),
+        }));
+        const sent = await producer.send(messages);
+        return placesOf(
+          messages,
+          new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)])),
+        );
+      } catch (error) {
+        metadata = undefined;
         throw unavailable(error);
-      });
-      const next = new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
-      return messages.map(({ partition }): PlacedOffset => {
-        const offset = next.get(partition);
-        if (offset === undefined)
-          throw new Unavailable(`Kafka did not acknowledge a record for ${topic}-${partition}`);
-        next.set(partition, offset + 1);
-        return { partition, offset };
-      });
+      }
     },
-    close: () => producer.disconnect(),
+    close: () => producer.close(),
   };
 }
 
-const toMessage = ({ key, value, headers }: NewRecord) => ({ key, value, headers: { ...headers } });
+/** `next` is the offset of the next message in each partition. */
+function placesOf(
+  messages: readonly { readonly partition: number }[],
+  next: Map<number, number>,
+): PlacedOffset[] {
+  return messages.map(({ partition }) => {
+    const offset = next.get(partition);
+    if (offset === undefined)
+      throw new Unavailable(`Kafka did not acknowledge a record for its partition ${partition}`);
+    next.set(partition, offset + 1);
+    return { partition, offset };
+  });
+}
+
+const toMessage = ({ key, value }: NewRecord) => ({ key, value });

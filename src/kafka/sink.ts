@@ -1,41 +1,30 @@
-import kafkajs, { type Kafka, type Message } from "kafkajs";
+import type { Kafka } from "kafkajs";
 
 import type { OutgoingRecord, RecordSink } from "../records.ts";
 import { unavailable } from "./failures.ts";
+import { brokerSays, createProducer, toMessage } from "./producer.ts";
 
 /** kafkajs sends what it is given at once as one record batch, which must not exceed the topic's `max.message.bytes`. */
 const batchBytes = 512 * 1024;
+const tooLargeTypes: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
 /** Sends records to one topic, acknowledged by every in-sync replica. */
 export function createSink(kafka: Kafka, topic: string): RecordSink & { close(): Promise<void> } {
-  const producer = kafka.producer({
-    allowAutoTopicCreation: false,
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
-  });
-  let connecting: Promise<void> | undefined;
-
-  async function connected(): Promise<void> {
-    connecting ??= producer.connect();
-    await connecting.catch((error: unknown) => {
-      connecting = undefined;
-      throw unavailable(error);
-    });
-  }
+  const producer = createProducer(kafka, topic);
 
   /** False when the broker finds the batch too large. */
   async function sendBatch(records: readonly OutgoingRecord[]): Promise<boolean> {
     try {
-      await producer.send({ topic, acks: -1, messages: records.map(toMessage) });
+      await producer.send(records.map(toMessage));
       return true;
     } catch (error) {
-      if (isTooLarge(error)) return false;
+      if (brokerSays(error, tooLargeTypes) !== undefined) return false;
       throw unavailable(error);
     }
   }
 
   return {
     async send(records) {
-      await connected();
       const tooLarge: number[] = [];
       for (const { first, batch } of batches(records)) {
         if (await sendBatch(batch)) continue;
@@ -45,10 +34,7 @@ export function createSink(kafka: Kafka, topic: string): RecordSink & { close():
       }
       return tooLarge;
     },
-    async close() {
-      await connecting?.catch(() => undefined);
-      await producer.disconnect();
-    },
+    close: () => producer.close(),
   };
 }
 
@@ -69,15 +55,3 @@ function* batches(records: readonly OutgoingRecord[]): Generator<{ first: number
 
 const sizeOf = ({ key, value, headers }: OutgoingRecord): number =>
   (key?.length ?? 0) + (value?.length ?? 0) + JSON.stringify(headers).length;
-
-export function toMessage({ key, value, headers, timestamp }: OutgoingRecord): Message {
-  return { key, value, headers: { ...headers }, timestamp };
-}
-
-function isTooLarge(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ("type" in cause && (cause.type === "MESSAGE_TOO_LARGE" || cause.type === "RECORD_LIST_TOO_LARGE"))
-      return true;
-  }
-  return false;
-}

@@ -1,0 +1,58 @@
+import kafkajs, { type Kafka, type Message, type RecordMetadata } from "kafkajs";
+
+import type { OutgoingRecord } from "../records.ts";
+import { unavailable } from "./failures.ts";
+
+/** A kafkajs producer for one topic, connected with the first record. */
+export interface LazyProducer {
+  /**
+   * Resolves when every in-sync replica has the messages. Throws Unavailable when it cannot connect, and otherwise what
+   * kafkajs throws: what the broker says of the messages is in there.
+   */
+  send(messages: Message[]): Promise<RecordMetadata[]>;
+  close(): Promise<void>;
+}
+
+/** Makes a producer; nothing is connected yet. */
+export function createProducer(kafka: Kafka, topic: string): LazyProducer {
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+  });
+  let connecting: Promise<void> | undefined;
+
+  async function connected(): Promise<void> {
+    connecting ??= producer.connect();
+    await connecting.catch((error: unknown) => {
+      connecting = undefined;
+      throw unavailable(error);
+    });
+  }
+
+  return {
+    async send(messages) {
+      await connected();
+      return producer.send({ topic, acks: -1, messages });
+    },
+    async close() {
+      await connecting?.catch(() => undefined);
+      await producer.disconnect();
+    },
+  };
+}
+
+/** The record as kafkajs wants it. */
+export const toMessage = ({ key, value, headers, timestamp }: OutgoingRecord): Message => ({
+  key,
+  value,
+  headers: { ...headers },
+  timestamp,
+});
+
+/** Whether the broker refuses what was sent with one of these errors, and in which words. */
+export function brokerSays(error: unknown, types: ReadonlySet<string>): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ("type" in cause && types.has(String(cause.type))) return cause.message;
+  }
+  return undefined;
+}
