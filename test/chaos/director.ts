@@ -34,24 +34,24 @@ export function createDirector(options: DirectorOptions) {
   const awake = (): Instance[] => crew.running().filter((instance) => !instance.frozen);
   const wait = (most: number): Promise<void> => sleep(random.between(0, most));
 
-  function start(): void {
-    log(`start ${crew.start().name}`);
+  function start(): Instance {
+    const instance = crew.start();
+    log(`start ${instance.name}`);
+    return instance;
   }
 
   /** Ends one, and afterwards there are as many as chance will have it. */
   async function kill(): Promise<void> {
-    const victim = random.pickAny(awake());
-    const [pause, wanted] = [random.between(0, longestAbsenceMs), random.between(1, mostInstances)];
-    if (victim !== undefined) {
-      log(`kill ${victim.name}`);
-      await victim.kill();
-    }
-    if (random.chance(0.5)) await sleep(pause);
+    const victim = random.pickAny(awake()) ?? start();
+    const wanted = random.between(1, mostInstances);
+    log(`kill ${victim.name}`);
+    await victim.kill();
+    if (random.chance(0.5)) await wait(longestAbsenceMs);
     while (awake().length < wanted) start();
     const surplus = awake().at(-1);
     if (awake().length <= wanted || surplus === undefined) return;
     log(`stop ${surplus.name}`);
-    await surplus.stop();
+    await patience.within(`${surplus.name} has ended`, surplus.stop());
   }
 
   /**
@@ -59,8 +59,7 @@ export function createDirector(options: DirectorOptions) {
    * on as if nothing had been.
    */
   function freeze(): void {
-    const victim = random.pickAny(awake());
-    if (victim === undefined) return;
+    const victim = random.pickAny(awake()) ?? start();
     if (awake().length < 2) start();
     log(`freeze ${victim.name}`);
     victim.freeze();

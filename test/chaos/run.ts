@@ -104,8 +104,9 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     options.progress(Math.min(stage.positions.total(), options.announcements));
     return [...ends].every(([partition, end]) => stage.positions.of(partition) >= end);
   });
-  await Promise.all(crew.running().map((instance) => instance.stop()));
-  patience.goOn("all instances have ended");
+  const stopping = Promise.all(crew.running().map((instance) => instance.stop()));
+  await patience.within("all instances have ended", stopping);
+  patience.goOn("all instances have ended well");
 
   const oracle = createOracle(partitions, generator.handMade);
   const letters: LogEntry[] = [];
