@@ -1,6 +1,5 @@
 import kafkajs, {
   type Admin,
-  type Kafka,
   type KafkaConfig as KafkaJsConfig,
   type SASLOptions,
   type logLevel,
@@ -17,6 +16,7 @@ import { createWriter } from "./log-writer.ts";
 import { createMember } from "./member.ts";
 import { createPublisher } from "./publisher.ts";
 import { createSink } from "./sink.ts";
+import { createSockets, type KafkaClient } from "./sockets.ts";
 import { quietTimers } from "./timers.ts";
 import { createWatch } from "./watch.ts";
 
@@ -51,8 +51,19 @@ export function createBroker(
 ): Broker {
   registerCodecs();
   quietTimers();
-  const kafka: Kafka = new kafkajs.Kafka(clientOptions(config, log));
+  const client = (): KafkaClient => {
+    const sockets = createSockets();
+    const kafka = new kafkajs.Kafka({ ...clientOptions(config, log), socketFactory: sockets.open });
+    return {
+      kafka,
+      giveUp: ({ payload }) => {
+        sockets.giveUp(payload.broker);
+      },
+    };
+  };
+  const { kafka, giveUp } = client();
   const admin: Admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 200 } });
+  admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
 
   const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     untilAvailable(
@@ -77,13 +88,14 @@ export function createBroker(
       });
     },
 
-    member: () => createMember(kafka, { groupId: config.groupId, topic: config.announcementsTopic, log }),
+    member: () => createMember(client(), { groupId: config.groupId, topic: config.announcementsTopic, log }),
     watch: () => createWatch(admin, config.announcementsTopic, config.groupId),
     bounds: (topic) => boundsOf(admin, topic),
-    read: (topic, options) => readLog({ kafka, admin, groupId: config.groupId, log }, topic, options),
-    publisher: (topic) => createPublisher(kafka, admin, topic),
-    sink: (topic) => createSink(kafka, topic),
-    writer: (topic) => createWriter(kafka, topic),
+    read: (topic, options) =>
+      readLog({ client: client(), admin, groupId: config.groupId, log }, topic, options),
+    publisher: (topic) => createPublisher(client(), admin, topic),
+    sink: (topic) => createSink(client(), topic),
+    writer: (topic) => createWriter(client(), topic),
     close: () => admin.disconnect(),
   };
 }

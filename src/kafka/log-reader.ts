@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Admin, Batch, Consumer, Kafka } from "kafkajs";
+import type { Admin, Batch, Consumer } from "kafkajs";
 
 import { messageOf, Unavailable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -9,9 +9,10 @@ import type { LogBounds, PlacedRecord, ReadOptions } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { createHandover, type Handover } from "./handover.ts";
 import { toRecord } from "./records.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 export interface LogReaderOptions {
-  readonly kafka: Kafka;
+  readonly client: KafkaClient;
   readonly admin: Admin;
   /** The throwaway groups' names begin with it, so that access rules for the prefix hold for them as well. */
   readonly groupId: string;
@@ -49,7 +50,7 @@ export async function boundsOf(
 
 /** See LogReader.read in src/records.ts. */
 export async function* readLog(
-  { kafka, admin, groupId: prefix, log }: LogReaderOptions,
+  { client: { kafka, giveUp }, admin, groupId: prefix, log }: LogReaderOptions,
   topic: string,
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PlacedRecord, void, undefined> {
@@ -72,6 +73,7 @@ export async function* readLog(
       restartOnFailure: () => Promise.resolve(!ended.signal.aborted),
     },
   });
+  consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
   const handover = createHandover<Fetched>();
   const stop = (): void => {
     handover.fail(new Unavailable(`reading ${topic} was stopped`));

@@ -1,8 +1,7 @@
-import type { Kafka } from "kafkajs";
-
 import type { LogWriter } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { brokerSays, createProducer, toMessage } from "./producer.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 /** What the broker says of records that it will never take, whenever they are sent. */
 const refusals: ReadonlySet<string> = new Set([
@@ -13,8 +12,8 @@ const refusals: ReadonlySet<string> = new Set([
 ]);
 
 /** Appends records to chosen partitions of one topic, acknowledged by every in-sync replica. */
-export function createWriter(kafka: Kafka, topic: string): LogWriter & { close(): Promise<void> } {
-  const producer = createProducer(kafka, topic);
+export function createWriter(client: KafkaClient, topic: string): LogWriter & { close(): Promise<void> } {
+  const producer = createProducer(client, topic);
   return {
     async append(partition, records) {
       const messages = records.map((record) => ({

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Batch, ConsumerCrashEvent, EachBatchPayload, Kafka } from "kafkajs";
+import type { Batch, ConsumerCrashEvent, EachBatchPayload } from "kafkajs";
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { toRecord } from "./records.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 export interface MemberOptions {
   readonly groupId: string;
@@ -24,7 +25,10 @@ const heartbeatEveryMs = 2_000;
 const leaveWithinMs = 5_000;
 
 /** A member of a consumer group, by kafkajs. */
-export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOptions): GroupMember {
+export function createMember(
+  { kafka, giveUp }: KafkaClient,
+  { groupId, topic, log }: MemberOptions,
+): GroupMember {
   /** Set when the member is to end: kafkajs would otherwise start a member anew that was stopped while it joined. */
   let stopping = false;
   const consumer = kafka.consumer({
@@ -41,6 +45,7 @@ export function createMember(kafka: Kafka, { groupId, topic, log }: MemberOption
       restartOnFailure: () => Promise.resolve(!stopping),
     },
   });
+  consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
   /** Offsets to tell the broker, by partition. */
   const uncommitted = new Map<number, number>();
   let committing: NodeJS.Timeout | undefined;

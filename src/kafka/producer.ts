@@ -1,7 +1,8 @@
-import kafkajs, { type Kafka, type Message, type RecordMetadata } from "kafkajs";
+import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import type { OutgoingRecord } from "../records.ts";
 import { unavailable } from "./failures.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 /** A kafkajs producer for one topic, connected with the first record. */
 export interface LazyProducer {
@@ -14,11 +15,12 @@ export interface LazyProducer {
 }
 
 /** Makes a producer; nothing is connected yet. */
-export function createProducer(kafka: Kafka, topic: string): LazyProducer {
+export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): LazyProducer {
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
   });
+  producer.on(producer.events.REQUEST_TIMEOUT, giveUp);
   let connecting: Promise<void> | undefined;
 
   async function connected(): Promise<void> {

@@ -1,21 +1,22 @@
-import kafkajs, { type Admin, type Kafka, type PartitionMetadata } from "kafkajs";
+import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
 import type { NewRecord, PlacedOffset, Publisher } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { createProducer } from "./producer.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 /**
  * Sends records to one Kafka topic and tells where each lies. The partition is chosen here and not by kafkajs, which tells
  * of a request only the first offset in each partition.
  */
 export function createPublisher(
-  kafka: Kafka,
+  client: KafkaClient,
   admin: Admin,
   topic: string,
 ): Publisher & { close(): Promise<void> } {
   const choose = kafkajs.Partitioners.DefaultPartitioner();
-  const producer = createProducer(kafka, topic);
+  const producer = createProducer(client, topic);
   let metadata: Promise<PartitionMetadata[]> | undefined;
 
   async function partitions(): Promise<PartitionMetadata[]> {

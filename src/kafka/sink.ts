@@ -1,16 +1,15 @@
-import type { Kafka } from "kafkajs";
-
 import type { OutgoingRecord, RecordSink } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { brokerSays, createProducer, toMessage } from "./producer.ts";
+import type { KafkaClient } from "./sockets.ts";
 
 /** kafkajs sends what it is given at once as one record batch, which must not exceed the topic's `max.message.bytes`. */
 const batchBytes = 512 * 1024;
 const tooLargeTypes: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
 /** Sends records to one topic, acknowledged by every in-sync replica. */
-export function createSink(kafka: Kafka, topic: string): RecordSink & { close(): Promise<void> } {
-  const producer = createProducer(kafka, topic);
+export function createSink(client: KafkaClient, topic: string): RecordSink & { close(): Promise<void> } {
+  const producer = createProducer(client, topic);
 
   /** False when the broker finds the batch too large. */
   async function sendBatch(records: readonly OutgoingRecord[]): Promise<boolean> {
