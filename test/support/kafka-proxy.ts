@@ -1,17 +1,26 @@
 import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 
+/** A proxy before a broker. */
+export interface KafkaProxy extends TcpProxy {
+  readonly address: string;
+  /** From now on every answer ends behind its head. */
+  garble(): void;
+}
+
 /**
- * A proxy before a broker (`host:port`). A broker tells its clients where it is; this proxy puts its own port there, so
+ * Starts a proxy before a broker (`host:port`). A broker tells its clients where it is; this proxy puts its own port there, so
  * that they come back to it.
  */
-export async function startKafkaProxy(broker: string): Promise<TcpProxy & { readonly address: string }> {
+export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   const [host = "", port = ""] = broker.split(":");
   const told = addressBytes(host, Number(port));
   // Known only once the proxy listens, and needed only then.
   let instead = told;
+  let garbled = false;
   const messages: Messages = {
     lengthOf: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
     answer(message) {
+      if (garbled) return headOf(message);
       for (let at = message.indexOf(told); at !== -1; at = message.indexOf(told, at + 1))
         instead.copy(message, at);
       return message;
@@ -19,7 +28,7 @@ export async function startKafkaProxy(broker: string): Promise<TcpProxy & { read
   };
   const proxy = await startTcpProxy(Number(port), messages);
   instead = addressBytes(host, proxy.port);
-  return { ...proxy, address: `${host}:${proxy.port}` };
+  return { ...proxy, address: `${host}:${proxy.port}`, garble: () => void (garbled = true) };
 }
 
 /** A host and its port as they stand in the answers of Kafka. */
@@ -28,4 +37,11 @@ function addressBytes(host: string, port: number): Buffer {
   bytes.write(host, "latin1");
   bytes.writeInt32BE(port, host.length);
   return bytes;
+}
+
+/** The length and the id of the request, and nothing else. */
+function headOf(answer: Buffer): Buffer {
+  const head = Buffer.from(answer.subarray(0, 8));
+  head.writeInt32BE(4);
+  return head;
 }
