@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { describe, it } from "node:test";
+
+import { portOf } from "../stack/local.ts";
+import { startMongoProxy } from "../support/mongo-faults.ts";
+import { until } from "../support/poll.ts";
+import { readyAgain, stage, type Scene } from "../support/scene.ts";
+import { startTopicsync, type TestService } from "../support/service.ts";
+import { databaseUri, sharedStack } from "../support/stack.ts";
+
+const stack = sharedStack();
+const { admin, scene } = stage(stack);
+
+const partitions = 4;
+
+/** What each instance was given last. */
+const assignments = (services: readonly TestService[]): number[][] =>
+  services.map(({ log }) => {
+    const last = log.findLast(({ msg }) => msg === "the group assigned partitions");
+    return (last?.["partitions"] as number[] | undefined) ?? [];
+  });
+
+/** Waits until every partition is with exactly one of the instances, and none is without. */
+const shared = (services: readonly TestService[]): Promise<true> =>
+  until(
+    "the partitions are shared out",
+    () => {
+      const given = assignments(services);
+      const all = given.flat().toSorted();
+      return given.every((one) => one.length > 0) && all.join() === "0,1,2,3" ? true : undefined;
+    },
+    30_000,
+  );
+
+/** How many the group has, as the broker sees it. */
+async function members({ key }: Scene): Promise<number> {
+  const { groups } = await admin.describeGroups([key.group]);
+  return groups[0]?.members.length ?? 0;
+}
+
+const failures = ({ log }: TestService): unknown[] => log.filter(({ level }) => level >= 50);
+
+describe("several instances in one group", () => {
+  it("hand partitions over in mid-batch: what is finished stays, nothing comes twice, nothing is lost", async () => {
+    const own = scene();
+    await own.createTopic(partitions);
+    await own.announce(0, 12_000);
+    const store = await startMongoProxy(portOf(stack.mongodb));
+    const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
+    const slowly = databaseUri(proxied, new URL(own.uri).pathname.slice(1));
+    const first = await startTopicsync({ ...own.settings, MONGODB_URI: slowly });
+    await until("the first is at work", async () => (await own.count()) > 0);
+    // So that it is in the midst of its batches for as long as the second takes to come.
+    store.delay(1_000);
+    const second = await startTopicsync(own.settings);
+    await shared([first, second]);
+    assert.ok((await own.count()) < 12_000, "the partitions were handed over in mid-batch");
+    store.heal();
+    await own.inStep(120_000);
+    await Promise.all([readyAgain(first), readyAgain(second)]);
+    assert.deepEqual([...failures(first), ...failures(second)], []);
+    assert.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
+  });
+
+  it("keep the collection exact while one is killed, one stopped and one added, and announcements flow", async (t) => {
+    const own = scene();
+    await own.createTopic(partitions);
+    const services = await Promise.all([1, 2, 3].map(() => startTopicsync(own.settings)));
+    await Promise.all(services.map((service) => service.ready()));
+    await shared(services);
+    assert.equal(await members(own), 3);
+
+    const flow = (async () => {
+      for (let at = 0; at < 20_000; at += 1_000) await own.announce(at, at + 1_000);
+      // Some again, in new words, and some for good.
+      await own.announce(1_000, 3_000, "Renamed");
+      await own.retire(5_000, 6_000);
+    })();
+    const [toKill] = services.splice(randomInt(3), 1);
+    const [toStop] = services.splice(randomInt(2), 1);
+    const killAt = randomInt(1, 6_000);
+    t.diagnostic(`one is killed when ${killAt} are stored`);
+    await until(`${killAt} are stored`, async () => (await own.count()) >= killAt, 120_000);
+    await toKill?.stop("SIGKILL");
+    const added = await startTopicsync(own.settings);
+    services.push(added);
+    await until("more are stored", async () => (await own.count()) >= killAt + 2_000, 120_000);
+    assert.equal(await toStop?.stop("SIGTERM"), 0);
+    await flow;
+    await own.inStep(240_000);
+    await shared(services);
+    assert.equal(await members(own), 2);
+    assert.equal(await own.retired.countDocuments(), 1_000);
+    await Promise.all(services.map((service) => readyAgain(service)));
+    assert.deepEqual(services.flatMap(failures), []);
+    assert.deepEqual(await Promise.all(services.map((service) => service.stop())), [0, 0]);
+  });
+});
