@@ -161,22 +161,43 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
   }
 
+  /** Whether the log is still the one that was read so far; undefined when that cannot be found out now. */
+  async function isSameLog(): Promise<boolean | undefined> {
+    const { offset, newest } = next;
+    if (newest === undefined) return true;
+    try {
+      const firstNewer = (await watch.firstSince(newest + 1)).get(partition.partition);
+      return firstNewer === undefined || firstNewer >= offset;
+    } catch (error) {
+      failures += 1;
+      log.warn({ partition: name, reason: messageOf(error) }, "the log could not be looked at");
+      return undefined;
+    }
+  }
+
   begin("looking up the position");
 
   return {
     async batch(batch) {
       const [first] = batch.records;
-      if (first === undefined || paused !== undefined) return;
+      if (first === undefined || paused !== undefined || !batch.isCurrent()) return;
       if (first.offset < next.offset) {
         // kafkajs went back by itself: what it asked for lay outside the log.
         begin("the log does not reach to the position any more");
         return;
       }
+      // A log that was made anew and has outgrown the position gives no other sign of itself. Asked while the last write is
+      // still under way, and known before anything of the batch is written.
+      const isSame = isSameLog();
       for (const records of stretches(batch.records)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
         if (!(await written(batch))) return;
+        if (!(await isSame)) {
+          begin("the log has to be looked at again");
+          return;
+        }
         const offset = last === batch.records.at(-1) ? batch.end : last.offset + 1;
         next = { ...next, offset, ...newestOf(next, records) };
         writing = write(prepared, next);

@@ -54,14 +54,14 @@ export async function startTcpProxy(targetPort: number, messages?: Messages): Pr
 
   function accept(client: Socket): void {
     if (state === "cut") {
-      client.resetAndDestroy();
+      reset(client);
       return;
     }
     const server = connect(targetPort, localhost);
     const connection: Connection = {
       frozen: state === "frozen",
       reset() {
-        client.resetAndDestroy();
+        reset(client);
         server.destroy();
       },
     };
@@ -126,6 +126,15 @@ export async function startTcpProxy(targetPort: number, messages?: Messages): Pr
     },
     afterAnswers: (bytes, then) => void (watch = { bytes, then }),
   };
+}
+
+/**
+ * Resets a connection. One that is being ended already is closed instead: Node fails to reset it, and waits for it at the
+ * process's end, for ever.
+ */
+function reset(socket: Socket): void {
+  if (socket.readyState === "open") socket.resetAndDestroy();
+  else socket.destroy();
 }
 
 /** Cuts a stream into its messages; without a protocol every chunk is one. */

@@ -17,13 +17,14 @@ const says = ({ log }: TestService, words: string): number =>
   log.filter(({ msg }) => msg?.includes(words) === true).length;
 
 describe("an announcements topic that is deleted and made anew under the running service", () => {
-  const cases: [title: string, before: number, after: number, announced: number][] = [
-    ["with fewer records than before", 1, 1, 50],
-    ["with more records than before", 1, 1, 700],
-    ["with more partitions", 1, 3, 300],
-    ["with fewer partitions", 3, 1, 300],
+  const cases: [title: string, before: number, after: number, announced: number, first: number][] = [
+    ["with fewer records than before", 1, 1, 50, 50],
+    ["with more records than before", 1, 1, 700, 50],
+    ["with more records than before, before anybody looked", 1, 1, 700, 700],
+    ["with more partitions", 1, 3, 300, 50],
+    ["with fewer partitions", 3, 1, 300, 50],
   ];
-  for (const [title, partitionsBefore, partitionsAfter, announced] of cases) {
+  for (const [title, partitionsBefore, partitionsAfter, announced, first] of cases) {
     it(`is read from its beginning: ${title}`, async () => {
       const own = scene();
       await own.createTopic(partitionsBefore);
@@ -32,9 +33,10 @@ describe("an announcements topic that is deleted and made anew under the running
       await own.inStep();
       await own.deleteTopic();
       await own.createTopic(partitionsAfter);
-      await own.announce(200, 250, "Renamed");
+      await own.announce(200, 200 + first, "Renamed");
+      await until("it is noticed", async () => (await own.positions.findOne({ log: 2 })) !== null);
       await own.inStep();
-      await own.announce(250, 200 + announced, "Renamed");
+      await own.announce(200 + first, 200 + announced, "Renamed");
       await own.inStep();
       await readyAgain(service);
       assert.equal(says(service, "could not be positioned"), 0);
