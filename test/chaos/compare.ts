@@ -15,6 +15,8 @@ export interface Found {
   readonly user: string;
   /** Where the logs end, by partition. */
   readonly ends: ReadonlyMap<number, number>;
+  /** The largest timestamp of a record, by partition. */
+  readonly newest: ReadonlyMap<number, number>;
   readonly letters: readonly LogEntry[];
 }
 
@@ -100,11 +102,14 @@ async function storedRetired({ db }: Found): Promise<Map<string, unknown>> {
   return new Map(all.map(({ _id, ...record }) => [_id, record]));
 }
 
-const expectedPositions = ({ ends }: Found): Map<string, unknown> =>
+const expectedPositions = ({ ends, newest }: Found): Map<string, unknown> =>
   new Map(
     [...ends]
       .filter(([, end]) => end > 0)
-      .map(([partition, end]) => [String(partition), { next_offset: end }]),
+      .map(([partition, end]) => {
+        const on = new Date(newest.get(partition) ?? NaN);
+        return [String(partition), { next_offset: end, newest_record: { on, before: end } }];
+      }),
   );
 
 async function storedPositions({ db, group, topic }: Found): Promise<Map<string, unknown>> {

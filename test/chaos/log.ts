@@ -8,6 +8,8 @@ import type { RawRecord } from "./decoder.ts";
 /** A record and its partition. */
 export interface LogEntry extends RawRecord {
   readonly partition: number;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
 }
 
 /** A client that bears a broker's death. */
@@ -47,8 +49,10 @@ export async function readLog(
   await consumer.run({
     eachBatch: ({ batch }) => {
       const { partition } = batch;
-      for (const { offset, key, value, headers } of batch.messages)
-        take({ partition, offset: Number(offset), key, value, headers: textsOf(headers) });
+      for (const { offset, timestamp, key, value, headers } of batch.messages) {
+        const at = { partition, offset: Number(offset), timestamp: Number(timestamp) };
+        take({ ...at, key, value, headers: textsOf(headers) });
+      }
       if (Number(batch.lastOffset()) + 1 >= (ends.get(partition) ?? 0)) left.delete(partition);
       if (left.size === 0) done.resolve(undefined);
       return Promise.resolve();

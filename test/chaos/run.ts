@@ -110,14 +110,23 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
 
   const oracle = createOracle(partitions, generator.handMade);
   const letters: LogEntry[] = [];
+  const newest = new Map<number, number>();
   await readLog(stage.kafka, { topic: stage.names.topic, ends }, (entry) => {
     oracle.take(entry);
+    newest.set(entry.partition, Math.max(newest.get(entry.partition) ?? -1, entry.timestamp));
   });
   const letterEnds = await logEnds(stage.admin, stage.names.deadLetterTopic);
   await readLog(stage.kafka, { topic: stage.names.deadLetterTopic, ends: letterEnds }, (entry) =>
     letters.push(entry),
   );
-  const found = { ...stage.names, db: stage.positions.db, user: stage.administrator.user, ends, letters };
+  const found = {
+    ...stage.names,
+    db: stage.positions.db,
+    user: stage.administrator.user,
+    ends,
+    newest,
+    letters,
+  };
   return {
     differences: await differences(oracle, found),
     outcomes: oracle.outcomes,
