@@ -17,6 +17,9 @@ import {
   type TopicRecord,
 } from "./topic-records.ts";
 
+/** Several short look-ups side by side take less time than a long one. */
+const idsALookUp = 200;
+
 /** The store of topics and positions in MongoDB. */
 export function createTopicStore(database: Database, log: Logger): TopicStore {
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -50,8 +53,12 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
         })
         .catch(rethrowNotUnique),
 
-    findByExternalIds: async (externalIds) =>
-      externalIds.length === 0 ? [] : find({ topic_id: { $in: [...externalIds] } }),
+    async findByExternalIds(externalIds) {
+      const found = await Promise.all(
+        chunks(externalIds, idsALookUp).map((ids) => find({ topic_id: { $in: ids } })),
+      );
+      return found.flat();
+    },
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
@@ -90,6 +97,10 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 /** A batch without writes moves its position by a single update, which needs no transaction. */
 const changesNothing = ({ writes }: BatchWrite): boolean =>
   [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
+
+function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+}
 
 function rethrowNotUnique(error: unknown): never {
   const index = violatedIndex(error);
