@@ -151,16 +151,6 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
   }
 
-  /** Waits for the write under way, telling the group meanwhile that we live. */
-  async function written(batch: RecordBatch): Promise<boolean> {
-    const beat = setInterval(() => void batch.heartbeat(), heartbeatEveryMs);
-    try {
-      return await writing;
-    } finally {
-      clearInterval(beat);
-    }
-  }
-
   /** Whether the log is still the one that was read so far; undefined when that cannot be found out now. */
   async function isSameLog(): Promise<boolean | undefined> {
     const { offset, newest } = next;
@@ -193,8 +183,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
-        if (!(await written(batch))) return;
-        if (!(await isSame)) {
+        if (!(await beating(batch, writing))) return;
+        if (!(await beating(batch, isSame))) {
           begin("the log has to be looked at again");
           return;
         }
@@ -218,6 +208,16 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       await writing;
     },
   };
+}
+
+/** Waits for something, telling the group meanwhile that we live. */
+async function beating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
+  const beat = setInterval(() => void batch.heartbeat(), heartbeatEveryMs);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(beat);
+  }
 }
 
 /** The largest timestamp so far. Records without one have -1. */
