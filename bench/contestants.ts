@@ -20,7 +20,8 @@ export const service: Contestant = {
   name: "service",
   command: ({ brokers, uri, topic, database, folder }) => ({
     command: process.execPath,
-    args: [join(root, "dist/src/cli.js"), "start"],
+    // As the first line of the published program has it.
+    args: ["--max-semi-space-size=8", join(root, "dist/src/cli.js"), "start"],
     logFile: join(folder, "service.log"),
     env: {
       NODE_ENV: "production",
