@@ -118,7 +118,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   async function startAt(stored: Position | undefined): Promise<Position> {
-    const view = await logView(stored?.newest);
+    const view = await logView(stored);
     const { position: start, warning } = startOf(stored, view);
     if (warning !== undefined) {
       const { low, high } = view;
@@ -127,12 +127,16 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     return start;
   }
 
-  async function logView(newest: number | undefined): Promise<LogView> {
+  async function logView(stored: Position | undefined): Promise<LogView> {
     const bounds = (await watch.bounds()).get(partition.partition);
     if (bounds === undefined) throw new Unavailable(`Kafka does not know the partition ${name}`);
-    if (newest === undefined) return { ...bounds, firstNewer: undefined };
-    const newer = await watch.firstSince(newest + 1);
-    return { ...bounds, firstNewer: newer.get(partition.partition) };
+    return { ...bounds, firstNewer: await firstNewer(stored) };
+  }
+
+  /** The offset of the first record that is newer than anything before a position; undefined when that is not known. */
+  async function firstNewer(at: Position | undefined): Promise<number | undefined> {
+    if (at?.newest === undefined) return undefined;
+    return (await watch.firstSince(at.newest + 1)).get(partition.partition);
   }
 
   async function write(prepared: Prepared, to: Position): Promise<boolean> {
@@ -153,11 +157,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   /** Whether the log is still the one that was read so far; undefined when that cannot be found out now. */
   async function isSameLog(): Promise<boolean | undefined> {
-    const { offset, newest } = next;
-    if (newest === undefined) return true;
+    const { offset } = next;
     try {
-      const firstNewer = (await watch.firstSince(newest + 1)).get(partition.partition);
-      return firstNewer === undefined || firstNewer >= offset;
+      const newer = await firstNewer(next);
+      return newer === undefined || newer >= offset;
     } catch (error) {
       failures += 1;
       log.warn({ partition: name, reason: messageOf(error) }, "the log could not be looked at");

@@ -1,3 +1,4 @@
+import { letterOf, nameOfPlace } from "../dead-letters/letter.ts";
 import type { PlacedOffset } from "../records.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { untilApplied } from "../sync/applied.ts";
@@ -101,16 +102,14 @@ export async function refusedOf(
   from: ReadonlyMap<number, number>,
 ): Promise<RefusedAnnouncement[]> {
   const { announcementsTopic, deadLetterTopic } = config.kafka;
-  const byId = new Map(announced.map((one) => [`${announcementsTopic}-${one.partition}-${one.offset}`, one]));
+  const byId = new Map(announced.map((one) => [nameOfPlace({ topic: announcementsTopic, ...one }), one]));
   const refused = new Map<string, RefusedAnnouncement>();
-  for await (const { record } of (await broker()).read(deadLetterTopic, { from, abort })) {
-    const header = (name: string): string => String(record.headers[name] ?? "");
-    const id = header("topicsync.id");
+  for await (const placed of (await broker()).read(deadLetterTopic, { from, abort })) {
+    const { id, code, message } = letterOf(deadLetterTopic, placed);
     const one = byId.get(id);
     if (one === undefined) continue;
     const { place, externalId } = one;
-    const message = header("__connect.errors.exception.message");
-    refused.set(id, { place, externalId, id, code: header("topicsync.code"), message });
+    refused.set(id, { place, externalId, id, code, message });
   }
   return [...refused.values()];
 }

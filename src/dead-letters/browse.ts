@@ -56,7 +56,8 @@ async function* chosenIn(mailbox: Mailbox, choice: Choice): AsyncGenerator<Count
   for await (const counted of mailbox.letters()) if (isChosen(counted.letter, choice)) yield counted;
 }
 
-async function* inBatches<T>(all: AsyncIterable<T>): AsyncGenerator<T[], void, undefined> {
+/** The same, in batches of what is looked up together. */
+export async function* inBatches<T>(all: AsyncIterable<T>): AsyncGenerator<T[], void, undefined> {
   let batch: T[] = [];
   for await (const one of all) {
     batch.push(one);

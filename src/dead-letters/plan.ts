@@ -1,5 +1,5 @@
 import type { Partition } from "../topics/topic.ts";
-import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
+import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
 import { externalIdOf, type Letter, type Place } from "./letter.ts";
 import { outcomeText } from "./outcome.ts";
@@ -70,16 +70,9 @@ export async function planReplay(
     }
   }
 
-  const batch: ListedLetter[] = [];
-  for await (const listed of listLetters(letters, choice)) {
-    batch.push(listed);
-    if (batch.length === batchSize) await sortOut(batch.splice(0));
-  }
-  await sortOut(batch);
+  for await (const batch of inBatches(listLetters(letters, choice))) await sortOut(batch);
   return { send: send.toSorted((a, b) => a.order - b.order), skipped };
 }
-
-const batchSize = 500;
 
 /**
  * What the same partition said of the letter's topic after it: sent now, the letter would overwrite it. What its own

@@ -6,7 +6,8 @@ import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { storedThrough } from "./stored-through.ts";
 
-interface PositionRecord {
+/** A record of the positions. */
+export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   /** Absent until the first batch is applied. */
   next_offset?: number;

@@ -1,12 +1,8 @@
 import type { SyncState, TopicState } from "../dead-letters/ports.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import type { PositionRecord } from "./positions.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
-
-interface PositionRecord {
-  _id: { group: string; topic: string; partition: number };
-  next_offset?: number;
-}
 
 /** How far a consumer group has come, and what it made of topics, read from MongoDB and changing nothing. */
 export function createSyncState(database: Database, group: string): SyncState {
