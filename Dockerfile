@@ -37,5 +37,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["node", "--max-semi-space-size=8", "dist/src/cli.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "--heap-growing-percent=100", "dist/src/cli.js"]
 CMD ["start"]

@@ -21,7 +21,7 @@ export const service: Contestant = {
   command: ({ brokers, uri, topic, database, folder }) => ({
     command: process.execPath,
     // As the first line of the published program has it.
-    args: ["--max-semi-space-size=8", join(root, "dist/src/cli.js"), "start"],
+    args: ["--max-semi-space-size=16", "--heap-growing-percent=100", join(root, "dist/src/cli.js"), "start"],
     logFile: join(folder, "service.log"),
     env: {
       NODE_ENV: "production",

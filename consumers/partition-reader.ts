@@ -51,7 +51,7 @@ export interface ReaderOptions<Prepared> {
   readonly failed: (error: unknown) => void;
 }
 
-const mostRecordsAWrite = 1_000;
+const mostRecordsAWrite = 2_000;
 const mostBytesAWrite = 4 * 1024 * 1024;
 const heartbeatEveryMs = 1_000;
 const firstWaitMs = 250;

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=8
+#!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
 import { addAnnounceCommand } from "./cli/announce.ts";

@@ -2,6 +2,9 @@ import type { KafkaMessage } from "kafkajs";
 
 import type { LogRecord, RecordHeaders } from "../records.ts";
 
+/** Most announcements have no headers. */
+const none: RecordHeaders = Object.freeze({});
+
 /** A message of kafkajs as the rest of the program knows it. */
 export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
   offset: Number(offset),
@@ -17,8 +20,10 @@ export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessag
  * null. It can send neither on, and a refused announcement would hold the sync up for ever: null becomes empty.
  */
 export function toHeaders(given: Readonly<Record<string, unknown>> = {}): RecordHeaders {
+  const entries = Object.entries(given);
+  if (entries.length === 0) return none;
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => {
+    entries.map(([name, value]) => {
       const values = [value].flat().map((one) => (one === null ? Buffer.alloc(0) : one));
       const sound = values.filter((one) => typeof one === "string" || Buffer.isBuffer(one));
       return [name, sound.length === 1 ? sound[0] : sound];

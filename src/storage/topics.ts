@@ -19,6 +19,8 @@ import {
 
 /** Several short look-ups side by side take less time than a long one. */
 const idsALookUp = 200;
+/** Without a transaction, one part of a large insertion is stored while the next is still being encoded. */
+const topicsAnInsertion = 500;
 
 /** The store of topics and positions in MongoDB. */
 export function createTopicStore(database: Database, log: Logger): TopicStore {
@@ -26,8 +28,9 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
   const positions = createPositions(database, log);
 
-  const find = (filter: Filter<TopicRecord>): Promise<Topic[]> =>
-    database.run(async () => (await topics.find(filter).toArray()).map(fromRecord));
+  /** Expects not more than `most`, which then come in a single answer. */
+  const find = (filter: Filter<TopicRecord>, most: number): Promise<Topic[]> =>
+    database.run(async () => (await topics.find(filter, { batchSize: most + 1 }).toArray()).map(fromRecord));
 
   async function write({ writes }: BatchWrite, options: SessionOptions): Promise<void> {
     const { removed, retired: gone, updated, created } = writes;
@@ -41,8 +44,20 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     }
     if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
     if (updated.length > 0) await topics.bulkWrite(updated.map(replacement), { ...options, ordered: true });
-    if (created.length > 0)
-      await topics.insertMany(created.map(toRecord), { ...options, ordered: options.session !== undefined });
+    if (created.length > 0) await insert(created, options);
+  }
+
+  async function insert(created: readonly Topic[], options: SessionOptions): Promise<void> {
+    if (options.session !== undefined) {
+      await topics.insertMany(created.map(toRecord), options);
+      return;
+    }
+    const insertions = chunks(created, topicsAnInsertion).map((some) =>
+      topics.insertMany(some.map(toRecord), { ordered: false }),
+    );
+    // Nothing may be on its way any more when the batch is looked at again.
+    await Promise.allSettled(insertions);
+    await Promise.all(insertions);
   }
 
   return {
@@ -55,7 +70,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     async findByExternalIds(externalIds) {
       const found = await Promise.all(
-        chunks(externalIds, idsALookUp).map((ids) => find({ topic_id: { $in: ids } })),
+        chunks(externalIds, idsALookUp).map((ids) => find({ topic_id: { $in: ids } }, ids.length)),
       );
       return found.flat();
     },
@@ -63,13 +78,14 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
       const among = (values: Iterable<string>) => ({ $in: [...new Set(values)] });
-      // More than was asked for, one from here and another from there, may come back: a superset does no harm.
-      return find({
+      const filter = {
         topic_name: among(definitions.map(({ name }) => name)),
         namespace: among(definitions.map(({ namespace }) => namespace)),
         header_query: among(definitions.map(({ headerQuery }) => headerQuery)),
         content_query: among(definitions.map(({ contentQuery }) => contentQuery)),
-      });
+      };
+      // More than was asked for, one from here and another from there, may come back: a superset does no harm.
+      return find(filter, definitions.length);
     },
 
     claim: (key) => database.run(() => positions.claim(key)),

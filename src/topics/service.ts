@@ -36,8 +36,14 @@ export interface TopicService {
   apply(batch: AnnouncementBatch): Promise<Decision>;
 }
 
-/** How much is looked up before a batch is decided; what is not looked up is taken for absent. */
+/** How much is looked up before a batch is decided, from least to most; what is not looked up is taken for absent. */
 type LookUp = "retiring" | "ids" | "everything";
+
+const more: Readonly<Record<LookUp, LookUp>> = {
+  retiring: "ids",
+  ids: "everything",
+  everything: "everything",
+};
 
 /** A unique index can object again when HTTP calls race with a batch, but not for long. */
 const mostAttempts = 10;
@@ -115,7 +121,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
       for (let tries = 1; tries <= mostAttempts; tries += 1) {
         const decision = await attempt(batch, lookUp);
         if (decision !== "look up more") return decision;
-        lookUp = "everything";
+        lookUp = more[lookUp];
       }
       throw new Error(
         `unique indexes objected ${mostAttempts} times to the batch at offset ${batch.from?.offset ?? 0}`,

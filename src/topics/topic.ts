@@ -61,7 +61,11 @@ export const combinationOf = (topic: TopicDefinition): string =>
   `${topic.name}\0${topic.namespace}\0${topic.headerQuery}\0${topic.contentQuery}`;
 
 export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>
-  a.externalId === b.externalId && combinationOf(a) === combinationOf(b);
+  a.externalId === b.externalId &&
+  a.name === b.name &&
+  a.namespace === b.namespace &&
+  a.headerQuery === b.headerQuery &&
+  a.contentQuery === b.contentQuery;
 
 /** A new sys_id: 32 lower-case hexadecimal digits. */
 export const newId = (): string => randomUUID().replaceAll("-", "");

@@ -15,7 +15,8 @@ export type View = ReturnType<typeof createView>;
 /** A view that begins with what is stored. It is changed by the announcements, one after another. */
 export function createView(stored: readonly Topic[]) {
   const ids = new Map<string, Topic>();
-  const combinations = new Map<string, Topic>();
+  /** Made when it is first asked for: a log that is read again needs none. */
+  let combinations: Map<string, Topic> | undefined;
   const storedIds = new Set(stored.map(({ id }) => id));
   /** The stored topics that were touched, by their sys_id, as they were. */
   const before = new Map<string, Topic>();
@@ -25,11 +26,11 @@ export function createView(stored: readonly Topic[]) {
 
   function put(topic: Topic): void {
     ids.set(topic.externalId, topic);
-    combinations.set(combinationOf(topic), topic);
+    combinations?.set(combinationOf(topic), topic);
   }
   function take(topic: Topic): void {
     ids.delete(topic.externalId);
-    combinations.delete(combinationOf(topic));
+    combinations?.delete(combinationOf(topic));
   }
   function touch(topic: Topic): void {
     touched.add(topic.externalId);
@@ -40,7 +41,10 @@ export function createView(stored: readonly Topic[]) {
 
   return {
     byExternalId: (externalId: string) => ids.get(externalId),
-    byCombination: (definition: TopicDefinition) => combinations.get(combinationOf(definition)),
+    byCombination(definition: TopicDefinition): Topic | undefined {
+      combinations ??= new Map([...ids.values()].map((topic) => [combinationOf(topic), topic]));
+      return combinations.get(combinationOf(definition));
+    },
     add(topic: Topic): void {
       touch(topic);
       put(topic);
