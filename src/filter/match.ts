@@ -1,0 +1,74 @@
+import type { Condition } from "./filter.ts";
+import { compare, comparableOf } from "./order.ts";
+
+/** Whether a single value, as a text, satisfies a condition. */
+export type Test = (text: string) => boolean;
+
+/** Makes the test of a condition. */
+export function testOf({ operator, values }: Pick<Condition, "operator" | "values">): Test {
+  const [first = ""] = values;
+  if (operator === "eq" || operator === "ne") {
+    const wanted = operator === "eq";
+    if (values.length === 1) return (text) => (text === first) === wanted;
+    const among = new Set(values);
+    return (text) => among.has(text) === wanted;
+  }
+  const operand = comparableOf(first);
+  const compared = (text: string): number => compare(comparableOf(text), operand);
+  switch (operator) {
+    case "gt":
+      return (text) => compared(text) > 0;
+    case "gte":
+      return (text) => compared(text) >= 0;
+    case "lt":
+      return (text) => compared(text) < 0;
+    case "lte":
+      return (text) => compared(text) <= 0;
+  }
+}
+
+/** A string, a number or a boolean as it prints; undefined for null, objects and arrays, which match nothing. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+/** Whether one of the values that an event has at a path satisfies a test. */
+export function someAt(event: unknown, path: readonly string[], test: Test): boolean {
+  let value = event;
+  for (const name of path) {
+    if (Array.isArray(value)) return textsAt(event, path).some(test);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return false;
+    value = (value as Record<string, unknown>)[name];
+  }
+  if (Array.isArray(value)) return textsAt(event, path).some(test);
+  const text = textOf(value);
+  return text !== undefined && test(text);
+}
+
+/** What an event has at a path. On the way through an array every element counts, however deep arrays lie in arrays. */
+export function textsAt(event: unknown, path: readonly string[]): string[] {
+  let reached = [event];
+  for (const name of path) reached = elements(reached).flatMap((value) => memberOf(value, name));
+  return elements(reached).flatMap((value) => textOf(value) ?? []);
+}
+
+function memberOf(value: unknown, name: string): unknown[] {
+  // Only its own: an event has no member "constructor" just because every object inherits one.
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? [(value as Record<string, unknown>)[name]]
+    : [];
+}
+
+/** Values, with arrays replaced by their elements. Without recursion: an event may be nested as deep as it likes. */
+export function elements(values: readonly unknown[]): unknown[] {
+  if (!values.some(Array.isArray)) return [...values];
+  const flat: unknown[] = [];
+  const waiting = values.toReversed();
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (Array.isArray(value)) for (let at = value.length - 1; at >= 0; at -= 1) waiting.push(value[at]);
+    else flat.push(value);
+  }
+  return flat;
+}

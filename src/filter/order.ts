@@ -1,0 +1,75 @@
+/** A text with what it says as a number or as an instant. */
+export interface Comparable {
+  readonly text: string;
+  /** Set when the text is a JSON number (RFC 8259, section 6). */
+  readonly number: number | undefined;
+  /** Set when the text is a date-time of RFC 3339. */
+  readonly instant: Instant | undefined;
+}
+
+/** Seconds since 1970, and the digits of the fraction without zeros at the end: not a nanosecond is lost. */
+interface Instant {
+  readonly seconds: number;
+  readonly fraction: string;
+}
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/u;
+
+/** What a text can be compared as. */
+export const comparableOf = (text: string): Comparable => ({
+  text,
+  number: jsonNumber.test(text) ? Number(text) : undefined,
+  instant: instantOf(text),
+});
+
+/**
+ * Below zero, zero or above: two numbers as numbers, two RFC 3339 times as instants, everything else as strings by their
+ * code points.
+ */
+export function compare(a: Comparable, b: Comparable): number {
+  if (a.number !== undefined && b.number !== undefined) return Math.sign(a.number - b.number);
+  if (a.instant !== undefined && b.instant !== undefined) {
+    return a.instant.seconds - b.instant.seconds || compareTexts(a.instant.fraction, b.instant.fraction);
+  }
+  return compareTexts(a.text, b.text);
+}
+
+/** By code points, which is the order of the UTF-8 bytes. */
+export function compareTexts(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const left = a.charCodeAt(at);
+    const right = b.charCodeAt(at);
+    if (left === right) continue;
+    // Surrogates stand for the code points above all others.
+    return isSurrogate(left) === isSurrogate(right) ? left - right : isSurrogate(left) ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
+
+function instantOf(text: string): Instant | undefined {
+  const found = dateTime.exec(text);
+  if (found === null) return undefined;
+  const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const [offsetHour, offsetMinute] = [Number(found[9] ?? 0), Number(found[10] ?? 0)];
+  // 60 is a leap second.
+  if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const offset = (offsetHour * 60 + offsetMinute) * 60 * (found[8] === "-" ? -1 : 1);
+  return {
+    seconds: date.getTime() / 1_000 + (hour * 60 + minute) * 60 + second - offset,
+    fraction: (found[7] ?? "").replace(/0+$/u, ""),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Slots } from "./slots.ts";
+
+/** What the event at hand has for the slots in use. One is used for event after event, so that reading makes no garbage. */
+export interface Reading {
+  read(slots: Slots, event: unknown): void;
+  /** The slots that the event has a known value for. */
+  readonly touched: readonly number[];
+  /** The first value of a slot; 0 for none. */
+  first(slot: number): number;
+  /** All values of a slot that has more than one. */
+  several(slot: number): readonly number[] | undefined;
+  /** Whether any slot has more than one value: a topic may be found by several keys then. */
+  hasSeveral(): boolean;
+  /** Counts the events that were read. */
+  number(): number;
+}
+
+/** Nothing was read yet. */
+export function createReading(): Reading {
+  let values = new Int32Array(16);
+  const touched: number[] = [];
+  const more = new Map<number, number[]>();
+  let number = 0;
+
+  function found(slot: number, value: number): void {
+    if (slot >= values.length) {
+      const larger = new Int32Array(2 * slot);
+      larger.set(values);
+      values = larger;
+    }
+    const first = values[slot] ?? 0;
+    if (first === 0) {
+      values[slot] = value;
+      touched.push(slot);
+      return;
+    }
+    if (first === value) return;
+    const known = more.get(slot);
+    if (known === undefined) more.set(slot, [first, value]);
+    else if (!known.includes(value)) known.push(value);
+  }
+
+  return {
+    read(slots, event) {
+      for (const slot of touched) values[slot] = 0;
+      touched.length = 0;
+      if (more.size > 0) more.clear();
+      number += 1;
+      slots.walk(event, found);
+    },
+    touched,
+    first: (slot) => values[slot] ?? 0,
+    several: (slot) => more.get(slot),
+    hasSeveral: () => more.size > 0,
+    number: () => number,
+  };
+}
