@@ -1,8 +1,10 @@
 import { isUtf8 } from "node:buffer";
 
 import { messageOf, Refusal } from "../src/errors.ts";
+import { filterFaults } from "../src/filter/topic-filters.ts";
 import type { LogRecord } from "../src/records.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
+import type { TopicDefinition } from "../src/topics/topic.ts";
 import {
   checkFormat,
   checkHeaders,
@@ -30,6 +32,7 @@ export function decode(record: LogRecord): Announcement {
     const content = contentOf(value, record);
     const { externalId, definition } = content;
     if (record.key !== null) checkKey(record.key, content);
+    if (definition !== undefined) checkFilters(definition, content.place);
     return definition === undefined
       ? { kind: "retire", offset, externalId }
       : { kind: "define", offset, definition };
@@ -86,6 +89,12 @@ function requiredKey({ key }: LogRecord): string {
 function checkKey(key: Buffer, content: Content): void {
   const text = keyText(key);
   if (text !== content.externalId) throw keyMismatch(text, content);
+}
+
+/** A filter that cannot be read would be stored and never match. */
+function checkFilters(definition: TopicDefinition, place: Place): void {
+  const faults = filterFaults(definition);
+  if (faults.length > 0) throw refusalAt(place, "BAD_FILTER", "has a filter that cannot be read.", faults);
 }
 
 const keyMismatch = (key: string, { externalId, place, idMember }: Content): Refusal =>

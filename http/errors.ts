@@ -21,6 +21,7 @@ const statuses: Readonly<Record<HttpCode | RefusalCode, number>> = {
   BAD_REQUEST: 400,
   MALFORMED_JSON: 400,
   SCHEMA_VIOLATION: 400,
+  BAD_FILTER: 400,
   TOO_LARGE: 400,
   UNDECODABLE: 400,
   MISSING_KEY: 400,

@@ -8,6 +8,7 @@ export interface Fault {
 export const refusalCodes = [
   "MALFORMED_JSON",
   "SCHEMA_VIOLATION",
+  "BAD_FILTER",
   "TOO_LARGE",
   "UNDECODABLE",
   "MISSING_KEY",

@@ -5,6 +5,8 @@ import { text } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { messageOf, sentenceOf } from "../errors.ts";
+import { filterFaults } from "../filter/topic-filters.ts";
+import { definitionOf } from "../topics/topic.ts";
 import { compile } from "../validation.ts";
 
 /** Something that can be read more than once. */
@@ -45,8 +47,9 @@ export async function* definitionsIn(source: Source): AsyncGenerator<PlacedDefin
       continue;
     }
     const checked = checkTopic(json);
-    if (checked.ok) yield { place, body: checked.value };
-    else yield { place, fault: sentenceOf(checked.faults, "The definition") };
+    const faults = checked.ok ? filterFaults(definitionOf(checked.value)) : checked.faults;
+    if (checked.ok && faults.length === 0) yield { place, body: checked.value };
+    else yield { place, fault: sentenceOf(faults, "The definition") };
   }
 }
 

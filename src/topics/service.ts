@@ -1,5 +1,6 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal } from "../errors.ts";
+import { Refusal, sentenceOf } from "../errors.ts";
+import { filterFaults } from "../filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
 import { NotUnique, type Position, type PositionKey, type TopicStore } from "./ports.ts";
@@ -25,8 +26,8 @@ export interface AnnouncementBatch {
 /** The one service that makes topics, for HTTP and for the channel. */
 export interface TopicService {
   /**
-   * Creates a topic for `user` (specification 4.3). Throws a Refusal with every duplicate that was found, the external
-   * id first, and Unavailable.
+   * Creates a topic for `user` (specification 4.3). Throws a Refusal with every fault of the filters, or every
+   * duplicate that was found, the external id first, and Unavailable.
    */
   create(body: TopicBody, user: string): Promise<Topic>;
   /**
@@ -92,6 +93,10 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
   return {
     async create(body, user) {
       const definition = definitionOf(body);
+      const faults = filterFaults(definition);
+      if (faults.length > 0) {
+        throw new Refusal("BAD_FILTER", `A filter cannot be read: ${sentenceOf(faults, "it")}`, faults);
+      }
       for (let tries = 1; tries <= mostAttempts; tries += 1) {
         const at = now();
         const topic: Topic = {

@@ -37,6 +37,7 @@ describe("the sync under chaos", () => {
 });
 
 const refusals = [
+  "BAD_FILTER",
   "DUPLICATE_COMBINATION",
   "EXTERNAL_ID_TAKEN",
   "KEY_MISMATCH",

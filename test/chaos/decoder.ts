@@ -1,3 +1,4 @@
+import type { TopicDefinition } from "../../src/topics/topic.ts";
 import type { ModelAnnouncement } from "../topics/model.ts";
 
 /** A record as it lies in Kafka. */
@@ -9,7 +10,13 @@ export interface RawRecord {
 }
 
 type Code =
-  "UNDECODABLE" | "MALFORMED_JSON" | "SCHEMA_VIOLATION" | "TOO_LARGE" | "MISSING_KEY" | "KEY_MISMATCH";
+  | "UNDECODABLE"
+  | "MALFORMED_JSON"
+  | "SCHEMA_VIOLATION"
+  | "BAD_FILTER"
+  | "TOO_LARGE"
+  | "MISSING_KEY"
+  | "KEY_MISMATCH";
 
 class Unusable extends Error {
   readonly code: Code;
@@ -47,6 +54,7 @@ function read(record: RawRecord): ModelAnnouncement {
   const externalId = said.kind === "define" ? said.definition.externalId : said.externalId;
   const key = keyOf(record);
   if (key !== undefined && key !== externalId) fail("KEY_MISMATCH");
+  if (said.kind === "define" && !filtersAreSound(said.definition)) fail("BAD_FILTER");
   return { ...said, offset };
 }
 
@@ -63,6 +71,12 @@ function inCloudEvent(whole: unknown, contentType: string | undefined): unknown 
     return parsed(text(Buffer.from(whole["data_base64"], "base64")));
   return "data" in whole ? whole["data"] : fail("SCHEMA_VIOLATION");
 }
+
+/** Enough of the filter language for what the chaos test announces. */
+const filtersAreSound = ({ headerQuery, contentQuery }: TopicDefinition): boolean =>
+  [headerQuery, contentQuery].every(
+    (filter) => filter === "" || filter.split("&").every((part) => /^\w+(\.\w+)*=\w+(,\w+)*$/.test(part)),
+  );
 
 function inNotification({ eventType, event }: Members): Said {
   const topic = isObject(event) ? event["topic"] : undefined;

@@ -68,6 +68,8 @@ const plain: readonly (readonly [weight: number, spoil: Spoiler])[] = [
       { name: 5 },
       { namespace: ["assurance"] },
       { headerQuery: {} },
+      { headerQuery: "eventType" },
+      { contentQuery: "a==1" },
       { contentQuery: false },
       { name: "\ud800" },
       { namespace: "\0" },

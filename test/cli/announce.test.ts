@@ -90,13 +90,14 @@ describe("topicsync announce", () => {
     const before = await logEnd();
     const path = file(
       "faulty.ndjson",
-      `${JSON.stringify(definition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n`,
+      `${JSON.stringify(definition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n{"name":"n","externalId":"e","contentQuery":"a=1;b=2"}\n`,
     );
     const { code, errors } = await runCli(["announce", path], settings);
     assert.equal(code, 3);
     assert.match(errors, /faulty\.ndjson:2: is not JSON/);
     assert.match(errors, /faulty\.ndjson:4: .*\/externalId is required.*did you mean headerQuery\?/);
     assert.match(errors, /faulty\.ndjson:5: .*must be an object/);
+    assert.match(errors, /faulty\.ndjson:6: .*\/contentQuery has a ";".*at character 4/);
     assert.match(errors, /Nothing was announced/);
     assert.equal(await logEnd(), before);
   });

@@ -46,6 +46,24 @@ describe("decoding a record", () => {
     assert.equal(codeOf(decoded(`{"externalId":"e","name":"${"n".repeat(102_400)}"}`)), "TOO_LARGE");
   });
 
+  it("refuses filters that cannot be read, each with its path and place", () => {
+    const topic = { externalId: "e", name: "n", headerQuery: "a=1&", contentQuery: "b" };
+    const event = { specversion: "1.0", id: "1", source: "/s", type: "t", data: topic };
+    for (const [value, at] of [
+      [topic, ""],
+      [event, "/data"],
+    ] as const) {
+      const announcement = decoded(JSON.stringify(value), "e");
+      assert.ok(announcement.kind === "unusable");
+      assert.equal(announcement.refusal.code, "BAD_FILTER");
+      const [header, content] = announcement.refusal.details;
+      assert.equal(header?.path, `${at}/headerQuery`);
+      assert.match(header.message, /no condition here.*at character 5$/);
+      assert.equal(content?.path, `${at}/contentQuery`);
+      assert.match(content.message, /no operator after "b".*at character 2$/);
+    }
+  });
+
   it("names the path of every fault", () => {
     const announcement = decoded('{"externalId":"","headerquery":1}');
     assert.ok(announcement.kind === "unusable");

@@ -174,6 +174,20 @@ describe("a body that is no topic", () => {
     ]);
   });
 
+  it("is refused when a filter cannot be read, with its path and place", async () => {
+    const externalId = unique("id");
+    const filters = { headerQuery: "eventType==A", contentQuery: "a=1;b=2" };
+    const answer = await create({ ...definition(externalId), ...filters });
+    assertError(answer, 400, "BAD_FILTER");
+    assert.deepEqual(
+      answer.json.error.details.map(({ path }: { path: string }) => path),
+      ["/headerQuery", "/contentQuery"],
+    );
+    assert.match(answer.json.error.details[0].message, /second "=".*at character 11$/);
+    assert.match(answer.json.error.details[1].message, /TMF630.*at character 4$/);
+    assert.equal(await records.findOne({ topic_id: externalId }), null);
+  });
+
   it("is refused when it is no object at all", async () => {
     for (const body of ["null", "[]", '"text"', "7"]) assert.deepEqual(await faults(body), [""]);
   });

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { canonical } from "../../src/filter/canonical.ts";
+import { FilterSyntaxError, type Filter } from "../../src/filter/filter.ts";
+import { parseFilter } from "../../src/filter/parse.ts";
+import { printFilter } from "../../src/filter/print.ts";
+import { filterFaults, matches, readFilters } from "../../src/filter/topic-filters.ts";
+import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
+
+const matchesHeader = (filter: Filter, event: unknown): boolean =>
+  matches(readFilters({ headerQuery: printFilter(filter) }), event);
+
+/** Every way to have up to three of some values at `a`, and one or none at `b`. */
+const small = ["1", "2", "3", "x"];
+const pairs = small.flatMap((first) => small.map((second) => [first, second]));
+const smallEvents = [
+  undefined,
+  ...pairs,
+  ...pairs.flatMap((pair) => small.map((third) => [...pair, third])),
+].flatMap((a) => [undefined, ...small].map((b) => ({ a, b })));
+
+const someOf = fc.uniqueArray(fc.constantFrom("1", "2", "3"), { minLength: 1, maxLength: 2 });
+const smallFilters: fc.Arbitrary<Filter> = fc.record({
+  conditions: fc.array(
+    fc.oneof(
+      fc.record({ path: fc.constant(["a"]), operator: fc.constantFrom("eq", "ne"), values: someOf }),
+      fc.record({ path: fc.constant(["b"]), operator: fc.constant("eq"), values: someOf }),
+    ),
+    { maxLength: 3 },
+  ),
+});
+
+describe("a filter", () => {
+  it("that is printed is read again as the same tree", () => {
+    fc.assert(
+      fc.property(wildFilters, (filter) => {
+        const { conditions } = parseFilter(printFilter(filter));
+        assert.deepEqual(
+          conditions,
+          filter.conditions.map((condition) => ({ ...condition })),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("matches the same events in its canonical form, which is its own canonical form", () => {
+    fc.assert(
+      fc.property(filters, fc.array(eventsOfSmallNames, { minLength: 5, maxLength: 5 }), (filter, given) => {
+        const form = canonical(filter);
+        for (const event of given) assert.equal(matchesHeader(form, event), matchesHeader(filter, event));
+        assert.deepEqual(canonical(form), form);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("has the canonical form of another exactly when both match the same events", () => {
+    fc.assert(
+      fc.property(smallFilters, smallFilters, (one, other) => {
+        const [first, second] = [one, other].map((filter) =>
+          readFilters({ headerQuery: printFilter(filter) }),
+        );
+        const same = smallEvents.every(
+          (event) => matches(first ?? [], event) === matches(second ?? [], event),
+        );
+        assert.equal(printFilter(canonical(one)) === printFilter(canonical(other)), same);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it("of any text is read or refused with a position, and nothing else happens", () => {
+    const pieces = fc.constantFrom(
+      "a",
+      "b",
+      ".",
+      "=",
+      "&",
+      ",",
+      ";",
+      "<",
+      ">",
+      "!",
+      "%",
+      "?",
+      "0",
+      " ",
+      "\t",
+      "%41",
+      "%2",
+      "gt",
+      ".gt=",
+      "😀",
+      "\u0000",
+      "\ud800",
+    );
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(pieces, { maxLength: 30 }).map((all) => all.join("")),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        try {
+          assert.deepEqual(parseFilter(printFilter(parseFilter(given))), parseFilter(given));
+        } catch (error) {
+          assert.ok(error instanceof FilterSyntaxError, String(error));
+          assert.ok(error.position >= 0 && error.position <= given.length);
+        }
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it("of the longest hostile texts is read or refused like any other", () => {
+    const pieces = ["a", "=", "&", ",", ".", "%41", "%", " ", "a=1&", "a.", "a=1,", "!", "%C3"];
+    for (const piece of pieces) {
+      for (const start of ["", "a=", "a"]) {
+        const text = (start + piece.repeat(8_000)).slice(0, 8_000);
+        try {
+          parseFilter(text);
+        } catch (error) {
+          assert.ok(error instanceof FilterSyntaxError, String(error));
+        }
+      }
+    }
+  });
+
+  it("that is wrong is told with its member and its place", () => {
+    assert.deepEqual(filterFaults({ headerQuery: "a=1&", contentQuery: "b" }), [
+      { path: "/headerQuery", message: 'has no condition here; expected "name=value", at character 5' },
+      {
+        path: "/contentQuery",
+        message: 'has no operator after "b"; expected =, !=, >, >=, < or <=, at character 2',
+      },
+    ]);
+    assert.deepEqual(filterFaults({}), []);
+  });
+});
