@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 
 import { addAnnounceCommand } from "./cli/announce.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
+import { addFiltersCommand } from "./cli/filters.ts";
 import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
 import { addUsersCommand } from "./cli/users.ts";
@@ -33,6 +34,7 @@ addStatusCommand(program);
 addAnnounceCommand(program);
 addUsersCommand(program);
 addDeadLettersCommand(program);
+addFiltersCommand(program);
 
 try {
   await program.parseAsync();

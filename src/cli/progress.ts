@@ -8,14 +8,39 @@ export interface Progress {
   end(text: string): void;
 }
 
-/** A bar on a terminal; a line at each quarter where the output goes to a file or a pipe. */
+/**
+ * A bar on a terminal; a line at each quarter where the output goes to a file or a pipe, and where the input comes from one:
+ * the bar listens to the keyboard, and would swallow what a command reads.
+ */
 export function createProgress(
   title: string,
   total: number,
   output: NodeJS.WriteStream = process.stdout,
 ): Progress {
-  return output.isTTY ? bar(title, total, output) : lines(title, total, output);
+  return output.isTTY && process.stdin.isTTY ? bar(title, total, output) : lines(title, total, output);
 }
+
+/** The progress of something that is long only where there is much of it; nothing is shown below `long`, nor after its end. */
+export function createLongProgress(title: string, total: number, long: number): Progress {
+  const shown = total < long ? undefined : createProgress(title, total, process.stderr);
+  let isOpen = true;
+  let next = 0;
+  return {
+    at(done) {
+      if (!isOpen || done < next) return;
+      next = done + total / 1_000;
+      shown?.at(Math.min(done, total));
+    },
+    end(text) {
+      if (isOpen) shown?.end(text);
+      isOpen = false;
+    },
+  };
+}
+
+/** The progress of reading all stored topics: a few thousand take no time. */
+export const createTopicProgress = (title: string, topics: number): Progress =>
+  createLongProgress(title, topics, 10_000);
 
 function bar(title: string, total: number, output: NodeJS.WriteStream): Progress {
   const shown = animated({ max: Math.max(total, 1), output });

@@ -1,0 +1,140 @@
+import type { Command } from "commander";
+
+import { exitCodes, Unavailable } from "../errors.ts";
+import { canonical, mergeEquals } from "../filter/canonical.ts";
+import { FilterSyntaxError, type Filter } from "../filter/filter.ts";
+import { parseFilter } from "../filter/parse.ts";
+import { printFilter } from "../filter/print.ts";
+import { filterWords } from "../filter/words.ts";
+import { countTopics, streamTopics, type StreamedTopic } from "../storage/topic-stream.ts";
+import { faultLines } from "./caret.ts";
+import { connected, type Connected } from "./connected.ts";
+import { complain, openOutput, say, visible } from "./output.ts";
+import { createTopicProgress } from "./progress.ts";
+import { createRows } from "./rows.ts";
+
+interface Flags {
+  readonly json?: true;
+}
+
+/** Adds `topicsync filters …`: what a filter means, and which of the stored ones mean nothing. */
+export function addFiltersCommand(program: Command): void {
+  const filters = program.command("filters").description("explain a filter, and check the stored ones");
+
+  filters
+    .command("explain")
+    .description("say in words what a filter means")
+    .argument("<filter>", "such as 'a=1&b=2,3'")
+    .option("--json", "print JSON: the conditions, which all hold, and the canonical text")
+    .action((text: string, { json }: Flags) => {
+      const filter = readFilter(text);
+      if (filter === undefined) process.exitCode = exitCodes.refused;
+      else if (json)
+        say(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonical(filter)) }));
+      else explain(filter);
+    });
+
+  filters
+    .command("check")
+    .description("list the stored topics whose filters cannot be read; no event belongs to them")
+    .option("--json", "print a line of JSON for each such filter (NDJSON) instead of a table")
+    .action((flags: Flags) => connected((connection) => check(connection, flags)));
+}
+
+/** Undefined when it is wrong, which is told. */
+function readFilter(text: string): Filter | undefined {
+  try {
+    return parseFilter(text);
+  } catch (error) {
+    if (!(error instanceof FilterSyntaxError)) throw error;
+    for (const line of faultLines(text, error)) complain(line);
+    return undefined;
+  }
+}
+
+function explain(filter: Filter): void {
+  const { conditions, notes } = filterWords(filter);
+  if (conditions.length === 0) say("matches every event");
+  for (const [index, words] of conditions.entries())
+    say(visible(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
+  const text = printFilter(canonical(filter));
+  say(`\ncanonical: ${text === "" ? "(empty)" : visible(text)}`);
+  for (const note of notes) say(`note: ${visible(note)}`);
+}
+
+/** A filter of a stored topic that cannot be read. */
+interface StoredFault {
+  readonly topic: StreamedTopic;
+  readonly filter: "headerQuery" | "contentQuery";
+  readonly error: FilterSyntaxError;
+}
+
+function faultsOf(topic: StreamedTopic): StoredFault[] {
+  return (["headerQuery", "contentQuery"] as const).flatMap((filter) => {
+    try {
+      parseFilter(topic[filter]);
+      return [];
+    } catch (error) {
+      if (!(error instanceof FilterSyntaxError)) throw error;
+      return [{ topic, filter, error }];
+    }
+  });
+}
+
+async function check({ database, abort }: Connected, { json }: Flags): Promise<void> {
+  const store = await database();
+  const progress = createTopicProgress("checking topics", await countTopics(store));
+  const output = openOutput();
+  const rows = json ? undefined : await createRows(output, columns);
+  let topics = 0;
+  let faulty = 0;
+  for await (const topic of streamTopics(store)) {
+    if (abort.aborted) throw new Unavailable(`stopped after ${topics} topics`);
+    topics += 1;
+    const faults = faultsOf(topic);
+    if (faults.length > 0) faulty += 1;
+    for (const fault of faults) {
+      // Rows and a bar on one terminal would be written into each other.
+      if (process.stdout.isTTY) progress.end(`found the first after ${topics} topics`);
+      const goesOn =
+        rows === undefined
+          ? await output.write(`${JSON.stringify(jsonOf(fault))}\n`)
+          : await rows.add(rowOf(fault));
+      if (!goesOn) return;
+    }
+    progress.at(topics);
+  }
+  progress.end(`${topics} topics are checked`);
+  if (faulty > 0) process.exitCode = exitCodes.refused;
+  if (rows === undefined) return;
+  if (faulty > 0) await rows.end();
+  await output.write(`${summaryOf(topics, faulty)}\n`);
+}
+
+const columns = [
+  { head: "external id" },
+  { head: "name", width: 30 },
+  { head: "filter", width: 14 },
+  { head: "fault" },
+];
+
+const rowOf = ({ topic, filter, error }: StoredFault): string[] => [
+  visible(topic.externalId),
+  visible(topic.name),
+  filter,
+  faultLines(topic[filter], error).join("\n"),
+];
+
+const jsonOf = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: StoredFault) => ({
+  ...topic,
+  filter,
+  text: filter === "headerQuery" ? headerQuery : contentQuery,
+  problem: error.problem,
+  position: error.position,
+});
+
+function summaryOf(topics: number, faulty: number): string {
+  const all = `${topics} ${topics === 1 ? "topic" : "topics"}`;
+  if (faulty === 0) return `${all}, all filters are fine`;
+  return `${faulty} of ${all} ${faulty === 1 ? "has a filter" : "have filters"} that cannot be read: no event belongs to ${faulty === 1 ? "it" : "them"}`;
+}

@@ -1,0 +1,22 @@
+import { newId } from "../../src/topics/topic.ts";
+import { toRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
+
+/** The record of a topic, as one is stored that came before filters were checked. */
+export function topicRecord(definition: {
+  readonly externalId: string;
+  readonly headerQuery?: string;
+  readonly contentQuery?: string;
+}): TopicRecord {
+  const now = new Date();
+  return toRecord({
+    id: newId(),
+    name: `name of ${definition.externalId}`,
+    namespace: "space",
+    headerQuery: "",
+    contentQuery: "",
+    source: { kind: "http", user: "somebody" },
+    createdOn: now,
+    updatedOn: now,
+    ...definition,
+  });
+}
