@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { addAnnounceCommand } from "./cli/announce.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
+import { addPickCommand } from "./cli/pick.ts";
 import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
 import { addUsersCommand } from "./cli/users.ts";
@@ -35,6 +36,7 @@ addAnnounceCommand(program);
 addUsersCommand(program);
 addDeadLettersCommand(program);
 addFiltersCommand(program);
+addPickCommand(program);
 
 try {
   await program.parseAsync();

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 
 import { exitCodes } from "../errors.ts";
 import {
@@ -11,6 +11,7 @@ import {
 } from "./announcing.ts";
 import { connected, type Connected } from "./connected.ts";
 import { allDefinitions, sourceOf, type InputFault, type Source } from "./definitions.ts";
+import { eachOnce } from "./inputs.ts";
 import { complain, say, visible } from "./output.ts";
 
 const mostFaultsShown = 20;
@@ -22,7 +23,7 @@ export function addAnnounceCommand(program: Command): void {
     .description(
       "publish definitions to the announcements topic: NDJSON, a JSON array or a JSON object; nothing is sent when one of them is faulty",
     )
-    .argument("<file...>", 'files with definitions; "-" is standard input', once)
+    .argument("<file...>", 'files with definitions; "-" is standard input', eachOnce)
     .option("-w, --wait", "wait until the running service stored or refused them, and say which")
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], options: AnnounceOptions) => {
@@ -36,12 +37,6 @@ export function addAnnounceCommand(program: Command): void {
 interface AnnounceOptions {
   readonly wait?: true;
   readonly json?: true;
-}
-
-function once(file: string, before: string[] | undefined): string[] {
-  if (file === "-" && before?.includes("-") === true)
-    throw new InvalidArgumentError("Standard input can be read only once.");
-  return [...(before ?? []), file];
 }
 
 /** Counts the definitions; undefined when there are faults, which are told. */
