@@ -1,13 +1,13 @@
 import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { messageOf, sentenceOf } from "../errors.ts";
 import { filterFaults } from "../filter/topic-filters.ts";
 import { definitionOf } from "../topics/topic.ts";
 import { compile } from "../validation.ts";
+import { linesIn } from "./inputs.ts";
 
 /** Something that can be read more than once. */
 export interface Source {
@@ -18,7 +18,7 @@ export interface Source {
 /** A file; "-" is standard input, which is kept in memory. */
 export async function sourceOf(file: string): Promise<Source> {
   if (file !== "-") return { name: file, open: () => createReadStream(file) };
-  const all = await text(process.stdin);
+  const all = await buffer(process.stdin);
   return { name: "standard input", open: () => Readable.from([all]) };
 }
 
@@ -67,12 +67,9 @@ interface PlacedValue {
 }
 
 async function* valuesIn({ name, open }: Source): AsyncGenerator<PlacedValue> {
-  const lines = createInterface({ input: open(), crlfDelay: Infinity });
-  let number = 0;
   /** Lines of one JSON text; undefined once it is known that each line is one of its own. */
   let together: { readonly line: string; readonly place: string }[] | undefined = [];
-  for await (const line of lines) {
-    number += 1;
+  for await (const { text: line, number } of linesIn(open())) {
     if (line.trim() === "") continue;
     const place = `${name}:${number}`;
     if (together === undefined) {

@@ -109,6 +109,14 @@ describe("topicsync announce", () => {
     assert.match(errors, /first\.ndjson:1: is not JSON/);
   });
 
+  it("takes a line with U+2028 in a string for one line, as JSON does, and no notice of a byte order mark", async () => {
+    const body = { ...definition(), namespace: "one\u2028two\u2029three" };
+    const path = file("separators.ndjson", `\uFEFF${ndjson(definition(), body)}`);
+    const { code, errors } = await runCli(["announce", "--wait", path], settings);
+    assert.equal(code, 0, errors);
+    assert.equal((await records.findOne({ topic_id: body.externalId }))?.["namespace"], body.namespace);
+  });
+
   it("ends well with an empty file, and says that a file is not there", async () => {
     const empty = await runCli(["announce", "--wait", file("empty.ndjson", "")], settings);
     assert.equal(empty.code, 0, empty.errors);
