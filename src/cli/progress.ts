@@ -29,7 +29,7 @@ export function createLongProgress(title: string, total: number, long: number): 
     at(done) {
       if (!isOpen || done < next) return;
       next = done + total / 1_000;
-      shown?.at(Math.min(done, total));
+      shown?.at(Math.min(Math.round(done), total));
     },
     end(text) {
       if (isOpen) shown?.end(text);
