@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: every measurement, or the one that is named: `npm run bench -- sync`. What each does, and how to read it,
+ * `npm run bench`: every measurement of the sync, or the one that is named: `npm run bench -- sync`. What each does, and how to read it,
  * stands in docs/benchmarks.md; `npm run bench -- --help` and `npm run bench -- sync --help` tell the options.
  */
 import { Command } from "commander";
@@ -7,12 +7,13 @@ import { Command } from "commander";
 import { latencyCommand, measureLatency } from "./latency.ts";
 import { measureMemory, memoryCommand } from "./memory.ts";
 import { commonOptions, type CommonOptions } from "./options.ts";
+import { pickerCommand } from "./picker.ts";
 import { print } from "./report.ts";
 import { startStack } from "./stack.ts";
 import { measureSync, syncCommand } from "./sync.ts";
 
 const program = new Command("npm run bench --").description(
-  "Measures the service on a broker and stores that it starts itself. Without a command: everything, with the defaults.",
+  "Measures the service on a broker and stores that it starts itself. Without a command: sync, latency and memory, with the defaults.",
 );
 // What stands behind a command is the command's.
 program.enablePositionalOptions();
@@ -26,6 +27,7 @@ program.action(async (options: CommonOptions) => {
   ];
   print(reports, stack.broker.description, options);
 });
-program.addCommand(syncCommand()).addCommand(latencyCommand()).addCommand(memoryCommand());
+for (const command of [syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()])
+  program.addCommand(command);
 
 await program.parseAsync();

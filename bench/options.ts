@@ -15,7 +15,16 @@ export function positive(text: string): number {
   return Number(text);
 }
 
-/** The options of every measurement, made anew for each: commander keeps what was given in them. */
+/** A commander parser: such numbers, with commas between them. */
+export const positives = (text: string): number[] => text.split(",").map(positive);
+
+export const jsonOption = (): Option =>
+  new Option(
+    "--json",
+    "print the results as JSON instead of tables; progress goes to the standard error anyway",
+  );
+
+/** The options of every measurement of the service, made anew for each: commander keeps what was given in them. */
 export const commonOptions = (): Option[] => [
   new Option(
     "--store <which>",
@@ -23,8 +32,5 @@ export const commonOptions = (): Option[] => [
   )
     .choices(["embedded", "memory", "both"])
     .default("both"),
-  new Option(
-    "--json",
-    "print the results as JSON instead of tables; progress goes to the standard error anyway",
-  ),
+  jsonOption(),
 ];

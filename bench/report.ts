@@ -16,8 +16,12 @@ export interface Report {
 /** Says how far it is, on the standard error: the results alone go to the standard output. */
 export const progress = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Prints what was found, with the machine, the versions and the date. */
-export function print(reports: readonly Report[], broker: string, { json }: { json?: true }): void {
+/** Prints what was found, with the machine, the versions (the broker's where there is one) and the date. */
+export function print(
+  reports: readonly Report[],
+  broker: string | undefined,
+  { json }: { json?: true },
+): void {
   const processors = cpus();
   const where = {
     date: new Date().toISOString().slice(0, 10),
@@ -30,7 +34,8 @@ export function print(reports: readonly Report[], broker: string, { json }: { js
     process.stdout.write(`${JSON.stringify({ ...where, results }, undefined, 2)}\n`);
     return;
   }
-  process.stdout.write(`\n${where.date}, ${where.machine}, Node ${where.node}, ${broker}\n`);
+  const software = [`Node ${where.node}`, ...(broker === undefined ? [] : [broker])].join(", ");
+  process.stdout.write(`\n${where.date}, ${where.machine}, ${software}\n`);
   for (const { title, head, rows, notes } of reports) {
     const table = new Table({ head: [...head], style: { head: [], border: [] } });
     table.push(...rows.map((row) => [...row]));
