@@ -6,16 +6,19 @@ import { pinoHttp } from "pino-http";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
+import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import { errorHandler, notFound } from "./errors.ts";
 import { healthRoutes, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationRoutes } from "./installations.ts";
+import { pickRoutes } from "./pick.ts";
 import { syncRoutes } from "./sync.ts";
 import { topicRoutes } from "./topics.ts";
 
 export interface AppOptions {
   readonly topics: TopicService;
+  readonly directory: TopicDirectory;
   readonly installations: InstallationService;
   readonly authenticate: Authenticate;
   readonly checkReadiness: CheckReadiness;
@@ -26,7 +29,7 @@ export interface AppOptions {
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): Express {
-  const { topics, installations, authenticate, log } = options;
+  const { topics, directory, installations, authenticate, log } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -36,6 +39,7 @@ export function createApp(options: AppOptions): Express {
   app.use(requestLog(log));
   app.use(healthRoutes(options.checkReadiness, options.metrics));
   app.use(topicRoutes(topics, authenticate));
+  app.use(pickRoutes(directory, authenticate));
   app.use(installationRoutes(installations, authenticate));
   app.use(syncRoutes(options.syncStatus, authenticate));
   app.use(notFound);

@@ -6,6 +6,8 @@ import type { Outcome } from "./topics/decide.ts";
 
 export interface MetricsOptions {
   readonly status: () => Promise<SyncStatus>;
+  /** What can be picked; zero until somebody asked. */
+  readonly picker: () => { readonly topics: number; readonly unreadable: number };
   /** What `GET /readyz` looks at. Never throws. */
   readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
 }
@@ -32,7 +34,7 @@ const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
 
 /** Makes the metrics, named by Prometheus' conventions; with those of the process. */
-export function createMetrics({ status, readiness }: MetricsOptions): Metrics {
+export function createMetrics({ status, picker, readiness }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -75,6 +77,16 @@ export function createMetrics({ status, readiness }: MetricsOptions): Metrics {
     labelNames: ["check"],
     registers,
   });
+  const pickable = new Gauge({
+    name: "topicsync_picker_topics",
+    help: "Topics that events are matched with; zero until the first event was given.",
+    registers,
+  });
+  const unreadable = new Gauge({
+    name: "topicsync_picker_unreadable_topics",
+    help: "Stored topics that are never picked, since a filter of theirs cannot be read.",
+    registers,
+  });
   const setPartitions = partitionGauges(registry);
 
   return {
@@ -93,6 +105,8 @@ export function createMetrics({ status, readiness }: MetricsOptions): Metrics {
       const [checks, { topic, partitions }] = await Promise.all([readiness(), status()]);
       for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
       setPartitions(topic, partitions);
+      pickable.set(picker().topics);
+      unreadable.set(picker().unreadable);
       return registry.metrics();
     },
   };

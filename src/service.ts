@@ -10,9 +10,11 @@ import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { createMetrics } from "./metrics.ts";
 import { within } from "./patience.ts";
+import { createTopicDirectory } from "./picking/directory.ts";
 import { untilAvailable } from "./retry.ts";
 import { createDatabase, type Database } from "./storage/database.ts";
 import { createInstallationStore } from "./storage/installations.ts";
+import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
 import { createStatus } from "./sync/status.ts";
@@ -60,7 +62,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("Kafka", () => broker.close());
 
   const topicStore = createTopicStore(database, log);
-  const topics = createTopicService(topicStore);
+  const directory = createTopicDirectory(createTopicFeed(database, log), log);
+  lifecycle.onStop("picker", () => directory.close());
+  const topics = createTopicService(topicStore, { changed: directory.changed });
   const users = createUserStore(database, newId);
   const installationStore = createInstallationStore(database, newId);
 
@@ -92,10 +96,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     store: topicStore,
     running: { consumer: () => consumer.status(), tally },
   });
-  const metrics = createMetrics({ status, readiness });
+  const metrics = createMetrics({ status, readiness, picker: directory.status });
 
   const app = createApp({
     topics,
+    directory,
     installations: createInstallationService(installationStore),
     authenticate: createAuthenticate(users),
     checkReadiness: readiness,

@@ -12,6 +12,7 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
+import type { TopicWrites } from "./view.ts";
 
 /** A stretch of the announcements log, decoded. */
 export interface AnnouncementBatch {
@@ -49,8 +50,17 @@ const more: Readonly<Record<LookUp, LookUp>> = {
 /** A unique index can object again when HTTP calls race with a batch, but not for long. */
 const mostAttempts = 10;
 
+export interface TopicServiceOptions {
+  readonly now?: () => Date;
+  /** Told what was written, once it is stored. */
+  readonly changed?: (writes: Partial<TopicWrites>) => void;
+}
+
 /** Makes the topic service over a store. */
-export function createTopicService(store: TopicStore, now: () => Date = () => new Date()): TopicService {
+export function createTopicService(
+  store: TopicStore,
+  { now = () => new Date(), changed = () => undefined }: TopicServiceOptions = {},
+): TopicService {
   /** What was useful for the last batch is likely to be so for the next. */
   let habit: LookUp = "retiring";
 
@@ -86,6 +96,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
       if (error instanceof NotUnique) return "look up more";
       throw error;
     }
+    changed(decision.writes);
     habit = nextHabit(decision, lookUp);
     return decision;
   }
@@ -108,6 +119,7 @@ export function createTopicService(store: TopicStore, now: () => Date = () => ne
         };
         try {
           await store.insert(topic);
+          changed({ created: [topic] });
           return topic;
         } catch (error) {
           if (!(error instanceof NotUnique)) throw error;

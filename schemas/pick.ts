@@ -1,0 +1,66 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+/** An event, as brokers send it (specification 2.4). What it has beyond these members can be asked for by filters as well. */
+export const eventSchema = {
+  $id: "event",
+  type: "object",
+  properties: {
+    eventId: { type: "string" },
+    "@type": { type: "string" },
+    eventType: { type: "string" },
+    event: { type: "object", description: "What `contentQuery` looks into." },
+  },
+} as const;
+
+export type Event = FromSchema<typeof eventSchema>;
+
+const text = { type: "string" } as const;
+
+/** The answer of `POST …/topic/pick`. */
+export const pickResponseSchema = {
+  $id: "pick-response",
+  type: "object",
+  additionalProperties: false,
+  required: ["topics"],
+  properties: {
+    topics: {
+      type: "array",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["id", "externalId", "name", "namespace"],
+        properties: { id: text, externalId: text, name: text, namespace: text },
+      },
+    },
+    explain: {
+      description: "With ?explain=EXTERNALID: why that topic is among them, or is not.",
+      type: "object",
+      additionalProperties: false,
+      required: ["externalId", "matches", "conditions"],
+      properties: {
+        externalId: text,
+        matches: { type: "boolean" },
+        conditions: {
+          type: "array",
+          items: {
+            type: "object",
+            additionalProperties: false,
+            required: ["filter", "condition", "held", "found"],
+            properties: {
+              filter: { enum: ["headerQuery", "contentQuery"] },
+              condition: { ...text, description: "The condition, its path beginning at the event itself." },
+              held: { type: "boolean" },
+              found: {
+                type: "array",
+                items: text,
+                description: "What the event has there; empty when it has nothing that can match.",
+              },
+            },
+          },
+        },
+      },
+    },
+  },
+} as const;
+
+export type PickResponse = FromSchema<typeof pickResponseSchema>;

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { pino } from "pino";
+
+import { Unavailable } from "../../src/errors.ts";
+import { createTopicDirectory, type TopicDirectory } from "../../src/picking/directory.ts";
+import { createDatabase, type Database } from "../../src/storage/database.ts";
+import { createTopicFeed } from "../../src/storage/topic-feed.ts";
+import { createTopicStore } from "../../src/storage/topics.ts";
+import { createTopicService, type TopicService } from "../../src/topics/service.ts";
+import { newId } from "../../src/topics/topic.ts";
+import { until } from "../support/poll.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+
+const log = pino({ level: "silent" });
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
+
+interface Instance {
+  readonly database: Database;
+  readonly directory: TopicDirectory;
+  readonly service: TopicService;
+}
+
+/** A database connection with a directory, as each running service has. */
+async function instance(): Promise<Instance> {
+  const database = createDatabase(uri, log);
+  await database.connect(new AbortController().signal);
+  const directory = createTopicDirectory(createTopicFeed(database, log), log);
+  const service = createTopicService(createTopicStore(database, log), { changed: directory.changed });
+  return { database, directory, service };
+}
+
+const body = (externalId: string, contentQuery: string) => ({ externalId, name: externalId, contentQuery });
+
+describe("the directory of topics", () => {
+  let here: Instance;
+  let there: Instance;
+
+  before(async () => {
+    [here, there] = await Promise.all([instance(), instance()]);
+    await here.service.create(body("early", "a=1"), "user");
+    await records.insertOne({ _id: newId(), ...old("unreadable", "a==1") });
+  });
+  after(async () => {
+    for (const { directory, database } of [here, there]) {
+      await directory.close();
+      await database.close();
+    }
+  });
+
+  /** A record from before filters were checked. */
+  const old = (externalId: string, contentQuery: string) => ({
+    ...{ topic_id: externalId, topic_name: externalId, namespace: "", header_query: "" },
+    ...{ content_query: contentQuery, sys_updated_on: new Date() },
+  });
+  const picked = async ({ directory }: Instance, a: unknown): Promise<string[]> =>
+    (await directory.pick({ event: { a } })).map(({ externalId }) => externalId);
+  /** What is picked in the end. */
+  const comesToPick = (one: Instance, a: unknown, expected: string[]): Promise<unknown> =>
+    until(`${expected.join()} are picked`, async () => (await picked(one, a)).join() === expected.join());
+
+  it("loads what is stored when it is first asked, and says so until then", async () => {
+    await assert.rejects(here.directory.pick({}), Unavailable);
+    await comesToPick(here, 1, ["early"]);
+    assert.deepEqual(here.directory.status(), { topics: 1, unreadable: 1 });
+    await comesToPick(there, 1, ["early"]);
+  });
+
+  it("knows at once what its own process wrote, and soon what another did", async () => {
+    await here.service.create(body("later", "a=1,2"), "user");
+    assert.deepEqual(await picked(here, 2), ["later"]);
+    assert.deepEqual(await picked(here, 1), ["early", "later"]);
+    await comesToPick(there, 2, ["later"]);
+  });
+
+  it("follows changes that are made by hand", async () => {
+    await records.updateOne({ topic_id: "later" }, { $set: { content_query: "a=3" } });
+    for (const one of [here, there]) {
+      await comesToPick(one, 3, ["later"]);
+      assert.deepEqual(await picked(one, 2), []);
+    }
+    await records.updateOne({ topic_id: "unreadable" }, { $set: { content_query: "a=4" } });
+    await comesToPick(here, 4, ["unreadable"]);
+    assert.equal(here.directory.status().unreadable, 0);
+  });
+
+  it("follows what the channel writes: created, updated, retired", async () => {
+    const key = { group: "g", topic: "t", partition: 0 };
+    const deadLetter = () => Promise.resolve();
+    const { service, database } = here;
+    const store = createTopicStore(database, log);
+    const apply = async (offset: number, contentQuery: string | undefined): Promise<void> => {
+      const from = await store.claim(key);
+      const definition = {
+        externalId: "channel",
+        name: "n",
+        namespace: "",
+        headerQuery: "",
+        contentQuery: "",
+      };
+      await service.apply({
+        ...{ key, from, to: { offset: offset + 1, log: 1 }, deadLetter },
+        announcements: [
+          contentQuery === undefined
+            ? { kind: "retire", offset, externalId: "channel" }
+            : { kind: "define", offset, definition: { ...definition, contentQuery } },
+        ],
+      });
+    };
+    await apply(0, "a=7");
+    assert.deepEqual(await picked(here, 7), ["channel"]);
+    await comesToPick(there, 7, ["channel"]);
+    await apply(1, "a=8");
+    assert.deepEqual(await picked(here, 7), []);
+    assert.deepEqual(await picked(here, 8), ["channel"]);
+    await comesToPick(there, 8, ["channel"]);
+    await apply(2, undefined);
+    assert.deepEqual(await picked(here, 8), []);
+    await until(
+      "the other has as many topics",
+      () => there.directory.status().topics === here.directory.status().topics,
+    );
+    assert.deepEqual(await picked(there, 8), []);
+  });
+
+  it("explains a topic that is stored, and knows nothing of another", async () => {
+    const results = await here.directory.explain("early", { event: { a: [5, "6"] } });
+    assert.deepEqual(
+      results?.map(({ held, found }) => ({ held, found })),
+      [{ held: false, found: ["5", "6"] }],
+    );
+    assert.equal(await here.directory.explain("nowhere", {}), undefined);
+  });
+});
