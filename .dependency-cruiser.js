@@ -15,12 +15,19 @@ export default {
     {
       name: "domain-is-pure",
       comment:
-        "topics, installations, users, dead-letters, filter and sync know no store, broker or transport.",
+        "topics, installations, users, dead-letters, filter, picker, picking and sync know no store, broker or transport.",
       severity: "error",
-      from: { path: "^src/(topics|installations|users|dead-letters|filter|sync)/" },
+      from: { path: "^src/(topics|installations|users|dead-letters|filter|picker|picking|sync)/" },
       to: {
         path: "^(http|consumers|src/(storage|kafka|stack|cli)|src/(config|service|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
       },
+    },
+    {
+      name: "picker-is-a-library",
+      comment: "whoever imports topicsync/picker gets nothing else of ours, and no package at all.",
+      severity: "error",
+      from: { path: "^src/(filter|picker)/" },
+      to: { pathNot: "^src/(filter|picker)/|^src/errors\\.ts$" },
     },
     {
       name: "edges-get-what-they-need",
