@@ -6,7 +6,8 @@ import { FilterSyntaxError, type Filter } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse.ts";
 import { printFilter } from "../filter/print.ts";
 import { filterWords } from "../filter/words.ts";
-import { countTopics, streamTopics, type StreamedTopic } from "../storage/topic-stream.ts";
+import type { PickableTopic } from "../picking/ports.ts";
+import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import { faultLines } from "./caret.ts";
 import { connected, type Connected } from "./connected.ts";
 import { complain, openOutput, say, visible } from "./output.ts";
@@ -64,12 +65,12 @@ function explain(filter: Filter): void {
 
 /** A filter of a stored topic that cannot be read. */
 interface StoredFault {
-  readonly topic: StreamedTopic;
+  readonly topic: PickableTopic;
   readonly filter: "headerQuery" | "contentQuery";
   readonly error: FilterSyntaxError;
 }
 
-function faultsOf(topic: StreamedTopic): StoredFault[] {
+function faultsOf(topic: PickableTopic): StoredFault[] {
   return (["headerQuery", "contentQuery"] as const).flatMap((filter) => {
     try {
       parseFilter(topic[filter]);

@@ -52,7 +52,7 @@ export async function loadTopics(
   return {
     pick: (event) =>
       picker
-        .pick(membersOnly(event))
+        .pick(event)
         .toSorted()
         .flatMap((externalId) => shown.get(externalId) ?? []),
     size: picker.size,
@@ -66,6 +66,3 @@ function warnOfUnreadable(count: number): void {
     count === 1 ? "1 topic is left out: its filters" : `${count} topics are left out: their filters`;
   complain(`warning: ${what} cannot be read; \`topicsync filters check\` lists them`);
 }
-
-/** An event is one object. A list of them is no event, so it has no members, rather than those of all its elements. */
-export const membersOnly = (event: unknown): unknown => (Array.isArray(event) ? undefined : event);

@@ -1,4 +1,5 @@
 import type { ConditionResult } from "../filter/topic-filters.ts";
+import { printCondition } from "../filter/print.ts";
 import { conditionWords } from "../filter/words.ts";
 import { visible, type Output } from "./output.ts";
 import type { PickedTopic } from "./pick-topics.ts";
@@ -20,16 +21,20 @@ export interface Answer {
 
 const mostValuesShown = 10;
 
-/** An answer for programs. */
+/** An answer for programs, in the words of `POST …/topic/pick`. */
 export const answerJson = ({ file, topics, explained }: Answer): object => ({
   event: file,
   topics,
   ...(explained && {
-    explained: {
+    explain: {
       externalId: explained.externalId,
-      conditions: explained.results.map(({ condition: { member, path, operator, values }, held, found }) => {
-        return { filter: member, path, operator, values, held, found };
-      }),
+      matches: explained.results.every(({ held }) => held),
+      conditions: explained.results.map(({ condition, held, found }) => ({
+        filter: condition.member,
+        condition: printCondition(condition),
+        held,
+        found,
+      })),
     },
   }),
 });

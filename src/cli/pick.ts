@@ -8,7 +8,7 @@ import { connected, type Connected } from "./connected.ts";
 import { eachOnce, sizeOf, textIn } from "./inputs.ts";
 import { complain, openOutput, visible } from "./output.ts";
 import { pickLines } from "./pick-lines.ts";
-import { loadTopics, membersOnly } from "./pick-topics.ts";
+import { loadTopics } from "./pick-topics.ts";
 import { answerJson, writeAnswer, type ExplainedTopic } from "./pick-view.ts";
 
 interface Flags {
@@ -91,7 +91,7 @@ function explainer(
     throw new Error(`there is no topic with the external id "${visible(externalId)}"`);
   try {
     const conditions = readFilters(filters);
-    return (event) => ({ externalId, results: explain(conditions, membersOnly(event)) });
+    return (event) => ({ externalId, results: explain(conditions, event) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
     complain(visible(`the ${error.member} of ${externalId} cannot be read:`));

@@ -46,8 +46,9 @@ export function someAt(event: unknown, path: readonly string[], test: Test): boo
   return text !== undefined && test(text);
 }
 
-/** What an event has at a path. On the way through an array every element counts, however deep arrays lie in arrays. */
+/** What an event has at a path. A list of events is no event, and has no members. On the way through an array every element counts, however deep arrays lie in arrays. */
 export function textsAt(event: unknown, path: readonly string[]): string[] {
+  if (Array.isArray(event)) return [];
   let reached = [event];
   for (const name of path) reached = elements(reached).flatMap((value) => memberOf(value, name));
   return elements(reached).flatMap((value) => textOf(value) ?? []);

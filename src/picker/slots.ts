@@ -70,7 +70,8 @@ export function createSlots(): Slots {
       prune(way);
     },
     walk(event, found) {
-      visit(root, event, found);
+      // A list of events is no event, and has no members.
+      if (!Array.isArray(event)) visit(root, event, found);
     },
   };
 }

@@ -5,14 +5,13 @@ import type { Logger } from "../logger.ts";
 import type { FeedListener, Following, PickableTopic, TopicChange, TopicFeed } from "../picking/ports.ts";
 import type { Database } from "./database.ts";
 import { collections, type CollectionName } from "./names.ts";
+import { pickedFields, streamTopics, toPickable } from "./topic-stream.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
 const pollEveryMs = 10_000;
 /** Clocks of several instances differ, and what was written first may become visible later. */
 const overlapMs = 30_000;
 const idsALookUp = 200;
-
-const fields = { topic_id: 1, topic_name: 1, namespace: 1, header_query: 1, content_query: 1 } as const;
 
 /** The stored topics for picking, followed by change streams; by `sys_updated_on` on a store that has none. */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
@@ -88,24 +87,13 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   }
 
   return {
-    async *all() {
-      const cursor = topics.find({}, { projection: fields, batchSize: 1_000 });
-      try {
-        for (;;) {
-          const record = await database.run(() => cursor.next());
-          if (record === null) return;
-          yield toPickable(record);
-        }
-      } finally {
-        await cursor.close();
-      }
-    },
+    all: () => streamTopics(database),
 
     async find(externalIds) {
       const found: PickableTopic[] = [];
       for (let at = 0; at < externalIds.length; at += idsALookUp) {
         const ids = externalIds.slice(at, at + idsALookUp);
-        const options = { projection: fields, batchSize: ids.length + 1 };
+        const options = { projection: pickedFields, batchSize: ids.length + 1 };
         const records = await database.run(() => topics.find({ topic_id: { $in: ids } }, options).toArray());
         found.push(...records.map(toPickable));
       }
@@ -136,14 +124,3 @@ function changeOf(change: ChangeStreamDocument, name: CollectionName): TopicChan
   const { topic_id: externalId, sys_updated_on: updatedOn } = record;
   return { externalId, updatedOn: name === collections.topics ? updatedOn.getTime() : undefined };
 }
-
-type PickedFields = Pick<TopicRecord, "_id" | keyof typeof fields>;
-
-const toPickable = (record: PickedFields): PickableTopic => ({
-  id: record._id,
-  externalId: record.topic_id,
-  name: record.topic_name,
-  namespace: record.namespace,
-  headerQuery: record.header_query,
-  contentQuery: record.content_query,
-});

@@ -1,30 +1,30 @@
+import type { PickableTopic } from "../picking/ports.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { TopicRecord } from "./topic-records.ts";
 
-/** What is needed of a topic to tell which events belong to it. */
-export interface StreamedTopic {
-  readonly id: string;
-  readonly externalId: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly headerQuery: string;
-  readonly contentQuery: string;
-}
+/** The fields that picking needs. */
+export const pickedFields = {
+  topic_id: 1,
+  topic_name: 1,
+  namespace: 1,
+  header_query: 1,
+  content_query: 1,
+} as const;
 
-const topicsAnAnswer = 5_000;
+/** So few that whoever puts them into a picker blocks nobody for long. */
+const topicsAnAnswer = 1_000;
 
 /**
  * All topics, in no particular order, read as fast as they are taken. One that is written meanwhile may be there or not.
  * Throws Unavailable.
  */
-export async function* streamTopics(database: Database): AsyncGenerator<StreamedTopic> {
-  const fields = { topic_id: 1, topic_name: 1, namespace: 1, header_query: 1, content_query: 1 };
+export async function* streamTopics(database: Database): AsyncGenerator<PickableTopic> {
   const cursor = database
     .collection<TopicRecord>(collections.topics)
-    .find({}, { projection: fields, batchSize: topicsAnAnswer });
+    .find({}, { projection: pickedFields, batchSize: topicsAnAnswer });
   try {
-    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments().map(fromFields);
+    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments().map(toPickable);
   } finally {
     // What is left of it on the server goes by itself in time; that must not hide why the reading ended.
     await cursor.close().catch(() => undefined);
@@ -35,7 +35,8 @@ export async function* streamTopics(database: Database): AsyncGenerator<Streamed
 export const countTopics = (database: Database): Promise<number> =>
   database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());
 
-const fromFields = (record: TopicRecord): StreamedTopic => ({
+/** The topic of a record, of which only these fields are read. */
+export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
   id: record._id,
   externalId: record.topic_id,
   name: record.topic_name,

@@ -89,22 +89,14 @@ describe("topicsync pick", () => {
     const urgent = await pick(["--explain", "urgent", path]);
     assert.match(urgent.output, /no +contentQuery +event\.priority is greater than 3 +nothing\n/);
     const json = await pick(["--json", "--explain", "alarms", path]);
-    assert.deepEqual((JSON.parse(json.output) as { explained: unknown }).explained, {
+    assert.deepEqual((JSON.parse(json.output) as { explain: unknown }).explain, {
       externalId: "alarms",
+      matches: false,
       conditions: [
-        {
-          filter: "headerQuery",
-          path: ["eventType"],
-          operator: "eq",
-          values: ["Alarm"],
-          held: true,
-          found: ["Alarm"],
-        },
+        { filter: "headerQuery", condition: "eventType=Alarm", held: true, found: ["Alarm"] },
         {
           filter: "contentQuery",
-          path: ["event", "severity"],
-          operator: "eq",
-          values: ["Critical", "Major"],
+          condition: "event.severity=Critical,Major",
           held: false,
           found: ["Minor"],
         },

@@ -128,9 +128,8 @@ describe("a picker", () => {
     ]) {
       assert.deepEqual(picker.pick(event), ["everything"]);
     }
-    assert.deepEqual(
-      picker.pick([{ a: [{ b: nested }], event: { c: nested } }, { event: { c: 2 } }]).sort(),
-      ["everything", "some"],
-    );
+    const some = { a: [{ b: nested }], event: [{ c: nested }, { c: 2 }] };
+    assert.deepEqual(picker.pick(some).sort(), ["everything", "some"]);
+    assert.deepEqual(picker.pick([some]), ["everything"]);
   });
 });
