@@ -79,6 +79,11 @@ export const settingsSchema = {
       default: "info",
       description: "How much is logged.",
     },
+    PICKER_LOAD: {
+      enum: ["first-use", "start"],
+      default: "first-use",
+      description: "When the topics are loaded for picking.",
+    },
     TOPICSYNC_STACK: {
       enum: ["auto", "containers", "local"],
       default: "auto",

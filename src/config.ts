@@ -27,6 +27,7 @@ export interface Config {
   readonly kafka: KafkaConfig;
   readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
+  readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly logLevel: Settings["LOG_LEVEL"];
   readonly stack: StackConfig;
 }
@@ -128,6 +129,7 @@ function group(settings: Settings, faults: string[]): Config {
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
     }),
+    pickerLoad: settings.PICKER_LOAD,
     logLevel: settings.LOG_LEVEL,
     stack: Object.freeze({
       choice: settings.TOPICSYNC_STACK,

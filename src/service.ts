@@ -123,6 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await database.connect(abort);
     await untilAvailable(bootstrap, { what: "MongoDB", abort, log });
     log.info("MongoDB answers; the indexes are in place");
+    if (config.pickerLoad === "start") directory.start();
     await broker.connect(abort);
     log.info("Kafka answers; the topics are in place");
     await untilAvailable(() => consumer.start(), { what: "Kafka", abort, log });

@@ -44,6 +44,7 @@ describe("the settings", () => {
       },
       bootstrap: undefined,
       push: { applications: [], platforms: [] },
+      pickerLoad: "first-use",
       logLevel: "info",
       stack: {
         choice: "auto",

@@ -10,8 +10,10 @@ import type { Following, PickableTopic, TopicChange, TopicFeed } from "./ports.t
 
 /** Tells which stored topics an event belongs to, in step with whatever is written. */
 export interface TopicDirectory {
+  /** Begins to load the topics. */
+  start(): void;
   /**
-   * The topics of an event, by external id. The first call begins to load them; until they are there, and while the store is
+   * The topics of an event, by external id. The first call begins to load them, if nobody did; until they are there, and while the store is
    * away, it throws Unavailable.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
@@ -170,14 +172,20 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
     }
   }
 
-  function ready(): Loaded {
+  function start(): void {
     running ??= run();
+  }
+
+  function ready(): Loaded {
+    start();
     if (current === undefined)
       throw new Unavailable(`the topics are being loaded for picking; ${loaded} are there already`);
     return current;
   }
 
   return {
+    start,
+
     async pick(event) {
       const ids = ready().picker.pick(event);
       const topics: PickableTopic[] = [];

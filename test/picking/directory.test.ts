@@ -10,8 +10,9 @@ import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { newId } from "../../src/topics/topic.ts";
+import { startMongoProxy } from "../support/mongo-faults.ts";
 import { until } from "../support/poll.ts";
-import { sharedStack, testDatabase } from "../support/stack.ts";
+import { databaseUri, sharedStack, testDatabase } from "../support/stack.ts";
 
 const log = pino({ level: "silent" });
 const { uri, db } = testDatabase(sharedStack().mongodb);
@@ -24,8 +25,8 @@ interface Instance {
 }
 
 /** A database connection with a directory, as each running service has. */
-async function instance(): Promise<Instance> {
-  const database = createDatabase(uri, log);
+async function instance(at = uri): Promise<Instance> {
+  const database = createDatabase(at, log);
   await database.connect(new AbortController().signal);
   const directory = createTopicDirectory(createTopicFeed(database, log), log);
   const service = createTopicService(createTopicStore(database, log), { changed: directory.changed });
@@ -123,6 +124,29 @@ describe("the directory of topics", () => {
       () => there.directory.status().topics === here.directory.status().topics,
     );
     assert.deepEqual(await picked(there, 8), []);
+  });
+
+  it("looks for changes of others from time to time where there are no change streams", async () => {
+    const port = Number(new URL(sharedStack().mongodb).port);
+    const proxy = await startMongoProxy(port);
+    const one = await instance(
+      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
+    );
+    try {
+      const answer = {
+        ...{ ok: 0, code: 40573, codeName: "Location40573" },
+        errmsg: "The $changeStream stage is only supported on replica sets",
+      };
+      proxy.fail({ command: "aggregate", carriedOut: false, answer, times: 2 });
+      one.directory.start();
+      await comesToPick(one, 1, ["early"]);
+      assert.equal(proxy.pending(), 0);
+      await there.service.create(body("polled", "a=11"), "user");
+      await comesToPick(one, 11, ["polled"]);
+    } finally {
+      await one.directory.close();
+      await one.database.close();
+    }
   });
 
   it("explains a topic that is stored, and knows nothing of another", async () => {
