@@ -3,8 +3,8 @@ import type { Request, RequestHandler, Router } from "express";
 import { eventSchema, type Event, type PickResponse } from "../schemas/pick.ts";
 import { Refusal } from "../src/errors.ts";
 import { FilterSyntaxError } from "../src/filter/filter.ts";
-import { printCondition } from "../src/filter/print.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
+import { explanationOf } from "../src/picking/explanation.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import { roles } from "../src/users/user.ts";
 import { compile } from "../src/validation.ts";
@@ -54,16 +54,7 @@ async function explanation(
   const results = await conditionsOf(directory, externalId, event);
   if (results === undefined)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  return {
-    externalId,
-    matches: results.every(({ held }) => held),
-    conditions: results.map(({ condition, held, found }) => ({
-      filter: condition.member,
-      condition: printCondition(condition),
-      held,
-      found: [...found],
-    })),
-  };
+  return explanationOf(externalId, results);
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */

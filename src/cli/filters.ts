@@ -2,9 +2,10 @@ import type { Command } from "commander";
 
 import { exitCodes, Unavailable } from "../errors.ts";
 import { canonical, mergeEquals } from "../filter/canonical.ts";
-import { FilterSyntaxError, type Filter } from "../filter/filter.ts";
+import { FilterSyntaxError, type Filter, type FilterMember } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse.ts";
 import { printFilter } from "../filter/print.ts";
+import { filterErrors } from "../filter/topic-filters.ts";
 import { filterWords } from "../filter/words.ts";
 import type { PickableTopic } from "../picking/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
@@ -66,21 +67,14 @@ function explain(filter: Filter): void {
 /** A filter of a stored topic that cannot be read. */
 interface StoredFault {
   readonly topic: PickableTopic;
-  readonly filter: "headerQuery" | "contentQuery";
+  readonly filter: FilterMember;
   readonly error: FilterSyntaxError;
 }
 
-function faultsOf(topic: PickableTopic): StoredFault[] {
-  return (["headerQuery", "contentQuery"] as const).flatMap((filter) => {
-    try {
-      parseFilter(topic[filter]);
-      return [];
-    } catch (error) {
-      if (!(error instanceof FilterSyntaxError)) throw error;
-      return [{ topic, filter, error }];
-    }
-  });
-}
+const faultsOf = (topic: PickableTopic): StoredFault[] =>
+  filterErrors(topic).flatMap((error) =>
+    error.member === undefined ? [] : [{ topic, filter: error.member, error }],
+  );
 
 async function check({ database, abort }: Connected, { json }: Flags): Promise<void> {
   const store = await database();
@@ -129,7 +123,7 @@ const rowOf = ({ topic, filter, error }: StoredFault): string[] => [
 const jsonOf = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: StoredFault) => ({
   ...topic,
   filter,
-  text: filter === "headerQuery" ? headerQuery : contentQuery,
+  text: { headerQuery, contentQuery }[filter],
   problem: error.problem,
   position: error.position,
 });

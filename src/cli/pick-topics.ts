@@ -2,18 +2,14 @@ import { FilterSyntaxError } from "../filter/filter.ts";
 import type { FilterTexts } from "../filter/topic-filters.ts";
 import { createPicker } from "../picker/index.ts";
 import { Unavailable } from "../errors.ts";
+import type { PickableTopic } from "../picking/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import type { Connected } from "./connected.ts";
 import { complain } from "./output.ts";
 import { createTopicProgress } from "./progress.ts";
 
 /** A topic as it is shown. */
-export interface PickedTopic {
-  readonly id: string;
-  readonly externalId: string;
-  readonly name: string;
-  readonly namespace: string;
-}
+export type PickedTopic = Omit<PickableTopic, "headerQuery" | "contentQuery">;
 
 /** The stored topics, ready to be picked from. */
 export interface StoredTopics {

@@ -1,6 +1,6 @@
 import type { ConditionResult } from "../filter/topic-filters.ts";
-import { printCondition } from "../filter/print.ts";
 import { conditionWords } from "../filter/words.ts";
+import { explanationOf } from "../picking/explanation.ts";
 import { visible, type Output } from "./output.ts";
 import type { PickedTopic } from "./pick-topics.ts";
 import { createRows } from "./rows.ts";
@@ -25,18 +25,7 @@ const mostValuesShown = 10;
 export const answerJson = ({ file, topics, explained }: Answer): object => ({
   event: file,
   topics,
-  ...(explained && {
-    explain: {
-      externalId: explained.externalId,
-      matches: explained.results.every(({ held }) => held),
-      conditions: explained.results.map(({ condition, held, found }) => ({
-        filter: condition.member,
-        condition: printCondition(condition),
-        held,
-        found,
-      })),
-    },
-  }),
+  ...(explained && { explain: explanationOf(explained.externalId, explained.results) }),
 });
 
 /** An answer for people. False once nobody reads any more. */

@@ -28,18 +28,25 @@ export function readFilters(texts: FilterTexts): RootedCondition[] {
   });
 }
 
-/** What is wrong with the filters of a topic: the member's JSON Pointer, and where in it. */
-export function filterFaults(texts: FilterTexts): Fault[] {
+/** The filters of a topic that cannot be read: at most one error for each. */
+export function filterErrors(texts: FilterTexts): FilterSyntaxError[] {
   return members.flatMap((member) => {
     try {
       parseMember(member, texts[member] ?? "");
       return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
-      return [{ path: `/${member}`, message: `${error.problem}, at character ${error.position + 1}` }];
+      return [error];
     }
   });
 }
+
+/** What is wrong with the filters of a topic: the member's JSON Pointer, and where in it. */
+export const filterFaults = (texts: FilterTexts): Fault[] =>
+  filterErrors(texts).map(({ member = "", problem, position }) => ({
+    path: `/${member}`,
+    message: `${problem}, at character ${position + 1}`,
+  }));
 
 /** Whether an event belongs to a topic with these conditions. */
 export const matches = (conditions: readonly RootedCondition[], event: unknown): boolean =>

@@ -2,16 +2,16 @@ import type { ChangeStream, ChangeStreamDocument, Document } from "mongodb";
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import type { FeedListener, Following, PickableTopic, TopicChange, TopicFeed } from "../picking/ports.ts";
+import type { FeedListener, Following, TopicChange, TopicFeed } from "../picking/ports.ts";
 import type { Database } from "./database.ts";
+import { recordsOf } from "./look-up.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { pickedFields, streamTopics, toPickable } from "./topic-stream.ts";
-import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
+import { streamTopics } from "./topic-stream.ts";
+import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 const pollEveryMs = 10_000;
 /** Clocks of several instances differ, and what was written first may become visible later. */
 const overlapMs = 30_000;
-const idsALookUp = 200;
 
 /** The stored topics for picking, followed by change streams; by `sys_updated_on` on a store that has none. */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
@@ -89,16 +89,8 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   return {
     all: () => streamTopics(database),
 
-    async find(externalIds) {
-      const found: PickableTopic[] = [];
-      for (let at = 0; at < externalIds.length; at += idsALookUp) {
-        const ids = externalIds.slice(at, at + idsALookUp);
-        const options = { projection: pickedFields, batchSize: ids.length + 1 };
-        const records = await database.run(() => topics.find({ topic_id: { $in: ids } }, options).toArray());
-        found.push(...records.map(toPickable));
-      }
-      return found;
-    },
+    find: async (externalIds) =>
+      (await recordsOf({ database, topics }, externalIds, { projection: pickedFields })).map(toPickable),
 
     async follow(listener) {
       // Asks whether MongoDB answers at all: what fails then is the stream.

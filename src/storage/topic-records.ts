@@ -1,3 +1,4 @@
+import type { PickableTopic } from "../picking/ports.ts";
 import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */
@@ -51,17 +52,29 @@ export function toRecord(topic: Topic): TopicRecord {
   };
 }
 
+/** The fields of a record that picking needs, as a projection. */
+export const pickedFields = {
+  topic_id: 1,
+  topic_name: 1,
+  namespace: 1,
+  header_query: 1,
+  content_query: 1,
+} as const;
+
+/** The topic of a record of which only these fields were read. */
+export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
+  id: record._id,
+  externalId: record.topic_id,
+  name: record.topic_name,
+  namespace: record.namespace,
+  headerQuery: record.header_query,
+  contentQuery: record.content_query,
+});
+
 /** The topic of a record. */
-export function fromRecord(record: TopicRecord): Topic {
-  return {
-    id: record._id,
-    externalId: record.topic_id,
-    name: record.topic_name,
-    namespace: record.namespace,
-    headerQuery: record.header_query,
-    contentQuery: record.content_query,
-    source: record.source,
-    createdOn: record.sys_created_on,
-    updatedOn: record.sys_updated_on,
-  };
-}
+export const fromRecord = (record: TopicRecord): Topic => ({
+  ...toPickable(record),
+  source: record.source,
+  createdOn: record.sys_created_on,
+  updatedOn: record.sys_updated_on,
+});

@@ -1,16 +1,7 @@
 import type { PickableTopic } from "../picking/ports.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import type { TopicRecord } from "./topic-records.ts";
-
-/** The fields that picking needs. */
-export const pickedFields = {
-  topic_id: 1,
-  topic_name: 1,
-  namespace: 1,
-  header_query: 1,
-  content_query: 1,
-} as const;
+import { pickedFields, toPickable, type TopicRecord } from "./topic-records.ts";
 
 /** So few that whoever puts them into a picker blocks nobody for long. */
 const topicsAnAnswer = 1_000;
@@ -34,13 +25,3 @@ export async function* streamTopics(database: Database): AsyncGenerator<Pickable
 /** About how many topics there are, which the store knows without counting. Throws Unavailable. */
 export const countTopics = (database: Database): Promise<number> =>
   database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());
-
-/** The topic of a record, of which only these fields are read. */
-export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
-  id: record._id,
-  externalId: record.topic_id,
-  name: record.topic_name,
-  namespace: record.namespace,
-  headerQuery: record.header_query,
-  contentQuery: record.content_query,
-});

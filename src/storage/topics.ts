@@ -1,4 +1,4 @@
-import type { AnyBulkWriteOperation, Filter } from "mongodb";
+import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../logger.ts";
 import { NotUnique, type BatchWrite, type TopicStore } from "../topics/ports.ts";
@@ -6,6 +6,7 @@ import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { violatedIndex } from "./failures.ts";
 import { uniqueIndexes } from "./indexes.ts";
+import { chunks, recordsOf } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import {
@@ -17,8 +18,6 @@ import {
   type TopicRecord,
 } from "./topic-records.ts";
 
-/** Several short look-ups side by side take less time than a long one. */
-const idsALookUp = 200;
 /** Without a transaction, one part of a large insertion is stored while the next is still being encoded. */
 const topicsAnInsertion = 500;
 
@@ -27,10 +26,6 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
   const positions = createPositions(database, log);
-
-  /** Expects not more than `most`, which then come in a single answer. */
-  const find = (filter: Filter<TopicRecord>, most: number): Promise<Topic[]> =>
-    database.run(async () => (await topics.find(filter, { batchSize: most + 1 }).toArray()).map(fromRecord));
 
   async function write({ writes }: BatchWrite, options: SessionOptions): Promise<void> {
     const { removed, retired: gone, updated, created } = writes;
@@ -68,12 +63,8 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
         })
         .catch(rethrowNotUnique),
 
-    async findByExternalIds(externalIds) {
-      const found = await Promise.all(
-        chunks(externalIds, idsALookUp).map((ids) => find({ topic_id: { $in: ids } }, ids.length)),
-      );
-      return found.flat();
-    },
+    findByExternalIds: async (externalIds) =>
+      (await recordsOf({ database, topics }, externalIds)).map(fromRecord),
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
@@ -85,7 +76,8 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
         content_query: among(definitions.map(({ contentQuery }) => contentQuery)),
       };
       // More than was asked for, one from here and another from there, may come back: a superset does no harm.
-      return find(filter, definitions.length);
+      const options = { batchSize: definitions.length + 1 };
+      return database.run(async () => (await topics.find(filter, options).toArray()).map(fromRecord));
     },
 
     claim: (key) => database.run(() => positions.claim(key)),
@@ -113,10 +105,6 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 /** A batch without writes moves its position by a single update, which needs no transaction. */
 const changesNothing = ({ writes }: BatchWrite): boolean =>
   [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
-
-function chunks<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
-}
 
 function rethrowNotUnique(error: unknown): never {
   const index = violatedIndex(error);
