@@ -31,6 +31,7 @@ const statuses: Readonly<Record<HttpCode | RefusalCode, number>> = {
   DUPLICATE_COMBINATION: 400,
   UNKNOWN_APPLICATION: 400,
   UNKNOWN_PLATFORM: 400,
+  BAD_TOKEN: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,

@@ -18,6 +18,7 @@ export const refusalCodes = [
   "DUPLICATE_COMBINATION",
   "UNKNOWN_APPLICATION",
   "UNKNOWN_PLATFORM",
+  "BAD_TOKEN",
 ] as const;
 
 export type RefusalCode = (typeof refusalCodes)[number];

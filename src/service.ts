@@ -12,6 +12,7 @@ import { createMetrics } from "./metrics.ts";
 import { within } from "./patience.ts";
 import { createTopicDirectory } from "./picking/directory.ts";
 import { untilAvailable } from "./retry.ts";
+import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase, type Database } from "./storage/database.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
@@ -66,7 +67,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("picker", () => directory.close());
   const topics = createTopicService(topicStore, { changed: directory.changed });
   const users = createUserStore(database, newId);
-  const installationStore = createInstallationStore(database, newId);
+  const catalog = createCatalogStore(database, newId);
 
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
@@ -101,7 +102,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const app = createApp({
     topics,
     directory,
-    installations: createInstallationService(installationStore),
+    installations: createInstallationService(createInstallationStore(database, newId), catalog),
     authenticate: createAuthenticate(users),
     checkReadiness: readiness,
     metrics,
@@ -115,8 +116,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   async function bootstrap(): Promise<void> {
     if (config.bootstrap !== undefined)
       await bootstrapUser(users, config.bootstrap.user, config.bootstrap.password);
-    await installationStore.ensureApplications(config.push.applications);
-    await installationStore.ensurePlatforms(config.push.platforms);
+    await catalog.applications.ensure(config.push.applications);
+    await catalog.platforms.ensure(config.push.platforms);
   }
 
   async function becomeReady(): Promise<void> {

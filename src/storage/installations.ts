@@ -1,15 +1,9 @@
-import type { Collection, Filter, UpdateFilter } from "mongodb";
+import type { Filter, UpdateFilter } from "mongodb";
 
 import type { InstallationKey, InstallationStore } from "../installations/service.ts";
 import type { Database } from "./database.ts";
 import { violatedIndex } from "./failures.ts";
 import { collections } from "./names.ts";
-
-interface NamedRecord {
-  _id: string;
-  name: string;
-  active: boolean;
-}
 
 interface InstallationRecord {
   _id: string;
@@ -30,27 +24,9 @@ interface InstallationRecord {
 /** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
 const mostOwnersKept = 20;
 
-/** The store of installations, applications and platforms in MongoDB. */
+/** The store of installations in MongoDB. */
 export function createInstallationStore(database: Database, newId: () => string): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
-  const applications = database.collection<NamedRecord>(collections.applications);
-  const platforms = database.collection<NamedRecord>(collections.platforms);
-
-  const has = (records: Collection<NamedRecord>, name: string): Promise<boolean> =>
-    database.run(
-      async () => (await records.findOne({ name, active: true }, { projection: { _id: 1 } })) !== null,
-    );
-
-  const ensure = (records: Collection<NamedRecord>, names: readonly string[]): Promise<void> =>
-    database.run(async () => {
-      for (const name of names) {
-        if ((await records.findOne({ name })) !== null) continue;
-        await records.insertOne({ _id: newId(), name, active: true }).catch((error: unknown) => {
-          // Another instance that starts at the same time was quicker.
-          if (violatedIndex(error) === undefined) throw error;
-        });
-      }
-    });
 
   async function update(
     filter: Filter<InstallationRecord>,
@@ -83,11 +59,6 @@ export function createInstallationStore(database: Database, newId: () => string)
   }
 
   return {
-    hasApplication: (name) => has(applications, name),
-    hasPlatform: (name) => has(platforms, name),
-    ensureApplications: (names) => ensure(applications, names),
-    ensurePlatforms: (names) => ensure(platforms, names),
-
     register: (key, user) =>
       database.run(async () => {
         while (!(await registerOnce(key, user)));

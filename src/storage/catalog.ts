@@ -1,0 +1,80 @@
+import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
+import { NameTaken } from "../installations/catalog.ts";
+import type { Database } from "./database.ts";
+import { violatedIndex } from "./failures.ts";
+import { collections, type CollectionName } from "./names.ts";
+
+interface NamedRecord {
+  _id: string;
+  name: string;
+  active: boolean;
+  /** Of a platform only. */
+  token_rule?: string;
+}
+
+/** The push applications and platforms in MongoDB. */
+export const createCatalogStore = (database: Database, newId: () => string): CatalogStore => ({
+  applications: namedStore<PushApplication>(database, {
+    collection: collections.applications,
+    newId,
+    fromRecord: ({ name, active }) => ({ name, active }),
+  }),
+  platforms: namedStore<PushPlatform>(database, {
+    collection: collections.platforms,
+    newId,
+    fromRecord: ({ name, active, token_rule }) => ({ name, active, tokenRule: token_rule }),
+  }),
+});
+
+interface NamedStoreOptions<T> {
+  readonly collection: CollectionName;
+  readonly newId: () => string;
+  readonly fromRecord: (record: NamedRecord) => T;
+}
+
+function namedStore<T extends PushPlatform>(
+  database: Database,
+  { collection, newId, fromRecord }: NamedStoreOptions<T>,
+): NamedStore<T> {
+  const records = database.collection<NamedRecord>(collection);
+
+  const insert = async ({ name, active, tokenRule }: PushPlatform): Promise<void> => {
+    const rule = tokenRule === undefined ? {} : { token_rule: tokenRule };
+    try {
+      await records.insertOne({ _id: newId(), name, active, ...rule });
+    } catch (error) {
+      if (violatedIndex(error) === undefined) throw error;
+      throw new NameTaken(`there is one named "${name}" already`, { cause: error });
+    }
+  };
+
+  return {
+    list: () =>
+      database.run(async () => (await records.find({}, { sort: { name: 1 } }).toArray()).map(fromRecord)),
+    find: (name) =>
+      database.run(async () => {
+        const record = await records.findOne({ name });
+        return record === null ? undefined : fromRecord(record);
+      }),
+    insert: (record) => database.run(() => insert(record)),
+    change: (name, { active, tokenRule }) =>
+      database.run(async () => {
+        const $set = {
+          ...(active === undefined ? {} : { active }),
+          ...(typeof tokenRule === "string" ? { token_rule: tokenRule } : {}),
+        };
+        const $unset = tokenRule === null ? { token_rule: "" as const } : {};
+        return (await records.updateOne({ name }, { $set, $unset })).matchedCount === 1;
+      }),
+    ensure: (names) =>
+      database.run(async () => {
+        for (const name of names) {
+          if ((await records.findOne({ name })) !== null) continue;
+          await insert({ name, active: true }).catch((error: unknown) => {
+            // Another instance that starts at the same time was quicker.
+            if (!(error instanceof NameTaken)) throw error;
+          });
+        }
+      }),
+  };
+}
