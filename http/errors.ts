@@ -1,7 +1,15 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 
 import type { ErrorBody } from "../schemas/error.ts";
-import { messageOf, Refusal, sentenceOf, Unavailable, type Fault, type RefusalCode } from "../src/errors.ts";
+import {
+  messageOf,
+  Overloaded,
+  Refusal,
+  sentenceOf,
+  Unavailable,
+  type Fault,
+  type RefusalCode,
+} from "../src/errors.ts";
 
 /** Codes of errors that arise in HTTP itself. */
 type HttpCode =
@@ -14,6 +22,7 @@ type HttpCode =
   | "BODY_TOO_LARGE"
   | "UNSUPPORTED_MEDIA_TYPE"
   | "INTERNAL"
+  | "OVERLOADED"
   | "UNAVAILABLE";
 
 /** The only table from codes to statuses (contract, section 3). */
@@ -40,6 +49,7 @@ const statuses: Readonly<Record<HttpCode | RefusalCode, number>> = {
   BODY_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   INTERNAL: 500,
+  OVERLOADED: 503,
   UNAVAILABLE: 503,
 };
 
@@ -140,6 +150,15 @@ function describe(error: unknown, requestId: string): Description {
       message: "The database does not answer at the moment.",
       detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
       headers: { "Retry-After": retryAfterSeconds },
+    };
+  }
+  if (error instanceof Overloaded) {
+    return {
+      ...plain,
+      code: "OVERLOADED",
+      message: "More requests are waiting than can be served at the moment.",
+      detail: "Nothing was stored. Try again in a second.",
+      headers: { "Retry-After": "1" },
     };
   }
   if (isMalformedPath(error)) {

@@ -7,7 +7,9 @@ const platform = {
   description: "Name of a push platform, as in `sys_push_platform`.",
 } as const;
 
-/** The body of `POST …/push/{app}/installation` (specification 4.1). */
+const token = { type: "string", format: "text", minLength: 1, maxLength: 4096 } as const;
+
+/** The body of `POST …/push/{app}/installation` (specification 4.1); `previousToken` is our extension. */
 export const registrationSchema = {
   $id: "registration",
   type: "object",
@@ -15,12 +17,11 @@ export const registrationSchema = {
   required: ["platform", "token"],
   properties: {
     platform,
-    token: {
-      type: "string",
-      format: "text",
-      minLength: 1,
-      maxLength: 4096,
-      description: "The device token, as the device maker's push service gave it.",
+    token: { ...token, description: "The device token, as the device maker's push service gave it." },
+    previousToken: {
+      ...token,
+      type: ["string", "null"],
+      description: "The token that this one replaces: it is deactivated where it is the caller's own.",
     },
   },
 } as const;

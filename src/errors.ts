@@ -41,6 +41,11 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** More is waiting than may wait; the same request may succeed in a moment. */
+export class Overloaded extends Error {
+  override readonly name = "Overloaded";
+}
+
 /** The program cannot start as it is set up: exit code 78. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";

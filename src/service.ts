@@ -4,6 +4,8 @@ import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import type { Config } from "./config.ts";
 import { messageOf } from "./errors.ts";
+import { createCatalog } from "./installations/catalog-cache.ts";
+import { createGroupCommit } from "./installations/group-commit.ts";
 import { createInstallationService } from "./installations/service.ts";
 import { createBroker, type Broker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -68,6 +70,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const topics = createTopicService(topicStore, { changed: directory.changed });
   const users = createUserStore(database, newId);
   const catalog = createCatalogStore(database, newId);
+  const registrations = createGroupCommit(createInstallationStore(database, newId));
 
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
@@ -102,7 +105,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const app = createApp({
     topics,
     directory,
-    installations: createInstallationService(createInstallationStore(database, newId), catalog),
+    installations: createInstallationService(registrations, createCatalog(catalog)),
     authenticate: createAuthenticate(users),
     checkReadiness: readiness,
     metrics,

@@ -38,7 +38,7 @@ export const isTransient = (error: unknown): boolean =>
 
 /** Whether the error speaks of the database's state rather than of what was asked of it. */
 export function isOutage(error: unknown): boolean {
-  if (error instanceof MongoBulkWriteError && writeErrorCount(error) === 0) return true;
+  if (error instanceof MongoBulkWriteError && saysNothingOfWrites(error)) return true;
   if (error instanceof MongoServerError) {
     return (
       error instanceof MongoWriteConcernError ||
@@ -79,5 +79,25 @@ export function translated(error: unknown): unknown {
     : error;
 }
 
-const writeErrorCount = (error: MongoBulkWriteError): number =>
-  Array.isArray(error.writeErrors) ? error.writeErrors.length : 1;
+/** What went wrong with one write of a bulk. */
+export interface WriteError {
+  /** In the order in which the writes were given. */
+  readonly index: number;
+  readonly error: MongoServerError;
+}
+
+/**
+ * What went wrong with single writes of an unordered bulk, whose others are acknowledged; undefined when the error says
+ * nothing of single writes.
+ */
+export function writeErrorsOf(error: unknown): readonly WriteError[] | undefined {
+  if (!(error instanceof MongoBulkWriteError) || saysNothingOfWrites(error)) return undefined;
+  return [error.writeErrors].flat().map(({ index, code, errmsg }) => ({
+    index,
+    error: new MongoServerError({ code, errmsg: errmsg ?? `error ${code}` }),
+  }));
+}
+
+/** Nothing was tried, or what was written is not known to survive. */
+const saysNothingOfWrites = (error: MongoBulkWriteError): boolean =>
+  [error.writeErrors].flat().length === 0 || error.result.getWriteConcernError() !== undefined;

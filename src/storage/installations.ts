@@ -1,11 +1,22 @@
-import type { Filter, UpdateFilter } from "mongodb";
+import { setTimeout as sleep } from "node:timers/promises";
 
-import type { InstallationKey, InstallationStore } from "../installations/service.ts";
+import type { AnyBulkWriteOperation, MongoServerError } from "mongodb";
+
+import { Unavailable } from "../errors.ts";
+import type {
+  InstallationKey,
+  InstallationStore,
+  InstallationWrite,
+  RegisterWrite,
+  RemoveWrite,
+} from "../installations/ports.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex } from "./failures.ts";
+import { translated, violatedIndex, writeErrorsOf, type WriteError } from "./failures.ts";
+import { uniqueIndexes } from "./indexes.ts";
 import { collections } from "./names.ts";
 
-interface InstallationRecord {
+/** A record of the push notification installations (specification 2.3). */
+export interface InstallationRecord {
   _id: string;
   token: string;
   application: string;
@@ -21,58 +32,140 @@ interface InstallationRecord {
   previous_owners?: { user: string; until: Date }[];
 }
 
+type Operation = AnyBulkWriteOperation<InstallationRecord>;
+
+/** A write under way, with the owner that the token's record is believed to have. */
+interface Attempt {
+  readonly index: number;
+  readonly write: InstallationWrite;
+  readonly owner?: string;
+}
+
 /** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
 const mostOwnersKept = 20;
+const writeConflict = 112;
+/** Another instance can change the owner in between, but not for long. */
+const mostRounds = 10;
+/** From the third round on, it is waited this much longer each time. */
+const waitMs = 5;
 
 /** The store of installations in MongoDB. */
 export function createInstallationStore(database: Database, newId: () => string): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
-  async function update(
-    filter: Filter<InstallationRecord>,
-    change: UpdateFilter<InstallationRecord>,
-  ): Promise<boolean> {
-    return (await installations.updateOne(filter, change)).matchedCount === 1;
-  }
-
-  /** Tries the three ways a registration can go; false when another request changed the record in between. */
-  async function registerOnce(key: InstallationKey, user: string): Promise<boolean> {
+  /**
+   * One bulk for all. A registration is an upsert of the record that is the caller's already, or not there at all; where
+   * the record is another's, the unique index objects, and the owner is looked up for the next round. Gives what is to be
+   * tried again.
+   */
+  async function round(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const now = new Date();
-    const seen = { user, active: true, sys_updated_on: now, last_seen_on: now };
-    const $unset = { deactivated_on: "", deactivated_reason: "" } as const;
-    // Most registrations repeat one of the same user's: one round trip.
-    if (await update({ ...key, user }, { $set: seen, $unset })) return true;
-
-    const current = await installations.findOne(key);
-    if (current === null) {
-      try {
-        await installations.insertOne({ _id: newId(), ...key, ...seen, sys_created_on: now });
-        return true;
-      } catch (error) {
-        if (violatedIndex(error) === undefined) throw error;
-        return false;
+    const operations: Operation[] = [];
+    /** The attempt of each operation. */
+    const attemptOf: Attempt[] = [];
+    for (const attempt of attempts) {
+      for (const operation of operationsOf(attempt, now, newId)) {
+        operations.push(operation);
+        attemptOf.push(attempt);
       }
     }
-    const owner = { user: current.user, until: now };
-    const $push = { previous_owners: { $each: [owner], $slice: -mostOwnersKept } };
-    return update({ ...key, user: current.user }, { $set: seen, $unset, $push });
+    const again = new Set<Attempt>();
+    for (const { index, error } of await writeErrors(operations)) {
+      const attempt = attemptOf[index];
+      if (attempt === undefined) continue;
+      if (mayBeRepeated(error)) again.add(attempt);
+      else failures[attempt.index] = translated(error);
+    }
+    const left = [...again].filter(({ index }) => failures[index] === undefined);
+    return left.length === 0 ? [] : withOwners(left);
+  }
+
+  async function writeErrors(operations: Operation[]): Promise<readonly WriteError[]> {
+    try {
+      await installations.bulkWrite(operations, { ordered: false });
+      return [];
+    } catch (error) {
+      const found = writeErrorsOf(error);
+      if (found === undefined) throw error;
+      return found;
+    }
+  }
+
+  async function withOwners(attempts: readonly Attempt[]): Promise<Attempt[]> {
+    const tokens = attempts.flatMap(({ write }) => (write.kind === "register" ? [write.key.token] : []));
+    const projection = { _id: 0, token: 1, application: 1, platform: 1, user: 1 } as const;
+    const records = await installations.find({ token: { $in: tokens } }, { projection }).toArray();
+    const owners = new Map(records.map((record) => [nameOf(record), record.user]));
+    return attempts.map(({ index, write }) => {
+      const owner = write.kind === "register" ? owners.get(nameOf(write.key)) : undefined;
+      return { index, write, ...(owner === undefined ? {} : { owner }) };
+    });
   }
 
   return {
-    register: (key, user) =>
+    write: (writes) =>
       database.run(async () => {
-        while (!(await registerOnce(key, user)));
-      }),
-
-    deactivate: ({ application, platform, user, reason }) =>
-      database.run(async () => {
-        const now = new Date();
-        const mine = user === undefined ? {} : { user };
-        const { modifiedCount } = await installations.updateMany(
-          { application, platform, ...mine, active: true },
-          { $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason } },
-        );
-        return modifiedCount;
+        const failures: unknown[] = [];
+        let attempts: readonly Attempt[] = writes.map((write, index) => ({ index, write }));
+        for (let rounds = 0; attempts.length > 0 && rounds < mostRounds; rounds += 1) {
+          if (rounds > 1) await sleep(rounds * waitMs);
+          attempts = await round(attempts, failures);
+        }
+        for (const { index } of attempts)
+          failures[index] = new Unavailable("others change the same token all the time");
+        return failures;
       }),
   };
 }
+
+/** A duplicate key: the record is another's; or a conflict with somebody's transaction. */
+const mayBeRepeated = (error: MongoServerError): boolean =>
+  violatedIndex(error) === uniqueIndexes.installation || error.code === writeConflict;
+
+const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string): Operation[] =>
+  write.kind === "remove"
+    ? [removal(write, now)]
+    : [registration(write, { owner: owner ?? write.user, now, id: newId() }), ...replacement(write, now)];
+
+function registration(
+  { key: { token, application, platform }, user }: RegisterWrite,
+  { owner, now, id }: { readonly owner: string; readonly now: Date; readonly id: string },
+): Operation {
+  const seen = { active: true, sys_updated_on: now, last_seen_on: now };
+  const update = {
+    $unset: { deactivated_on: "", deactivated_reason: "" } as const,
+    $setOnInsert: { _id: id, sys_created_on: now },
+  };
+  const moved = { $each: [{ user: owner, until: now }], $slice: -mostOwnersKept };
+  return {
+    updateOne: {
+      filter: { token, application, platform, user: owner },
+      update:
+        owner === user
+          ? { $set: seen, ...update }
+          : { $set: { ...seen, user }, ...update, $push: { previous_owners: moved } },
+      upsert: true,
+    },
+  };
+}
+
+/** The token that a registration replaces; another's is not touched. */
+function replacement({ key, user, previousToken }: RegisterWrite, now: Date): Operation[] {
+  if (previousToken === undefined || previousToken === key.token) return [];
+  const filter = { ...key, token: previousToken, user, active: true };
+  return [{ updateOne: { filter, update: deactivation("replaced by a new token", now) } }];
+}
+
+const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date): Operation => ({
+  updateMany: {
+    filter: { application, platform, ...(user === undefined ? {} : { user }), active: true },
+    update: deactivation(reason, now),
+  },
+});
+
+const deactivation = (reason: string, now: Date) => ({
+  $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason },
+});
+
+const nameOf = ({ token, application, platform }: InstallationKey): string =>
+  JSON.stringify([token, application, platform]);

@@ -1,0 +1,142 @@
+import { Overloaded } from "../errors.ts";
+import { createClaims } from "./claims.ts";
+import type { InstallationStore, InstallationWrite } from "./ports.ts";
+
+/** Gathers writes that come at once into few bulks. */
+export interface GroupCommit {
+  /**
+   * Resolves when the write is acknowledged with the write concern in force; writes that touch the same tokens take
+   * effect in the order in which they were submitted. Throws Overloaded when too much is waiting, and Unavailable.
+   */
+  submit(write: InstallationWrite): Promise<void>;
+  /** How many writes wait for a bulk, and how many are on their way. */
+  status(): { readonly waiting: number; readonly writing: number };
+}
+
+/** Bounds of the group commit. */
+export interface GroupCommitLimits {
+  /** Writes in one bulk. */
+  readonly writes: number;
+  /** Characters of the tokens in one bulk. */
+  readonly characters: number;
+  /** Bulks on their way at once. */
+  readonly bulks: number;
+  /** Writes that may wait; beyond them, and beyond as many characters as `waitingCharacters`, everything is refused. */
+  readonly waiting: number;
+  readonly waitingCharacters: number;
+}
+
+const defaults: GroupCommitLimits = {
+  writes: 500,
+  characters: 1024 * 1024,
+  bulks: 2,
+  waiting: 10_000,
+  waitingCharacters: 16 * 1024 * 1024,
+};
+
+interface Entry {
+  readonly write: InstallationWrite;
+  readonly characters: number;
+  readonly done: PromiseWithResolvers<undefined>;
+}
+
+/**
+ * Makes the group commit. A bulk leaves at the end of the turn of the event loop in which its first write came, with all
+ * that came meanwhile: a lone write waits for nobody. While as many bulks as may be are on their way, what comes is
+ * gathered, so a slow store gets larger bulks instead of more.
+ */
+export function createGroupCommit(
+  store: InstallationStore,
+  limits: Partial<GroupCommitLimits> = {},
+): GroupCommit {
+  const most = { ...defaults, ...limits };
+  let waiting: Entry[] = [];
+  let waitingCharacters = 0;
+  let bulks = 0;
+  let writing = 0;
+  let scheduled = false;
+  /** What is on its way; nothing that conflicts with it may leave. */
+  const claims = createClaims();
+
+  function schedule(): void {
+    if (scheduled || bulks >= most.bulks || waiting.length === 0) return;
+    scheduled = true;
+    setImmediate(leave);
+  }
+
+  function leave(): void {
+    scheduled = false;
+    const bulk = take();
+    // Everything waits for something that is on its way, whose end schedules again.
+    if (bulk.length === 0) return;
+    void send(bulk);
+    schedule();
+  }
+
+  /** Takes from the waiting, in their order, what conflicts neither with what is on its way nor with what waits before it. */
+  function take(): Entry[] {
+    const bulk: Entry[] = [];
+    const left: Entry[] = [];
+    const before = createClaims();
+    let characters = 0;
+    let at = 0;
+    for (const entry of waiting) {
+      if (bulk.length === most.writes || (bulk.length > 0 && characters + entry.characters > most.characters))
+        break;
+      at += 1;
+      if (claims.conflict(entry.write) || before.conflict(entry.write)) {
+        before.add(entry.write);
+        left.push(entry);
+        continue;
+      }
+      claims.add(entry.write);
+      characters += entry.characters;
+      bulk.push(entry);
+    }
+    waiting = left.concat(waiting.slice(at));
+    waitingCharacters -= characters;
+    return bulk;
+  }
+
+  async function send(bulk: readonly Entry[]): Promise<void> {
+    bulks += 1;
+    writing += bulk.length;
+    const failures = await outcomeOf(bulk.map(({ write }) => write));
+    bulks -= 1;
+    writing -= bulk.length;
+    for (const [i, { write, done }] of bulk.entries()) {
+      claims.remove(write);
+      const failure = failures(i);
+      if (failure === undefined) done.resolve(undefined);
+      else done.reject(failure);
+    }
+    schedule();
+  }
+
+  async function outcomeOf(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {
+    try {
+      const failures = await store.write(writes);
+      return (index) => failures[index];
+    } catch (error) {
+      return () => error;
+    }
+  }
+
+  return {
+    submit(write) {
+      const characters = charactersOf(write);
+      if (waiting.length >= most.waiting || waitingCharacters + characters > most.waitingCharacters) {
+        return Promise.reject(new Overloaded(`${waiting.length} registrations and removals are waiting`));
+      }
+      const done = Promise.withResolvers<undefined>();
+      waiting.push({ write, characters, done });
+      waitingCharacters += characters;
+      schedule();
+      return done.promise;
+    },
+    status: () => ({ waiting: waiting.length, writing }),
+  };
+}
+
+const charactersOf = (write: InstallationWrite): number =>
+  write.kind === "register" ? write.key.token.length + (write.previousToken?.length ?? 0) : 0;
