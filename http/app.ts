@@ -1,35 +1,43 @@
-import { randomUUID } from "node:crypto";
-
 import express, { type Express } from "express";
-import { pinoHttp } from "pino-http";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
-import type { Authenticate } from "../src/users/credentials.ts";
+import type { Authentication } from "./authentication.ts";
 import { errorHandler, notFound } from "./errors.ts";
-import { healthRoutes, type CheckReadiness, type MetricsText } from "./health.ts";
-import { installationRoutes } from "./installations.ts";
-import { pickRoutes } from "./pick.ts";
-import { syncRoutes } from "./sync.ts";
-import { topicRoutes } from "./topics.ts";
+import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
+import { installationOperations } from "./installations.ts";
+import type { Operation } from "./operation.ts";
+import { pickOperations } from "./pick.ts";
+import { requestLog } from "./request-log.ts";
+import { serve } from "./serve.ts";
+import { syncOperations } from "./sync.ts";
+import { topicOperations } from "./topics.ts";
 
 export interface AppOptions {
   readonly topics: TopicService;
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
-  readonly authenticate: Authenticate;
+  readonly authentication: Authentication;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
   readonly log: Logger;
 }
 
+/** Everything that can be asked for over HTTP, what is asked for most first. */
+export const operationsOf = (options: Omit<AppOptions, "authentication" | "log">): readonly Operation[] => [
+  ...installationOperations(options.installations),
+  ...topicOperations(options.topics),
+  ...pickOperations(options.directory),
+  ...syncOperations(options.syncStatus),
+  ...healthOperations(options.checkReadiness, options.metrics),
+];
+
 /** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp(options: AppOptions): Express {
-  const { topics, directory, installations, authenticate, log } = options;
+export function createApp({ authentication, log, ...options }: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -37,35 +45,8 @@ export function createApp(options: AppOptions): Express {
   app.set("query parser", "simple");
 
   app.use(requestLog(log));
-  app.use(healthRoutes(options.checkReadiness, options.metrics));
-  app.use(topicRoutes(topics, authenticate));
-  app.use(pickRoutes(directory, authenticate));
-  app.use(installationRoutes(installations, authenticate));
-  app.use(syncRoutes(options.syncStatus, authenticate));
+  app.use(serve(operationsOf(options), authentication));
   app.use(notFound);
-  app.use(errorHandler);
+  app.use(errorHandler(log));
   return app;
-}
-
-/** Gives each request an id and logs it when it is answered: no headers and no bodies, so no secret can slip through. */
-function requestLog(log: Logger) {
-  return pinoHttp({
-    logger: log,
-    genReqId(request, response) {
-      const given = request.headers["x-request-id"];
-      const id = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
-      response.setHeader("X-Request-Id", id);
-      return id;
-    },
-    // Asked again and again by machines.
-    autoLogging: { ignore: ({ url = "" }) => ["/healthz", "/readyz", "/metrics"].includes(url) },
-    customLogLevel: (_request, response) => (response.statusCode >= 500 ? "warn" : "info"),
-    customSuccessMessage: (request, response) =>
-      `${request.method} ${request.url ?? ""} ${response.statusCode}`,
-    customErrorMessage: (request, response) =>
-      `${request.method} ${request.url ?? ""} ${response.statusCode}`,
-    quietReqLogger: true,
-    customAttributeKeys: { reqId: "requestId", responseTime: "ms" },
-    serializers: { req: () => undefined, res: () => undefined, err: () => undefined },
-  });
 }

@@ -1,49 +1,26 @@
-import express, { type ErrorRequestHandler, type Request, type RequestHandler } from "express";
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { promisify } from "node:util";
+import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
-import { messageOf, Refusal } from "../src/errors.ts";
-import type { Checked } from "../src/validation.ts";
+import { messageOf } from "../src/errors.ts";
 import { HttpError } from "./errors.ts";
+import { structureFault } from "./json-structure.ts";
 
 const mostBodyBytes = 100 * 1024;
 const mediaType = "application/json";
 
-/** How an operation answers a body that is not JSON: the push operations say 400 (specification 4.1), the others 415. */
-export interface BodyRules {
-  readonly wrongTypeStatus: 400 | 415;
-}
-
-/** Refuses a request whose answer could not be JSON (specification 4.3: only application/json is supported). */
-export const acceptsJson: RequestHandler = (request, _response, next) => {
-  if (request.accepts(mediaType) === false) {
-    throw new HttpError("NOT_ACCEPTABLE", "The answer would be JSON, which the Accept header rules out.", {
-      detail: `Send "Accept: ${mediaType}".`,
-    });
-  }
-  next();
-};
-
-/** Reads a JSON body of at most 100 kB into `request.body`. */
-export function jsonBody({
-  wrongTypeStatus: status,
-}: BodyRules): [RequestHandler, RequestHandler, ErrorRequestHandler] {
-  const checkType: RequestHandler = (request, _response, next) => {
-    const given = request.headers["content-type"];
-    if (!isJson(given)) throw wrongType(given, status);
-    next();
-  };
-  const parse = express.json({ limit: mostBodyBytes, type: () => true, strict: false });
-  const explain: ErrorRequestHandler = (error, _request, _response, next) => {
-    next(bodyError(error, status));
-  };
-  return [checkType, parse, explain];
-}
-
-/** The body, checked. Throws a Refusal with every fault. */
-export function checkedBody<T>(request: Request, check: (value: unknown) => Checked<T>): T {
-  // Express leaves the body undefined when the request has none.
-  const checked = check(request.body ?? null);
-  if (checked.ok) return checked.value;
-  throw new Refusal("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
+/** Refuses a body that does not say that it is JSON in UTF-8, before it is read. */
+export function checkContentType(given: string | undefined, status: 400 | 415): void {
+  // What nearly everybody sends.
+  if (given === mediaType || isJson(given)) return;
+  throw new HttpError(
+    "UNSUPPORTED_MEDIA_TYPE",
+    given === undefined
+      ? "The request has no Content-Type."
+      : `The Content-Type "${given}" is not supported.`,
+    { detail: `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`, status },
+  );
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1): another charset is another format. */
@@ -56,35 +33,84 @@ function isJson(contentType = ""): boolean {
   return type === mediaType && (charset === undefined || /^"?utf-?8"?$/.test(charset));
 }
 
-const wrongType = (given: string | undefined, status: number): HttpError =>
-  new HttpError(
-    "UNSUPPORTED_MEDIA_TYPE",
-    given === undefined
-      ? "The request has no Content-Type."
-      : `The Content-Type "${given}" is not supported.`,
-    { detail: `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`, status },
-  );
+/** Reads a JSON body of at most 100 kB, also a compressed one; undefined when there is none. Throws an HttpError. */
+export async function readJson(request: IncomingMessage, wrongTypeStatus: 400 | 415): Promise<unknown> {
+  const decompress = decompressorOf(request.headers["content-encoding"], wrongTypeStatus);
+  const sent = await readBytes(request);
+  const bytes = decompress === undefined ? sent : await decompressed(sent, decompress);
+  return bytes.length === 0 ? undefined : parse(bytes);
+}
 
-/** What body-parser throws, by its `type`, in our words. */
-function bodyError(error: unknown, wrongTypeStatus: number): unknown {
-  if (!(error instanceof Error) || !("type" in error)) return error;
-  switch (error.type) {
-    case "entity.too.large":
-      return new HttpError("BODY_TOO_LARGE", `The body has more than ${mostBodyBytes} bytes.`);
-    case "entity.parse.failed":
-      return new HttpError("MALFORMED_JSON", `The body is not JSON: ${messageOf(error)}`);
-    case "charset.unsupported":
-    case "encoding.unsupported":
-      return new HttpError(
-        "UNSUPPORTED_MEDIA_TYPE",
-        `The body's encoding is not supported: ${messageOf(error)}`,
-        {
-          detail: "Send UTF-8, plain or compressed with gzip, deflate or br.",
-          status: wrongTypeStatus,
-        },
-      );
-    default:
-      // Cut off, of another length than announced, or not decompressible.
-      return new HttpError("BAD_REQUEST", `The body could not be read: ${messageOf(error)}`);
+/** Not `request.toArray`: a body too large is refused as soon as that is known. */
+function readBytes(request: IncomingMessage): Promise<Buffer> {
+  if (Number(request.headers["content-length"] ?? 0) > mostBodyBytes) return Promise.reject(tooLarge());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= mostBodyBytes) chunks.push(chunk);
+      else reject(tooLarge());
+    });
+    request.on("end", () => {
+      const [first] = chunks;
+      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
+    });
+    request.on("error", (error) => {
+      reject(unreadable(error));
+    });
+  });
+}
+
+type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const decompressors: ReadonlyMap<string, Decompress> = new Map([
+  ["gzip", promisify(gunzip)],
+  ["deflate", promisify(inflate)],
+  ["br", promisify(brotliDecompress)],
+]);
+
+function decompressorOf(encoding: string | undefined, status: 400 | 415): Decompress | undefined {
+  if (encoding === undefined || encoding === "identity") return undefined;
+  const known = decompressors.get(encoding.toLowerCase());
+  if (known !== undefined) return known;
+  throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
+    detail: `Send it plain, or compressed with ${[...decompressors.keys()].join(", ")}.`,
+    status,
+  });
+}
+
+async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
+  try {
+    return await decompress(bytes, { maxOutputLength: mostBodyBytes });
+  } catch (error) {
+    throw error instanceof RangeError ? tooLarge() : unreadable(error);
   }
 }
+
+function parse(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw malformed("it is not UTF-8");
+  // A byte order mark is no JSON, but may be ignored (RFC 8259, section 8.1).
+  const text = bytes.toString("utf8").replace(/^\uFEFF/u, "");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw malformed(messageOf(error));
+  }
+  const fault = structureFault(text);
+  if (fault !== undefined) throw malformed(fault);
+  return value;
+}
+
+const malformed = (why: string): HttpError => new HttpError("MALFORMED_JSON", `The body is not JSON: ${why}`);
+
+/** The rest of the body is not waited for: the connection ends with the answer. */
+const tooLarge = (): HttpError =>
+  new HttpError("BODY_TOO_LARGE", `The body has more than ${mostBodyBytes} bytes.`, {
+    headers: { Connection: "close" },
+  });
+
+/** Cut off, or not decompressible. */
+const unreadable = (error: unknown): HttpError =>
+  new HttpError("BAD_REQUEST", `The body could not be read: ${messageOf(error)}`);

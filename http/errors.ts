@@ -10,6 +10,7 @@ import {
   type Fault,
   type RefusalCode,
 } from "../src/errors.ts";
+import type { Logger } from "../src/logger.ts";
 
 /** Codes of errors that arise in HTTP itself. */
 type HttpCode =
@@ -99,24 +100,24 @@ export const methodNotAllowed =
   };
 
 /** Turns whatever was thrown into the one error body. What was not foreseen is logged whole and told only by its id. */
-export const errorHandler: ErrorRequestHandler = (error: unknown, request, response, next) => {
-  if (response.headersSent) {
-    next(error);
-    return;
-  }
-  const { code, message, detail, details, headers, status } = describe(
-    error,
-    response.get("X-Request-Id") ?? "",
-  );
-  if (code === "INTERNAL") request.log.error({ err: error }, "the request failed");
-  if (code === "UNAVAILABLE")
-    request.log.warn({ reason: messageOf(error) }, "the request could not be served");
-  const body: ErrorBody = { error: { message, detail, code, details: [...details] }, status: "failure" };
-  response
-    .status(status ?? statuses[code])
-    .set(headers)
-    .json(body);
-};
+export const errorHandler =
+  (log: Logger): ErrorRequestHandler =>
+  (error: unknown, _request, response, next) => {
+    if (response.headersSent) {
+      next(error);
+      return;
+    }
+    const requestId = response.get("X-Request-Id") ?? "";
+    const { code, message, detail, details, headers, status } = describe(error, requestId);
+    if (code === "INTERNAL") log.error({ requestId, err: error }, "the request failed");
+    if (code === "UNAVAILABLE" || code === "OVERLOADED")
+      log.warn({ requestId, reason: messageOf(error) }, "the request could not be served");
+    const body: ErrorBody = { error: { message, detail, code, details: [...details] }, status: "failure" };
+    response
+      .status(status ?? statuses[code])
+      .set(headers)
+      .json(body);
+  };
 
 interface Description {
   readonly code: HttpCode | RefusalCode;

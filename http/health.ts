@@ -1,6 +1,5 @@
-import { Router } from "express";
-
-import { methodNotAllowed } from "./errors.ts";
+import { healthSchema, readinessSchema } from "../schemas/health.ts";
+import { operation, type Operation } from "./operation.ts";
 
 /** Whether a part of the service works, and why not. */
 export interface Check {
@@ -21,19 +20,51 @@ export interface MetricsText {
  * `GET /healthz` (the process lives), `GET /readyz` (it can do its work; says what cannot) and `GET /metrics`, without
  * credentials: they tell nothing of what is stored.
  */
-export function healthRoutes(checkReadiness: CheckReadiness, metrics: MetricsText): Router {
-  const router = Router();
-  router.get("/healthz", (_request, response) => {
-    response.json({ status: "alive" });
-  });
-  router.get("/readyz", async (_request, response) => {
-    const checks = await checkReadiness();
-    const ready = Object.values(checks).every(({ ok }) => ok);
-    response.status(ready ? 200 : 503).json({ status: ready ? "ready" : "not ready", checks });
-  });
-  router.get("/metrics", async (_request, response) => {
-    response.type(metrics.contentType).send(await metrics.text());
-  });
-  router.all(["/healthz", "/readyz", "/metrics"], methodNotAllowed("GET, HEAD"));
-  return router;
-}
+export const healthOperations = (
+  checkReadiness: CheckReadiness,
+  metrics: MetricsText,
+): readonly Operation[] => [
+  operation({
+    id: "getHealth",
+    method: "GET",
+    paths: ["/healthz"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Tell that the process lives",
+    description: "For whoever restarts it when it does not.",
+    replies: { 200: { description: "It lives.", schema: healthSchema } },
+    handle: () => ({ status: 200, json: { status: "alive" } }),
+  }),
+  operation({
+    id: "getReadiness",
+    method: "GET",
+    paths: ["/readyz"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Tell whether everything works that the service needs",
+    description: "MongoDB, Kafka and the consumer; says which does not, and why.",
+    replies: {
+      200: { description: "Everything works.", schema: readinessSchema },
+      503: { description: "Something does not.", schema: readinessSchema },
+    },
+    async handle() {
+      const checks = await checkReadiness();
+      const ready = Object.values(checks).every(({ ok }) => ok);
+      return { status: ready ? 200 : 503, json: { status: ready ? "ready" : "not ready", checks } };
+    },
+  }),
+  operation({
+    id: "getMetrics",
+    method: "GET",
+    paths: ["/metrics"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Give numbers for Prometheus",
+    description: "Prometheus' text format.",
+    replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
+    handle: async () => ({
+      status: 200,
+      text: { type: metrics.contentType, content: await metrics.text() },
+    }),
+  }),
+];

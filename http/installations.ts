@@ -1,5 +1,3 @@
-import { Router, type RequestHandler } from "express";
-
 import {
   registrationSchema,
   removalSchema,
@@ -7,33 +5,50 @@ import {
   type Removal,
 } from "../schemas/installation.ts";
 import type { InstallationService } from "../src/installations/service.ts";
-import type { Authenticate } from "../src/users/credentials.ts";
 import { compile } from "../src/validation.ts";
-import { authenticated, userOf } from "./authentication.ts";
-import { checkedBody, jsonBody } from "./body.ts";
-import { postOperation, versioned } from "./routes.ts";
+import { operation, versioned, type Operation } from "./operation.ts";
 
 const checkRegistration = compile<Registration>(registrationSchema);
 const checkRemoval = compile<Removal>(removalSchema);
 
-/** `POST …/push/{app}/installation` and `…/removeInstallation` (specification 4.1 and 4.2). */
-export function installationRoutes(installations: InstallationService, authenticate: Authenticate): Router {
-  const register: RequestHandler<{ application: string }> = async (request, response) => {
-    const body = checkedBody(request, checkRegistration);
-    await installations.register(request.params.application, body, userOf(request));
-    response.status(200).end();
-  };
-  const remove: RequestHandler<{ application: string }> = async (request, response) => {
-    const body = checkedBody(request, checkRemoval);
-    await installations.remove(request.params.application, body, userOf(request));
-    response.status(200).end();
-  };
-  const operation = (name: string, handler: RequestHandler<{ application: string }>): Router =>
-    postOperation(
-      versioned("/api/now", `/push/:application/${name}`),
-      authenticated(authenticate),
-      ...jsonBody({ wrongTypeStatus: 400 }),
-      handler as unknown as RequestHandler,
-    );
-  return Router().use(operation("installation", register)).use(operation("removeInstallation", remove));
-}
+const parameters = { application: "Name of the push application, as in `sys_push_application`." };
+
+/** `POST …/push/{application}/installation` and `…/removeInstallation` (specification 4.1 and 4.2). */
+export const installationOperations = (installations: InstallationService): readonly Operation[] => [
+  operation<Registration>({
+    id: "registerInstallation",
+    method: "POST",
+    paths: versioned("/api/now", "/push/{application}/installation"),
+    access: "user",
+    tag: "push",
+    summary: "Register or update a push token",
+    description:
+      "Makes the token active and the caller's, whatever it was before. Registering it again is how an app says that it is still there.",
+    parameters,
+    body: { schema: registrationSchema, check: checkRegistration, wrongTypeStatus: 400 },
+    replies: { 200: { description: "The token is stored and active." } },
+    refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
+    async handle({ parameters: { application = "" }, body, user }) {
+      await installations.register(application, body, user);
+      return { status: 200 };
+    },
+  }),
+  operation<Removal>({
+    id: "removeInstallation",
+    method: "POST",
+    paths: versioned("/api/now", "/push/{application}/removeInstallation"),
+    access: "user",
+    tag: "push",
+    summary: "Deactivate push tokens",
+    description:
+      "Deactivates all the caller's tokens of the application on the platform; for a caller with the role push_admin, everybody's. Nothing is deleted.",
+    parameters,
+    body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
+    replies: { 200: { description: "None of the tokens is active any more, also when there was none." } },
+    refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
+    async handle({ parameters: { application = "" }, body, user }) {
+      await installations.remove(application, body, user);
+      return { status: 200 };
+    },
+  }),
+];

@@ -1,46 +1,51 @@
-import type { Request, RequestHandler, Router } from "express";
-
-import { eventSchema, type Event, type PickResponse } from "../schemas/pick.ts";
+import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../schemas/pick.ts";
 import { Refusal } from "../src/errors.ts";
 import { FilterSyntaxError } from "../src/filter/filter.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import { explanationOf } from "../src/picking/explanation.ts";
-import type { Authenticate } from "../src/users/credentials.ts";
 import { roles } from "../src/users/user.ts";
 import { compile } from "../src/validation.ts";
-import { authenticated } from "./authentication.ts";
-import { acceptsJson, checkedBody, jsonBody } from "./body.ts";
 import { HttpError } from "./errors.ts";
-import { postOperation, versioned } from "./routes.ts";
+import { operation, versioned, type Call, type Operation } from "./operation.ts";
 
 const checkEvent = compile<Event>(eventSchema);
 
 /** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
-export function pickRoutes(directory: TopicDirectory, authenticate: Authenticate): Router {
-  const pick: RequestHandler = async (request, response) => {
-    const event = checkedBody(request, checkEvent);
-    const asked = askedFor(request);
-    const topics = await directory.pick(event);
-    const body: PickResponse = {
-      topics: topics.map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
-    };
-    if (asked !== undefined) body.explain = await explanation(directory, asked, event);
-    response.json(body);
-  };
-  return postOperation(
-    [
+export const pickOperations = (directory: TopicDirectory): readonly Operation[] => [
+  operation<Event>({
+    id: "pickTopics",
+    method: "POST",
+    paths: [
       ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
       ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
     ],
-    authenticated(authenticate, roles.eventManagement),
-    acceptsJson,
-    ...jsonBody({ wrongTypeStatus: 415 }),
-    pick,
-  );
-}
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Tell which topics an event belongs to",
+    description: "Evaluates the filters of all stored topics against the event; nothing is stored.",
+    body: { schema: eventSchema, check: checkEvent, wrongTypeStatus: 415 },
+    query: [
+      {
+        name: "explain",
+        description: "External id of a topic: the answer explains each of its conditions as well.",
+        schema: { type: "string", minLength: 1 },
+      },
+    ],
+    replies: { 200: { description: "The topics, by external id.", schema: pickResponseSchema } },
+    refusals: ["BAD_FILTER"],
+    async handle({ query, body: event }) {
+      const asked = askedFor(query);
+      const topics = await directory.pick(event);
+      const json: PickResponse = {
+        topics: topics.map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
+      };
+      if (asked !== undefined) json.explain = await explanation(directory, asked, event);
+      return { status: 200, json };
+    },
+  }),
+];
 
-function askedFor({ query }: Request): string | undefined {
-  const { explain } = query;
+function askedFor({ explain }: Call["query"]): string | undefined {
   if (explain === undefined) return undefined;
   if (typeof explain === "string" && explain !== "") return explain;
   throw new HttpError("BAD_REQUEST", "The query parameter explain must be given once, with an external id.");

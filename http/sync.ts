@@ -1,18 +1,17 @@
-import { Router } from "express";
-
-import type { SyncStatus } from "../schemas/sync-status.ts";
-import type { Authenticate } from "../src/users/credentials.ts";
-import { authenticated } from "./authentication.ts";
-import { methodNotAllowed } from "./errors.ts";
-
-const path = "/api/topicsync/v1/sync";
+import { syncStatusSchema, type SyncStatus } from "../schemas/sync-status.ts";
+import { operation, type Operation } from "./operation.ts";
 
 /** `GET /api/topicsync/v1/sync`: where the sync stands, for every user. */
-export function syncRoutes(status: () => Promise<SyncStatus>, authenticate: Authenticate): Router {
-  const router = Router({ caseSensitive: true });
-  router.get(path, authenticated(authenticate), async (_request, response) => {
-    response.set("Cache-Control", "no-store").json(await status());
-  });
-  router.all(path, methodNotAllowed("GET, HEAD"));
-  return router;
-}
+export const syncOperations = (status: () => Promise<SyncStatus>): readonly Operation[] => [
+  operation({
+    id: "getSyncStatus",
+    method: "GET",
+    paths: ["/api/topicsync/v1/sync"],
+    access: "user",
+    tag: "operation",
+    summary: "Tell where the sync stands",
+    description: "Per partition of the announcements topic: position, log end, lag, and who has it.",
+    replies: { 200: { description: "Where the sync stands.", schema: syncStatusSchema } },
+    handle: async () => ({ status: 200, json: await status(), headers: { "Cache-Control": "no-store" } }),
+  }),
+];

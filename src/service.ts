@@ -1,5 +1,6 @@
 import { createAnnouncementsConsumer, type AnnouncementsConsumer } from "../consumers/announcements.ts";
 import { createApp } from "../http/app.ts";
+import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import type { Config } from "./config.ts";
@@ -106,7 +107,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topics,
     directory,
     installations: createInstallationService(registrations, createCatalog(catalog)),
-    authenticate: createAuthenticate(users),
+    authentication: createAuthentication(createAuthenticate(users)),
     checkReadiness: readiness,
     metrics,
     syncStatus: status,

@@ -1,11 +1,14 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 import { hashPassword, verifyPassword } from "./password.ts";
 import type { StoredUser, User, UserStore } from "./user.ts";
 
-/** Checks a name and password; undefined when they are wrong or the user is not active. Throws Unavailable. */
-export type Authenticate = (name: string, password: string) => Promise<User | undefined>;
+/**
+ * Checks a name and password; undefined when they are wrong or the user is not active. What is remembered is given at once.
+ * Throws Unavailable.
+ */
+export type Authenticate = (name: string, password: string) => User | Promise<User | undefined>;
 
 /** A changed or deactivated user is refused within 30 s (contract, section 3): looked at again after half of that. */
 const freshForMs = 15_000;
@@ -23,7 +26,7 @@ interface Verified {
  * What is remembered is keyed by a digest under a key of this process, so no password stays in memory.
  */
 export function createAuthenticate(users: UserStore, clock: () => number = Date.now): Authenticate {
-  const key = randomBytes(32);
+  const key = randomBytes(32).toString("base64");
   const verified = new LRUCache<string, Verified>({ max: mostRemembered });
   /** Checks under way, so that many requests at once pay for one hash. */
   const running = new Map<string, Promise<User | undefined>>();
@@ -52,11 +55,9 @@ export function createAuthenticate(users: UserStore, clock: () => number = Date.
   }
 
   return (name, password) => {
-    const digest = createHmac("sha256", key)
-      .update(JSON.stringify([name, password]))
-      .digest("base64");
+    const digest = hash("sha256", key + JSON.stringify([name, password]), "base64");
     const known = verified.get(digest);
-    if (known !== undefined && clock() - known.readAt < freshForMs) return Promise.resolve(known.user);
+    if (known !== undefined && clock() - known.readAt < freshForMs) return known.user;
     const already = running.get(digest);
     if (already !== undefined) return already;
     const checking = check(digest, name, password).finally(() => running.delete(digest));

@@ -61,7 +61,7 @@ describe("checking credentials", () => {
   });
 
   it("reads the record once for many requests", async () => {
-    await Promise.all(Array.from({ length: 50 }, () => authenticate(name, "right")));
+    await Promise.all(Array.from({ length: 50 }, async () => authenticate(name, "right")));
     await authenticate(name, "right");
     assert.equal(reads, 1);
   });

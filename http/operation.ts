@@ -1,0 +1,87 @@
+import type { RefusalCode } from "../src/errors.ts";
+import type { Role, User } from "../src/users/user.ts";
+import type { Checked } from "../src/validation.ts";
+
+/** Who may call an operation: anybody, every active user, or the users with a role. */
+export type Access = "anybody" | "user" | Role;
+
+/** A request, once everything is checked that can be checked without doing anything. */
+export interface Call<Body = unknown> {
+  /** Of the path, percent-decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  /** Undefined for an operation without a body. */
+  readonly body: Body;
+  /** Nobody, without a name or a role, where anybody may call. */
+  readonly user: User;
+  /** The caller's network address. */
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** What is answered. */
+export interface Reply {
+  readonly status: number;
+  /** Sent as JSON. Without it and without `text` the answer has no body. */
+  readonly json?: unknown;
+  readonly text?: { readonly type: string; readonly content: string };
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A JSON body: its schema for people, and its check. */
+export interface BodyRules<Body> {
+  readonly schema: object;
+  readonly check: (value: unknown) => Checked<Body>;
+  /** How a body that is not JSON is answered: the push operations say 400 (specification 4.1), the others 415. */
+  readonly wrongTypeStatus: 400 | 415;
+}
+
+/** A query parameter, for people. */
+export interface QueryParameter {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: object;
+}
+
+/** A successful answer, for people. */
+export interface ReplyDescription {
+  readonly description: string;
+  /** Of the JSON body; absent where there is no body. */
+  readonly schema?: object;
+  /** Where the body is no JSON. */
+  readonly mediaType?: string;
+}
+
+/** An operation of the HTTP facade: how it is called, by whom, what it does, and what its documentation says of it. */
+export interface Operation<Body = unknown> {
+  /** The documentation's `operationId`. */
+  readonly id: string;
+  readonly method: "GET" | "POST";
+  /** All of its paths, the one to use first, with parameters in braces: `/push/{application}/installation`. */
+  readonly paths: readonly string[];
+  readonly access: Access;
+  readonly summary: string;
+  readonly description: string;
+  readonly tag: string;
+  readonly body?: BodyRules<Body>;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly query?: readonly QueryParameter[];
+  /** Successful answers by status. */
+  readonly replies: Readonly<Record<number, ReplyDescription>>;
+  /** Codes of the refusals that only this operation knows. */
+  readonly refusals?: readonly RefusalCode[];
+  /** Throws Refusal, HttpError, Overloaded and Unavailable. */
+  handle(call: Call<Body>): Reply | Promise<Reply>;
+}
+
+/** Lets operations with different bodies stand in one list: whoever calls one has checked the body by its own rules. */
+export const operation = <Body = undefined>(one: Operation<Body>): Operation => one;
+
+/** Versions of every operation; both behave alike today, and without a version the latest is meant (specification 9). */
+const versions = ["v1", "v2"] as const;
+
+/** The paths of an operation: without a version, and with each. */
+export const versioned = (prefix: string, rest: string): string[] => [
+  `${prefix}${rest}`,
+  ...versions.map((version) => `${prefix}/${version}${rest}`),
+];

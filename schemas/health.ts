@@ -1,0 +1,32 @@
+/** The answer of `GET /healthz`. */
+export const healthSchema = {
+  $id: "health",
+  type: "object",
+  additionalProperties: false,
+  required: ["status"],
+  properties: { status: { const: "alive" } },
+} as const;
+
+/** The answer of `GET /readyz`. */
+export const readinessSchema = {
+  $id: "readiness",
+  type: "object",
+  additionalProperties: false,
+  required: ["status", "checks"],
+  properties: {
+    status: { enum: ["ready", "not ready"] },
+    checks: {
+      type: "object",
+      description: "What was looked at, by name.",
+      additionalProperties: {
+        type: "object",
+        additionalProperties: false,
+        required: ["ok"],
+        properties: {
+          ok: { type: "boolean" },
+          reason: { type: "string", description: "Why it does not work." },
+        },
+      },
+    },
+  },
+} as const;
