@@ -1,4 +1,4 @@
-import { pino, type Logger } from "pino";
+import { pino, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
@@ -16,10 +16,38 @@ export async function createLogger(level: string, to: "stdout" | "stderr" = "std
     redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
   const { isTTY, fd: destination } = process[to];
-  if (!isTTY) return pino(options, pino.destination({ dest: destination, sync: to === "stderr" }));
+  if (!isTTY)
+    return pino(
+      options,
+      to === "stderr" ? pino.destination({ dest: destination, sync: true }) : buffered(destination),
+    );
   const { default: pretty } = await import("pino-pretty");
   return pino(
     options,
     pretty({ translateTime: "SYS:HH:MM:ss.l", ignore: "pid,hostname", sync: true, destination }),
   );
+}
+
+/** A busy service logs thousands of lines a second: written one by one they would cost more than what they tell of. */
+const bufferBytes = 8 * 1024;
+const flushEveryMs = 100;
+const warning = 40;
+
+/** Gathers lines for a moment; those of warnings and errors are written at once, with all before them. */
+function buffered(fd: number): DestinationStream {
+  const file = pino.destination({
+    dest: fd,
+    sync: false,
+    minLength: bufferBytes,
+    periodicFlush: flushEveryMs,
+  });
+  return {
+    // Asks pino to set `lastLevel` before each line.
+    [pino.symbols.needsMetadataGsym]: true,
+    lastLevel: 0,
+    write(line: string) {
+      file.write(line);
+      if (this.lastLevel >= warning) file.flush();
+    },
+  } as DestinationStream & { readonly lastLevel: number };
 }

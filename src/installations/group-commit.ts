@@ -8,9 +8,9 @@ export interface GroupCommit {
    * Resolves when the write is acknowledged with the write concern in force; writes that touch the same tokens take
    * effect in the order in which they were submitted. Throws Overloaded when too much is waiting, and Unavailable.
    */
-  submit(write: InstallationWrite): Promise<void>;
+  readonly submit: (write: InstallationWrite) => Promise<void>;
   /** How many writes wait for a bulk, and how many are on their way. */
-  status(): { readonly waiting: number; readonly writing: number };
+  readonly status: () => { readonly waiting: number; readonly writing: number };
 }
 
 /** Bounds of the group commit. */
@@ -19,7 +19,7 @@ export interface GroupCommitLimits {
   readonly writes: number;
   /** Characters of the tokens in one bulk. */
   readonly characters: number;
-  /** Bulks on their way at once. */
+  /** Bulks on their way at once, once there is enough to fill them. */
   readonly bulks: number;
   /** Writes that may wait; beyond them, and beyond as many characters as `waitingCharacters`, everything is refused. */
   readonly waiting: number;
@@ -29,7 +29,7 @@ export interface GroupCommitLimits {
 const defaults: GroupCommitLimits = {
   writes: 500,
   characters: 1024 * 1024,
-  bulks: 2,
+  bulks: 4,
   waiting: 10_000,
   waitingCharacters: 16 * 1024 * 1024,
 };
@@ -42,8 +42,8 @@ interface Entry {
 
 /**
  * Makes the group commit. A bulk leaves at the end of the turn of the event loop in which its first write came, with all
- * that came meanwhile: a lone write waits for nobody. While as many bulks as may be are on their way, what comes is
- * gathered, so a slow store gets larger bulks instead of more.
+ * that came meanwhile: a lone write waits for nobody. While one is on its way, what comes is gathered, so that a busy or slow
+ * store gets larger bulks instead of more; a second one leaves beside it only when it is full.
  */
 export function createGroupCommit(
   store: InstallationStore,
@@ -59,7 +59,8 @@ export function createGroupCommit(
   const claims = createClaims();
 
   function schedule(): void {
-    if (scheduled || bulks >= most.bulks || waiting.length === 0) return;
+    if (scheduled || waiting.length === 0) return;
+    if (bulks > 0 && (bulks >= most.bulks || waiting.length < most.writes)) return;
     scheduled = true;
     setImmediate(leave);
   }
