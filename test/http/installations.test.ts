@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
 
 import { call, type Answer } from "../support/http.ts";
@@ -28,6 +29,9 @@ const settings = {
   PUSH_PLATFORMS: "ios,android",
 };
 const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const platforms = db.collection<{ _id: string; name: string; active: boolean; token_rule?: string }>(
+  "sys_push_platform",
+);
 const ann = { user: unique("ann"), password: "ann's password" };
 const bob = { user: unique("bob"), password: "bob's password" };
 let service: TestService;
@@ -120,6 +124,41 @@ describe("registering a push token", () => {
       (await stored(token)).previous_owners?.map(({ user }) => user),
       [ann.user, bob.user],
     );
+  });
+
+  it("replaces a token by another in one step, where it is the caller's own", async () => {
+    const [old, renewed, theirs] = [unique("old"), unique("new"), unique("theirs")] as const;
+    await Promise.all([register(old), register(theirs, bob)]);
+    const rotate = (token: string, previousToken: unknown): Promise<Answer> =>
+      post("installation", { platform: "ios", token, previousToken });
+    assert.equal((await rotate(renewed, old)).status, 200);
+    assert.equal((await stored(renewed)).active, true);
+    const { active, deactivated_reason: reason } = await stored(old);
+    assert.deepEqual({ active, reason }, { active: false, reason: "replaced by a new token" });
+    // Another's token, one that nobody has, itself, and none: nothing happens beside the registration.
+    for (const previous of [theirs, unique("nobody's"), renewed, null])
+      assert.equal((await rotate(renewed, previous)).status, 200);
+    assert.equal((await stored(theirs)).active, true);
+    assert.equal((await stored(renewed)).active, true);
+    assertRefused(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
+  });
+
+  it("applies the platform's token rule, whatever way the token is written", async () => {
+    const platform = unique("apns");
+    await platforms.insertOne({ _id: unique("id"), name: platform, active: true, token_rule: "apns" });
+    const token = randomBytes(32).toString("hex");
+    assert.equal((await register(token.toUpperCase(), ann, platform)).status, 200);
+    assert.equal((await register(token, ann, platform)).status, 200);
+    assert.equal((await stored(token)).active, true);
+    const renewed = randomBytes(32).toString("hex");
+    const body = { platform, token: renewed, previousToken: token.toUpperCase() };
+    assert.equal((await post("installation", body)).status, 200);
+    assert.equal((await stored(token)).active, false);
+    const refused = await register("not hexadecimal", ann, platform);
+    assertRefused(refused, "BAD_TOKEN");
+    assert.equal(refused.json.error.details[0].path, "/token");
+    const previous = await post("installation", { platform, token, previousToken: "-" });
+    assert.equal(previous.json.error.details[0].path, "/previousToken");
   });
 
   it("refuses an unknown application and an unknown platform, naming them", async () => {
