@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 
+import { httpCommand } from "./http.ts";
 import { latencyCommand, measureLatency } from "./latency.ts";
 import { measureMemory, memoryCommand } from "./memory.ts";
 import { commonOptions, type CommonOptions } from "./options.ts";
@@ -27,7 +28,7 @@ program.action(async (options: CommonOptions) => {
   ];
   print(reports, stack.broker.description, options);
 });
-for (const command of [syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()])
+for (const command of [syncCommand(), latencyCommand(), memoryCommand(), pickerCommand(), httpCommand()])
   program.addCommand(command);
 
 await program.parseAsync();

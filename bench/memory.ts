@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Command } from "commander";
@@ -7,6 +6,7 @@ import { withContestant } from "./contestant.ts";
 import { service } from "./contestants.ts";
 import { fillLog, openLog, type Log } from "./load.ts";
 import { commonOptions, positive, type CommonOptions } from "./options.ts";
+import { memoryOf } from "./process-figures.ts";
 import { median, print, progress, type Report } from "./report.ts";
 import { inArena, startStack, type BenchStack, type BenchStore } from "./stack.ts";
 
@@ -120,15 +120,4 @@ async function sampled(pid: number, ended: () => Promise<boolean>, seconds: numb
     await sleep(1_000);
   }
   return samples;
-}
-
-/** In MB, as Linux tells it; NaN elsewhere. */
-function memoryOf(pid: number, what: "VmRSS" | "VmHWM"): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    const kilobytes = new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(status)?.[1];
-    return Math.round(Number(kilobytes) / 1024);
-  } catch {
-    return NaN;
-  }
 }

@@ -1,31 +1,13 @@
+import { aimsReport, atLeast, atMost, type Ratio } from "./aims.ts";
 import type { Found } from "./picker-plan.ts";
 import type { Report } from "./report.ts";
-
-/** One ratio that there is an aim for. */
-interface Ratio {
-  readonly what: string;
-  readonly ratio: number;
-  readonly aim: string;
-  readonly reached: boolean;
-}
 
 /** The picker's figures as shares of Event Ruler's, and its rate with the most topics as a share of that with the fewest. */
 export function compareWithAims(found: readonly Found[]): Report {
   const ratios = [...found.flatMap((one) => besideRuler(one, found)), ...fall(found)];
-  return {
-    title: "picker, beside the aims",
-    head: ["what", "ratio", "aim", "reached"],
-    rows: ratios.map(({ what, ratio, aim, reached }) => [
-      what,
-      ratio.toFixed(3),
-      aim,
-      reached ? "yes" : "no",
-    ]),
-    notes: [
-      "Rates are the best of the rounds. The rate may fall by less than half where the number of matches stays the same.",
-    ],
-    data: ratios,
-  };
+  return aimsReport("picker", ratios, [
+    "Rates are the best of the rounds. The rate may fall by less than half where the number of matches stays the same.",
+  ]);
 }
 
 function besideRuler(ruler: Found, found: readonly Found[]): Ratio[] {
@@ -55,15 +37,3 @@ function fall(found: readonly Found[]): Ratio[] {
 }
 
 const best = ({ rates }: Found): number => Math.max(...rates);
-
-const atLeast = (aim: number, one: { what: string; ratio: number }): Ratio => ({
-  ...one,
-  aim: `at least ${aim}`,
-  reached: one.ratio >= aim,
-});
-
-const atMost = (text: string, aim: number, one: { what: string; ratio: number }): Ratio => ({
-  ...one,
-  aim: `at most ${text}`,
-  reached: one.ratio <= aim,
-});
