@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 
+import { floodCommand } from "./flood.ts";
 import { httpCommand } from "./http.ts";
 import { latencyCommand, measureLatency } from "./latency.ts";
 import { measureMemory, memoryCommand } from "./memory.ts";
@@ -28,7 +29,14 @@ program.action(async (options: CommonOptions) => {
   ];
   print(reports, stack.broker.description, options);
 });
-for (const command of [syncCommand(), latencyCommand(), memoryCommand(), pickerCommand(), httpCommand()])
+for (const command of [
+  syncCommand(),
+  latencyCommand(),
+  memoryCommand(),
+  pickerCommand(),
+  httpCommand(),
+  floodCommand(),
+])
   program.addCommand(command);
 
 await program.parseAsync();

@@ -21,8 +21,8 @@ type Autocannon = (options: object) => Promise<{
 }>;
 
 const [, , packages = "", loadFile = ""] = process.argv;
-const require = createRequire(join(packages, "package.json"));
-const autocannon = require("autocannon") as Autocannon;
+const requireInstalled = createRequire(join(packages, "package.json"));
+const autocannon = requireInstalled("autocannon") as Autocannon;
 const { url, template, connections, seconds, pool } = JSON.parse(readFileSync(loadFile, "utf8")) as Load;
 
 let number = 0;

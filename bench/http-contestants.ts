@@ -6,7 +6,7 @@ import { collections } from "../src/storage/names.ts";
 import { localhost } from "../src/stack/ports.ts";
 import type { ServerCommand } from "../src/stack/process.ts";
 import { service } from "./contestants.ts";
-import type { RequestTemplate } from "./http-request.ts";
+import { basicAuthorization, type RequestTemplate } from "./http-request.ts";
 import { installPackages } from "./npm.ts";
 import parseProject from "./parse-server/package.json" with { type: "json" };
 import { progress } from "./report.ts";
@@ -44,18 +44,15 @@ export const httpFloor: Registrar = {
     }),
 };
 
-const user = { name: "bench", password: "a password of the benchmark" };
-
-export const basicAuthorization = (name: string, password: string): Record<string, string> => ({
-  Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
-});
+/** Whom every good client is. */
+export const serviceUser = { name: "bench", password: "a password of the benchmark" };
 
 /** The service, built, as it runs in production, with credentials and every check. */
 export const httpService: Registrar = {
   name: "service",
   template: {
     path: `/api/now/push/${application}/installation`,
-    headers: { ...json, ...basicAuthorization(user.name, user.password) },
+    headers: { ...json, ...basicAuthorization(serviceUser.name, serviceUser.password) },
     body: JSON.stringify({ platform, token: "{token}" }),
   },
   collection: collections.installations,
@@ -66,8 +63,8 @@ export const httpService: Registrar = {
       env: {
         ...command.env,
         HTTP_PORT: String(port),
-        BOOTSTRAP_USER: user.name,
-        BOOTSTRAP_PASSWORD: user.password,
+        BOOTSTRAP_USER: serviceUser.name,
+        BOOTSTRAP_PASSWORD: serviceUser.password,
         PUSH_APPLICATIONS: application,
         PUSH_PLATFORMS: platform,
       },

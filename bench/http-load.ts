@@ -21,13 +21,16 @@ export interface Load {
 
 /** What came back. Times are milliseconds. */
 export interface Answers {
-  readonly answered: number;
+  /** Answered with success. */
+  readonly accepted: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Answered with an error, not at all, or too late. */
-  readonly failed: number;
+  /** Answered with a refusal. */
+  readonly refused: number;
+  /** Not answered at all, or too late. */
+  readonly broken: number;
 }
 
 /** A program of its own that sends registrations, each connection its next as soon as the last one is answered. */
@@ -58,12 +61,12 @@ const wrk = (name: string): LoadGenerator => ({
       ...["--timeout", "10s", "--script", join(import.meta.dirname, "http-load.lua"), url.href],
       ...["--", requestFile, ...(await tokens(pool, folder))],
     ]);
-    const { requests, duration, p50, p99, max, refused, broken } = result;
+    const { duration, p50, p99, max, ...counts } = result;
+    const accepted = counts.requests - counts.refused;
     return {
-      answered: requests,
-      perSecond: (1e6 * requests) / duration,
+      ...{ accepted, perSecond: (1e6 * accepted) / duration },
       ...{ p50: p50 / 1e3, p99: p99 / 1e3, max: max / 1e3 },
-      failed: refused + broken,
+      ...{ refused: counts.refused, broken: counts.broken },
     };
   },
 });
@@ -87,7 +90,8 @@ async function autocannon(toolsFolder: string): Promise<LoadGenerator> {
       const program = join(import.meta.dirname, "http-autocannon.ts");
       const result = await lastLineOf(name, process.execPath, [program, packages, loadFile]);
       const { requests, duration, p50, p99, max, refused, broken } = result;
-      return { answered: requests, perSecond: requests / duration, p50, p99, max, failed: refused + broken };
+      const accepted = requests - refused;
+      return { accepted, perSecond: accepted / duration, p50, p99, max, refused, broken };
     },
   };
 }

@@ -18,14 +18,14 @@ export interface Measurement {
 }
 
 export interface Figures extends Answers {
-  /** Of the server, user and system, for each answer; microseconds. */
+  /** Of the server, user and system, for each registration; microseconds. */
   readonly processorTime: number;
-  /** Answered registrations of new tokens that are not in the store. */
+  /** Accepted registrations of new tokens that are not in the store. */
   readonly missing: number;
 }
 
 /** Whatever failed makes the rate worthless. */
-export const isInvalid = ({ failed, missing }: Figures): boolean => failed + missing > 0;
+export const isInvalid = ({ refused, broken, missing }: Figures): boolean => refused + broken + missing > 0;
 
 /** Before each measurement: connections are opened, and code is compiled. */
 export const warmUp = { connections: 64, seconds: 5 };
@@ -60,15 +60,16 @@ async function measureServing(
   const timeBefore = processorTimeOf(pid);
   const answers = await generator.run({ ...load, connections, seconds, ...(pool && { pool }) });
   const time = processorTimeOf(pid) - timeBefore;
-  const missing =
-    pool === undefined
-      ? Math.max(0, answers.answered - answers.failed - ((await stored()) - storedBefore))
-      : 0;
-  return { ...answers, processorTime: time / answers.answered, missing };
+  const missing = pool === undefined ? Math.max(0, answers.accepted - ((await stored()) - storedBefore)) : 0;
+  return { ...answers, processorTime: time / answers.accepted, missing };
 }
 
 /** Registers every token of the pool once. */
-async function registerAll({ url }: Serving, registrar: Registrar, pool: readonly string[]): Promise<void> {
+export async function registerAll(
+  { url }: Serving,
+  registrar: Registrar,
+  pool: readonly string[],
+): Promise<void> {
   const rest = pool.values();
   const registerRest = async (): Promise<void> => {
     for (const token of rest) {

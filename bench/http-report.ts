@@ -34,7 +34,7 @@ function failures(measurements: readonly Measurement[]): string {
     ...bad.map(
       ({ store, registrar, connections, tokens, round, found }) =>
         `${store.description}, ${registrar}, ${connections} connections, ${tokens} tokens, round ${round}: ` +
-        `${found.failed} of ${found.answered} failed, ${found.missing} are not stored`,
+        `${found.accepted} accepted, ${found.refused} refused, ${found.broken} without an answer, ${found.missing} accepted but not stored`,
     ),
   ].join("\n");
 }

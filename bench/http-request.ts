@@ -7,6 +7,10 @@ export interface RequestTemplate {
   readonly body: string;
 }
 
+export const basicAuthorization = (name: string, password: string) => ({
+  Authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
+});
+
 /** A token as long as those of Apple: 64 hexadecimal digits. */
 export const randomToken = (): string => randomBytes(32).toString("hex");
 
