@@ -11,6 +11,7 @@ import { measureMemory, memoryCommand } from "./memory.ts";
 import { commonOptions, type CommonOptions } from "./options.ts";
 import { pickerCommand } from "./picker.ts";
 import { print } from "./report.ts";
+import { soakCommand } from "./soak.ts";
 import { startStack } from "./stack.ts";
 import { measureSync, syncCommand } from "./sync.ts";
 
@@ -29,14 +30,10 @@ program.action(async (options: CommonOptions) => {
   ];
   print(reports, stack.broker.description, options);
 });
-for (const command of [
-  syncCommand(),
-  latencyCommand(),
-  memoryCommand(),
-  pickerCommand(),
-  httpCommand(),
-  floodCommand(),
-])
-  program.addCommand(command);
+const commands = [
+  ...[syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()],
+  ...[httpCommand(), floodCommand(), soakCommand()],
+];
+for (const command of commands) program.addCommand(command);
 
 await program.parseAsync();

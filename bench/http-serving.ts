@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { freePort, localhost } from "../src/stack/ports.ts";
+import type { ServerProcess } from "../src/stack/process.ts";
 import { withContestant } from "./contestant.ts";
 import type { Registrar } from "./http-contestants.ts";
 import { accepted, randomToken, register } from "./http-request.ts";
@@ -14,28 +15,38 @@ export interface Serving {
 
 const longestStartMs = 60_000;
 
+/** Where a registrar can be made to listen. */
+export async function freeAddress(): Promise<{ url: URL; port: number }> {
+  const port = await freePort();
+  return { url: new URL(`http://${localhost}:${port}`), port };
+}
+
 /** Runs a registrar for as long as `watch` takes, which begins when it has accepted a registration. Throws its last output. */
 export async function whileServing<T>(
   registrar: Registrar,
   arena: Arena,
   watch: (serving: Serving) => Promise<T>,
 ): Promise<T> {
-  const port = await freePort();
-  const url = new URL(`http://${localhost}:${port}`);
+  const { url, port } = await freeAddress();
   const contestant = { name: registrar.name, command: () => registrar.command(arena, port) };
   return withContestant(contestant, arena, async (running) => {
-    const deadline = Date.now() + longestStartMs;
-    for (;;) {
-      const answer = await answerOf(url, registrar);
-      if (typeof answer === "number" && accepted(answer)) break;
-      if (Date.now() > deadline)
-        throw new Error(
-          `${registrar.name} accepts nothing: ${answer}. Its last output:\n${await running.lastOutput()}`,
-        );
-      await sleep(50);
-    }
+    await untilServing(registrar, url, running);
     return watch({ url, pid: running.pid });
   });
+}
+
+/** Waits until it accepts a registration. Throws its last output when that takes too long. */
+export async function untilServing(registrar: Registrar, url: URL, running: ServerProcess): Promise<void> {
+  const deadline = Date.now() + longestStartMs;
+  for (;;) {
+    const answer = await answerOf(url, registrar);
+    if (typeof answer === "number" && accepted(answer)) return;
+    if (Date.now() > deadline) {
+      const output = await running.lastOutput();
+      throw new Error(`${registrar.name} accepts nothing: ${answer}. Its last output:\n${output}`);
+    }
+    await sleep(50);
+  }
 }
 
 async function answerOf(url: URL, { template }: Registrar): Promise<number | string> {
