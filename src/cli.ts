@@ -2,13 +2,22 @@
 import { Command, CommanderError } from "commander";
 
 import { addAnnounceCommand } from "./cli/announce.ts";
+import { addCatalogCommands } from "./cli/catalog.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
 import { addPickCommand } from "./cli/pick.ts";
 import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
+import { addTopicsCommand } from "./cli/topics.ts";
 import { addUsersCommand } from "./cli/users.ts";
-import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "./errors.ts";
+import {
+  ConfigurationError,
+  DatabaseConflict,
+  exitCodes,
+  messageOf,
+  Refusal,
+  Unavailable,
+} from "./errors.ts";
 
 const program = new Command("topicsync")
   .description(
@@ -33,6 +42,8 @@ program
   });
 addStatusCommand(program);
 addAnnounceCommand(program);
+addTopicsCommand(program);
+addCatalogCommands(program);
 addUsersCommand(program);
 addDeadLettersCommand(program);
 addFiltersCommand(program);
@@ -49,6 +60,7 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
+  if (error instanceof Refusal) return exitCodes.refused;
   if (error instanceof Unavailable) return exitCodes.unavailable;
   return exitCodes.failure;
 }

@@ -9,12 +9,12 @@ import {
   type Announced,
   type RefusedAnnouncement,
 } from "./announcing.ts";
+import { countDefinitions } from "./checked-definitions.ts";
 import { connected, type Connected } from "./connected.ts";
-import { allDefinitions, sourceOf, type InputFault, type Source } from "./definitions.ts";
+import { sourceOf, type Source } from "./definitions.ts";
 import { eachOnce } from "./inputs.ts";
-import { complain, say, visible } from "./output.ts";
-
-const mostFaultsShown = 20;
+import { complain, say } from "./output.ts";
+import { refusedTable } from "./refused.ts";
 
 /** Adds `topicsync announce`. */
 export function addAnnounceCommand(program: Command): void {
@@ -28,7 +28,7 @@ export function addAnnounceCommand(program: Command): void {
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], options: AnnounceOptions) => {
       const sources = await Promise.all(files.map(sourceOf));
-      const count = await check(sources);
+      const count = await countDefinitions(sources, "announced");
       if (count === undefined) process.exitCode = exitCodes.refused;
       else await connected((connection) => announce(connection, { sources, count, ...options }));
     });
@@ -37,23 +37,6 @@ export function addAnnounceCommand(program: Command): void {
 interface AnnounceOptions {
   readonly wait?: true;
   readonly json?: true;
-}
-
-/** Counts the definitions; undefined when there are faults, which are told. */
-async function check(sources: readonly Source[]): Promise<number | undefined> {
-  const faults: InputFault[] = [];
-  let count = 0;
-  let more = 0;
-  for await (const one of allDefinitions(sources)) {
-    if ("body" in one) count += 1;
-    else if (faults.length < mostFaultsShown) faults.push(one);
-    else more += 1;
-  }
-  if (faults.length === 0) return count;
-  for (const { place, fault } of faults) complain(visible(`${place}: ${fault}`));
-  if (more > 0) complain(`and ${more} more`);
-  complain("Nothing was announced.");
-  return undefined;
 }
 
 interface Work extends AnnounceOptions {
@@ -103,18 +86,6 @@ async function report({
   }
   say(`stored: ${stored} of ${announced}`);
   if (refused.length === 0) return;
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({
-    head: ["refused", "external id", "code", "why"],
-    colWidths: [null, null, null, 60],
-    wordWrap: true,
-    style: { head: [], border: [] },
-  });
-  table.push(
-    ...refused.map(({ place, externalId, code, message }) =>
-      [place, externalId, code, message].map((text) => visible(text)),
-    ),
-  );
-  say(table.toString());
+  say(await refusedTable(refused));
   say("`topicsync dead-letters` shows and replays what was refused.");
 }

@@ -6,6 +6,7 @@ import type { Connected } from "./connected.ts";
 import { allDefinitions, type PlacedDefinition, type Source } from "./definitions.ts";
 import { complain } from "./output.ts";
 import { createProgress } from "./progress.ts";
+import type { RefusedDefinition } from "./refused.ts";
 
 /** A definition that was announced, and where its record lies. */
 export interface Announced extends PlacedOffset {
@@ -14,13 +15,9 @@ export interface Announced extends PlacedOffset {
 }
 
 /** An announcement that the sync refused. */
-export interface RefusedAnnouncement {
-  readonly place: string;
-  readonly externalId: string;
+export interface RefusedAnnouncement extends RefusedDefinition {
   /** `topic-partition-offset`, the id of its dead letter. */
   readonly id: string;
-  readonly code: string;
-  readonly message: string;
 }
 
 const recordsARequest = 500;

@@ -32,9 +32,9 @@ export function createSyncState(database: Database, group: string): SyncState {
         );
         return [
           ...current,
-          ...gone.map(({ topic_id, retired_by }) => {
-            return { externalId: topic_id, by: retired_by, retired: true };
-          }),
+          ...gone.flatMap(({ topic_id: externalId, retired_by: by }): TopicState[] =>
+            by.kind === "announcement" ? [{ externalId, by, retired: true }] : [],
+          ),
         ];
       }),
   };

@@ -18,16 +18,22 @@ export interface TopicRecord {
 
 /** A topic that was retired, as it was. */
 export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
-  /** `topic-partition-offset` of the tombstone: a batch that is written again retires nothing twice. */
+  /** See retiredId. */
   _id: string;
   sys_id: string;
   retired_on: Date;
   retired_by: RetiredTopic["retiredBy"];
 }
 
-/** The `_id` of a retired record. */
-export const retiredId = ({ retiredBy: { topic, partition, offset, log } }: RetiredTopic): string =>
-  `${topic}-${partition}-${offset}${log === undefined ? "" : `-${log}`}`;
+/**
+ * The `_id` of a retired record: `topic-partition-offset` of the tombstone, or the version of the topic that a user disabled.
+ * So what is written again retires nothing twice.
+ */
+export function retiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
+  if (retiredBy.kind === "http") return `${id}-${updatedOn.getTime()}`;
+  const { topic, partition, offset, log } = retiredBy;
+  return `${topic}-${partition}-${offset}${log === undefined ? "" : `-${log}`}`;
+}
 
 /** The record of a retired topic, but for its `_id`. */
 export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
@@ -69,6 +75,18 @@ export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof picked
   namespace: record.namespace,
   headerQuery: record.header_query,
   contentQuery: record.content_query,
+});
+
+/** The retired topic of a record. */
+export const fromRetiredRecord = ({
+  sys_id,
+  retired_on,
+  retired_by,
+  ...record
+}: RetiredRecord): RetiredTopic => ({
+  topic: fromRecord({ ...record, _id: sys_id }),
+  retiredOn: retired_on,
+  retiredBy: retired_by,
 });
 
 /** The topic of a record. */

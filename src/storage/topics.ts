@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../logger.ts";
-import { NotUnique, type BatchWrite, type TopicStore } from "../topics/ports.ts";
+import { NotUnique, Vanished, type BatchWrite, type TopicStore } from "../topics/ports.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { violatedIndex } from "./failures.ts";
@@ -38,7 +38,13 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       );
     }
     if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
-    if (updated.length > 0) await topics.bulkWrite(updated.map(replacement), { ...options, ordered: true });
+    if (updated.length > 0) {
+      const { matchedCount } = await topics.bulkWrite(updated.map(replacement), {
+        ...options,
+        ordered: true,
+      });
+      if (matchedCount < updated.length) throw new Vanished("a topic of the batch was disabled meanwhile");
+    }
     if (created.length > 0) await insert(created, options);
   }
 
@@ -110,6 +116,8 @@ function rethrowNotUnique(error: unknown): never {
   const index = violatedIndex(error);
   if (index === undefined) throw error;
   switch (index) {
+    // A topic that is enabled comes back under the sys_id that it had.
+    case "_id_":
     case uniqueIndexes.topicExternalId:
       throw new NotUnique("externalId", error);
     case uniqueIndexes.topicCombination:

@@ -7,7 +7,7 @@ interface UserRecord {
   _id: string;
   user_name: string;
   password_hash: string;
-  roles: readonly string[];
+  roles: string[];
   active: boolean;
 }
 
@@ -39,7 +39,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
             _id: newId(),
             user_name: user.name,
             password_hash: user.passwordHash,
-            roles: user.roles,
+            roles: [...user.roles],
             active: user.active,
           });
         } catch (error) {
@@ -53,6 +53,19 @@ export function createUserStore(database: Database, newId: () => string): UserSt
         const changed = { password_hash: passwordHash, roles, active };
         const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
         return (await users.updateOne({ user_name: name }, { $set })).matchedCount === 1;
+      }),
+
+    changeRoles: (name, { add, remove }) =>
+      database.run(async () => {
+        // Two updates, since one cannot do both to a member; whoever changes other roles meanwhile loses nothing.
+        const updates = [
+          { $addToSet: { roles: { $each: [...add] } } },
+          { $pull: { roles: { $in: [...remove] } } },
+        ];
+        const { matchedCount } = await users.bulkWrite(
+          updates.map((update) => ({ updateOne: { filter: { user_name: name }, update } })),
+        );
+        return matchedCount > 0;
       }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Partition, Topic, TopicDefinition } from "./topic.ts";
+import type { Partition, RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
 /** A unique index objected: which of the two rules of specification 4.3 would have been broken. */
@@ -10,6 +10,11 @@ export class NotUnique extends Error {
     super(`a unique index objected: ${rule}`, { cause });
     this.rule = rule;
   }
+}
+
+/** A topic that was to be changed is not there any more: a user disabled it meanwhile. */
+export class Vanished extends Error {
+  override readonly name = "Vanished";
 }
 
 /** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */
@@ -72,7 +77,19 @@ export interface TopicStore {
   positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
   /**
    * Stores a batch and its position, all or nothing (where the store has transactions).
-   * Throws NotUnique when an index objects, Fenced when the position is not `from` any more.
+   * Throws NotUnique when an index objects, Vanished when a topic to update is gone, Fenced when the position is not
+   * `from` any more.
    */
   applyBatch(batch: BatchWrite): Promise<void>;
+}
+
+/** Where retired topics are kept. Every function throws Unavailable while the store does not answer. */
+export interface RetiredTopicStore {
+  /**
+   * Moves a topic to the retired ones, all or nothing (where the store has transactions). False, and nothing is moved,
+   * when it is not there any more as it was read.
+   */
+  retire(one: RetiredTopic): Promise<boolean>;
+  /** For each of these external ids the topic that was retired last, if any. Those that are active again are among them. */
+  lastOf(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }

@@ -1,17 +1,9 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal, sentenceOf } from "../errors.ts";
-import { filterFaults } from "../filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
-import { NotUnique, type Position, type PositionKey, type TopicStore } from "./ports.ts";
-import {
-  combinationFault,
-  definitionOf,
-  externalIdFault,
-  newId,
-  type Topic,
-  type TopicDefinition,
-} from "./topic.ts";
+import { insertTopic, mustBeReadable } from "./insertion.ts";
+import { NotUnique, Vanished, type Position, type PositionKey, type TopicStore } from "./ports.ts";
+import { definitionOf, newId, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
 /** A stretch of the announcements log, decoded. */
@@ -47,7 +39,7 @@ const more: Readonly<Record<LookUp, LookUp>> = {
   everything: "everything",
 };
 
-/** A unique index can object again when HTTP calls race with a batch, but not for long. */
+/** A unique index can object again when other changes race with a batch, but not for long. */
 const mostAttempts = 10;
 
 export interface TopicServiceOptions {
@@ -93,7 +85,7 @@ export function createTopicService(
         beforeCommit: decision.refusals.length > 0 ? () => batch.deadLetter(decision.refusals) : undefined,
       });
     } catch (error) {
-      if (error instanceof NotUnique) return "look up more";
+      if (error instanceof NotUnique || error instanceof Vanished) return "look up more";
       throw error;
     }
     changed(decision.writes);
@@ -104,33 +96,13 @@ export function createTopicService(
   return {
     async create(body, user) {
       const definition = definitionOf(body);
-      const faults = filterFaults(definition);
-      if (faults.length > 0) {
-        throw new Refusal("BAD_FILTER", `A filter cannot be read: ${sentenceOf(faults, "it")}`, faults);
-      }
-      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+      mustBeReadable(definition);
+      const topic = await insertTopic(store, () => {
         const at = now();
-        const topic: Topic = {
-          ...definition,
-          id: newId(),
-          source: { kind: "http", user },
-          createdOn: at,
-          updatedOn: at,
-        };
-        try {
-          await store.insert(topic);
-          changed({ created: [topic] });
-          return topic;
-        } catch (error) {
-          if (!(error instanceof NotUnique)) throw error;
-          const refusal = await duplicateRefusal(store, definition);
-          if (refusal !== undefined) throw refusal;
-          // Whoever held it is gone in the meantime: try again.
-        }
-      }
-      throw new Error(
-        `"${definition.externalId}" was refused ${mostAttempts} times by a unique index without a holder`,
-      );
+        return { ...definition, id: newId(), source: { kind: "http", user }, createdOn: at, updatedOn: at };
+      });
+      changed({ created: [topic] });
+      return topic;
     },
 
     async apply(batch) {
@@ -166,32 +138,4 @@ function nextHabit({ counts }: Decision, lookUp: LookUp): LookUp {
   const known = counts.unchanged + counts.updated + counts.adopted + counts.refused;
   if (lookUp === "everything" && counts.refused > 0) return "everything";
   return known > 0 ? "ids" : "retiring";
-}
-
-async function duplicateRefusal(
-  store: TopicStore,
-  definition: TopicDefinition,
-): Promise<Refusal | undefined> {
-  const [sameId, sameCombination] = await Promise.all([
-    store.findByExternalIds([definition.externalId]),
-    store.findByCombinations([definition]),
-  ]);
-  const details = [];
-  if (sameId.length > 0) details.push(externalIdFault);
-  if (sameCombination.length > 0) details.push(combinationFault);
-  if (sameId.length > 0) {
-    return new Refusal(
-      "DUPLICATE_EXTERNAL_ID",
-      `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
-      details,
-    );
-  }
-  if (sameCombination.length > 0) {
-    return new Refusal(
-      "DUPLICATE_COMBINATION",
-      "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",
-      details,
-    );
-  }
-  return undefined;
 }

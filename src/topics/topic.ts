@@ -38,11 +38,11 @@ export interface Topic extends TopicDefinition {
   readonly updatedOn: Date;
 }
 
-/** A topic that a tombstone retired, and which one. */
+/** A topic that was retired: by a tombstone of the channel, or by a user, who disabled it. */
 export interface RetiredTopic {
   readonly topic: Topic;
   readonly retiredOn: Date;
-  readonly retiredBy: AnnouncementSource;
+  readonly retiredBy: Source;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */

@@ -39,4 +39,9 @@ export interface UserStore {
     name: string,
     change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
   ): Promise<boolean>;
+  /** Gives a user some roles and takes others away; false when there is no such user. */
+  changeRoles(
+    name: string,
+    change: { readonly add: readonly string[]; readonly remove: readonly string[] },
+  ): Promise<boolean>;
 }

@@ -1,0 +1,4 @@
+/** The option that makes an answer one for programs. */
+export interface JsonFlag {
+  readonly json?: true | undefined;
+}

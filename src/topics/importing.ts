@@ -1,0 +1,141 @@
+import type { TopicBody } from "../../schemas/topic.ts";
+import { Refusal } from "../errors.ts";
+import type { TopicStore } from "./ports.ts";
+import {
+  combinationOf,
+  combinationRefusal,
+  definitionOf,
+  externalIdFault,
+  sameDefinition,
+  type Topic,
+  type TopicDefinition,
+} from "./topic.ts";
+
+/** What became of a definition. "unchanged": a topic of this external id is there already, and the same. */
+export type Imported = "created" | "unchanged" | Refusal;
+
+/** Makes topics of definitions, as if one after another; what is there already is left as it is. */
+export interface Importer {
+  /** Gives what became of each, in their order. Throws Unavailable; some may be stored then. */
+  take(bodies: readonly TopicBody[]): Promise<Imported[]>;
+}
+
+/** So many definitions are best given at once. */
+export const bestAtOnce = 500;
+const insertionsAtOnce = 32;
+
+/** Makes an importer that creates each topic by `create`, under every rule of that. */
+export function createImporter(store: TopicStore, create: (body: TopicBody) => Promise<Topic>): Importer {
+  async function takeOne(body: TopicBody, current: Topic | undefined): Promise<Imported> {
+    const definition = definitionOf(body);
+    if (current !== undefined) return compared(definition, current);
+    try {
+      await create(body);
+      return "created";
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      // Of the same import, or somebody else's.
+      const [holder] = await store.findByExternalIds([definition.externalId]);
+      if (holder !== undefined) return compared(definition, holder);
+      return duplicateOf(definition, await store.findByCombinations([definition])) ?? error;
+    }
+  }
+
+  return {
+    async take(bodies) {
+      const stored = await byExternalId(store, bodies);
+      const outcomes: Imported[] = [];
+      const take = async ([index, body]: readonly [number, TopicBody]): Promise<void> => {
+        outcomes[index] = await takeOne(body, stored.get(body.externalId));
+      };
+      const { free, bound } = separated(bodies);
+      await eachOf(free, take);
+      for (const one of bound) await take(one);
+      return outcomes;
+    },
+  };
+}
+
+/** Makes an importer that stores nothing and tells what would become of the definitions. */
+export function createRehearsal(store: TopicStore): Importer {
+  const ids = new Map<string, TopicDefinition>();
+  const combinations = new Map<string, TopicDefinition>();
+
+  return {
+    async take(bodies) {
+      const definitions = bodies.map(definitionOf);
+      const [stored, holders] = await Promise.all([
+        byExternalId(store, bodies),
+        store.findByCombinations(definitions),
+      ]);
+      const held = new Map(holders.map((holder) => [combinationOf(holder), holder]));
+      return definitions.map((definition) => {
+        const { externalId } = definition;
+        const combination = combinationOf(definition);
+        const current = stored.get(externalId) ?? ids.get(externalId);
+        if (current !== undefined) return compared(definition, current);
+        const holder = held.get(combination) ?? combinations.get(combination);
+        if (holder !== undefined) return combinationRefusal(definition, holder);
+        ids.set(externalId, definition);
+        combinations.set(combination, definition);
+        return "created";
+      });
+    },
+  };
+}
+
+const byExternalId = async (
+  store: TopicStore,
+  bodies: readonly TopicBody[],
+): Promise<ReadonlyMap<string, Topic>> => {
+  const stored = await store.findByExternalIds([...new Set(bodies.map(({ externalId }) => externalId))]);
+  return new Map(stored.map((topic) => [topic.externalId, topic]));
+};
+
+const members = ["name", "namespace", "headerQuery", "contentQuery"] as const;
+
+function compared(definition: TopicDefinition, current: TopicDefinition): Imported {
+  if (sameDefinition(definition, current)) return "unchanged";
+  const different = members.filter((member) => definition[member] !== current[member]);
+  return new Refusal(
+    "DUPLICATE_EXTERNAL_ID",
+    `The external id "${definition.externalId}" belongs to a topic with another ${different.join(", ")}.`,
+    [externalIdFault],
+  );
+}
+
+function duplicateOf(definition: TopicDefinition, holders: readonly Topic[]): Refusal | undefined {
+  const holder = holders.find((one) => combinationOf(one) === combinationOf(definition));
+  return holder && combinationRefusal(definition, holder);
+}
+
+type Placed = readonly [index: number, body: TopicBody];
+
+/** The definitions whose order among each other does not matter, and those that share something unique with one before. */
+function separated(bodies: readonly TopicBody[]): { free: Placed[]; bound: Placed[] } {
+  const ids = new Set<string>();
+  const combinations = new Set<string>();
+  const free: Placed[] = [];
+  const bound: Placed[] = [];
+  for (const [index, body] of bodies.entries()) {
+    const combination = combinationOf(definitionOf(body));
+    const isFree = !ids.has(body.externalId) && !combinations.has(combination);
+    (isFree ? free : bound).push([index, body]);
+    ids.add(body.externalId);
+    combinations.add(combination);
+  }
+  return { free, bound };
+}
+
+/** Does the work for each item, for some at once. What is under way is ended before an error is thrown. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  // All take from one generator, which the first failure closes.
+  const rest = (function* () {
+    yield* items;
+  })();
+  const workers = Array.from({ length: insertionsAtOnce }, async () => {
+    for (const item of rest) await work(item);
+  });
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
+}

@@ -1,0 +1,66 @@
+import { Refusal, sentenceOf } from "../errors.ts";
+import { filterFaults } from "../filter/topic-filters.ts";
+import { NotUnique, type TopicStore } from "./ports.ts";
+import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
+
+/** Whoever holds what is unique can go away between the objection and the look, but not again and again. */
+const mostAttempts = 10;
+
+/** Throws a Refusal with every fault of the filters. */
+export function mustBeReadable(definition: TopicDefinition): void {
+  const faults = filterFaults(definition);
+  if (faults.length > 0)
+    throw new Refusal("BAD_FILTER", `A filter cannot be read: ${sentenceOf(faults, "it")}`, faults);
+}
+
+/**
+ * Stores what `make` gives as a new topic. Throws a Refusal with every duplicate that was found, the external id first
+ * (specification 4.3), and Unavailable.
+ */
+export async function insertTopic(store: TopicStore, make: () => Topic): Promise<Topic> {
+  for (let tries = 1; ; tries += 1) {
+    const topic = make();
+    try {
+      await store.insert(topic);
+      return topic;
+    } catch (error) {
+      if (!(error instanceof NotUnique)) throw error;
+      const refusal = await duplicateRefusal(store, topic);
+      if (refusal !== undefined) throw refusal;
+      // Whoever held it is gone in the meantime: try again.
+      if (tries === mostAttempts)
+        throw new Error(
+          `"${topic.externalId}" was refused ${mostAttempts} times by a unique index without a holder`,
+          { cause: error },
+        );
+    }
+  }
+}
+
+async function duplicateRefusal(
+  store: TopicStore,
+  definition: TopicDefinition,
+): Promise<Refusal | undefined> {
+  const [sameId, sameCombination] = await Promise.all([
+    store.findByExternalIds([definition.externalId]),
+    store.findByCombinations([definition]),
+  ]);
+  const details = [];
+  if (sameId.length > 0) details.push(externalIdFault);
+  if (sameCombination.length > 0) details.push(combinationFault);
+  if (sameId.length > 0) {
+    return new Refusal(
+      "DUPLICATE_EXTERNAL_ID",
+      `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
+      details,
+    );
+  }
+  if (sameCombination.length > 0) {
+    return new Refusal(
+      "DUPLICATE_COMBINATION",
+      "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",
+      details,
+    );
+  }
+  return undefined;
+}
