@@ -26,7 +26,7 @@ export async function* listTopics(
   limit?: number,
 ): AsyncGenerator<Topic> {
   const { externalIds, ...others } = choice;
-  if (externalIds !== undefined && externalIds.length > 1) {
+  if (externalIds !== undefined && externalIds.length !== 1) {
     // One after another, for their order: SecantusDB loses it where it looks several up.
     for (const id of [...new Set(externalIds)].toSorted())
       yield* listTopics(database, { ...others, externalIds: [id] });

@@ -6,9 +6,11 @@ import { pino } from "pino";
 import { Unavailable } from "../../src/errors.ts";
 import { createTopicDirectory, type TopicDirectory } from "../../src/picking/directory.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
+import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
+import { createTopicSwitch } from "../../src/topics/switch.ts";
 import { newId } from "../../src/topics/topic.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";
 import { until } from "../support/poll.ts";
@@ -124,6 +126,17 @@ describe("the directory of topics", () => {
       () => there.directory.status().topics === here.directory.status().topics,
     );
     assert.deepEqual(await picked(there, 8), []);
+  });
+
+  it("follows what another process disables and enables", async () => {
+    const store = createTopicStore(there.database, log);
+    const switching = createTopicSwitch({ store, retired: createRetiredTopicStore(there.database) });
+    await there.service.create(body("switched", "a=9"), "user");
+    await comesToPick(here, 9, ["switched"]);
+    await switching.disable("switched", "user");
+    await comesToPick(here, 9, []);
+    await switching.enable("switched");
+    await comesToPick(here, 9, ["switched"]);
   });
 
   it("looks for changes of others from time to time where there are no change streams", async () => {
