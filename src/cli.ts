@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 
 import { addAnnounceCommand } from "./cli/announce.ts";
 import { addCatalogCommands } from "./cli/catalog.ts";
+import { addCompletionCommand } from "./cli/completion/command.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
 import { addPickCommand } from "./cli/pick.ts";
@@ -48,6 +49,7 @@ addUsersCommand(program);
 addDeadLettersCommand(program);
 addFiltersCommand(program);
 addPickCommand(program);
+addCompletionCommand(program);
 
 try {
   await program.parseAsync();

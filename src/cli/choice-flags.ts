@@ -1,4 +1,4 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import ms, { type StringValue } from "ms";
 
 import type { Choice } from "../dead-letters/choose.ts";
@@ -16,7 +16,9 @@ export interface ChoiceFlags {
 /** Adds the options that choose dead letters. */
 export const withChoice = (command: Command): Command =>
   command
-    .option("--code <code...>", `refused with one of these codes: ${letterCodes.join(", ")}`, code)
+    .addOption(
+      new Option("--code <code...>", "refused with one of these codes").choices(letterCodes).argParser(code),
+    )
     .option("--newer-than <duration>", "announced within this time: 45s, 30m, 2h, 7d", duration)
     .option("--older-than <duration>", "announced before this time", duration);
 

@@ -22,7 +22,7 @@ export function addPickCommand(program: Command): void {
   program
     .command("pick")
     .description("tell which of the stored topics events belong to")
-    .argument("<event...>", 'files with an event each; "-" is standard input', eachOnce)
+    .argument("<event-file...>", 'files with an event each; "-" is standard input', eachOnce)
     .option("--ndjson", "the files hold an event on each line; tell how many belong to each topic")
     .option(
       "--explain <externalId>",

@@ -1,16 +1,13 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { createUserStore } from "../storage/users.ts";
-import { newId } from "../topics/topic.ts";
 import { addUser } from "../users/manage.ts";
 import { hashPassword } from "../users/password.ts";
-import { everyRole, type User, type UserStore } from "../users/user.ts";
-import { connected } from "./connected.ts";
+import { everyRole } from "../users/user.ts";
 import type { JsonFlag } from "./json-flag.ts";
-import { say, visible } from "./output.ts";
 import { askNewPassword } from "./password.ts";
+import { changed, list, mustFind, tell, withUsers } from "./user-actions.ts";
 
-/** Adds `topicsync users …`: who may use the HTTP facade. What only these commands need is loaded when they run. */
+/** Adds `topicsync users …`: who may use the HTTP facade. */
 export function addUsersCommand(program: Command): void {
   const users = program.command("users").description("manage who may use the HTTP facade");
 
@@ -20,7 +17,7 @@ export function addUsersCommand(program: Command): void {
       "add a user; the password is asked for, or read from standard input when that is no terminal",
     )
     .argument("<name>", "the user's name", userName)
-    .option("-r, --role <role...>", `roles of the user: ${everyRole.join(", ")}`, role, [])
+    .addOption(roleOption("-r, --role <role...>", "roles of the user").argParser(role))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { role: roles, json }: JsonFlag & { role: string[] }) => {
       const password = await askNewPassword(`Password of ${name}`);
@@ -28,7 +25,7 @@ export function addUsersCommand(program: Command): void {
       await withUsers((store) => addUser(store, { ...user, password }));
       const withRoles =
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
-      tell(user, `added ${name}${withRoles}`, json);
+      tell(user, [`added ${name}${withRoles}`], json);
     });
 
   users
@@ -45,7 +42,7 @@ export function addUsersCommand(program: Command): void {
     .action(async (name: string, { json }: JsonFlag) => {
       const user = await withUsers((store) => mustFind(store, name));
       const roles = user.roles.length === 0 ? "none: push tokens only" : user.roles.join(", ");
-      tell(user, `name    ${name}\nroles   ${roles}\nactive  ${user.active ? "yes" : "no"}`, json);
+      tell(user, [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`], json);
     });
 
   users
@@ -58,7 +55,7 @@ export function addUsersCommand(program: Command): void {
       const passwordHash = await hashPassword(password);
       tell(
         await changed(name, (store) => store.change(name, { passwordHash })),
-        `changed the password of ${name}`,
+        [`changed the password of ${name}`],
         json,
       );
     });
@@ -67,13 +64,9 @@ export function addUsersCommand(program: Command): void {
     .command("roles")
     .description("give a user roles, or take some away; running services notice within 30 seconds")
     .argument("<name>", "the user's name")
-    .option("-a, --add <role...>", `roles to give: ${everyRole.join(", ")}`, role, [])
-    .option(
-      "-r, --remove <role...>",
-      "roles to take away",
-      (given: string, before: string[]) => [...before, given],
-      [],
-    )
+    .addOption(roleOption("-a, --add <role...>", "roles to give").argParser(role))
+    // A role that nobody knows may stand in a record, and must be able to go.
+    .addOption(roleOption("-r, --remove <role...>", "roles to take away").argParser(anyRole))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json, ...roles }: RoleFlags, command: Command) => {
       if (roles.add.length + roles.remove.length === 0)
@@ -81,7 +74,7 @@ export function addUsersCommand(program: Command): void {
       const both = roles.add.find((one) => roles.remove.includes(one));
       if (both !== undefined) command.error(`error: ${both} is both to be added and to be removed`);
       const user = await changed(name, (store) => store.changeRoles(name, roles));
-      tell(user, `${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`, json);
+      tell(user, [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`], json);
     });
 
   for (const [command, active] of [
@@ -98,7 +91,7 @@ export function addUsersCommand(program: Command): void {
       .argument("<name>", "the user's name")
       .option("--json", "print the user as JSON")
       .action(async (name: string, { json }: JsonFlag) => {
-        tell(await changed(name, (store) => store.change(name, { active })), `${command}d ${name}`, json);
+        tell(await changed(name, (store) => store.change(name, { active })), [`${command}d ${name}`], json);
       });
   }
 }
@@ -106,54 +99,6 @@ export function addUsersCommand(program: Command): void {
 interface RoleFlags extends JsonFlag {
   readonly add: string[];
   readonly remove: string[];
-}
-
-async function list({ json }: JsonFlag): Promise<void> {
-  const found = await withUsers((store) => store.list());
-  if (json) {
-    say(JSON.stringify(found, undefined, 2));
-    return;
-  }
-  if (found.length === 0) {
-    say(
-      "There are no users yet: add one with `topicsync users add NAME`, or set BOOTSTRAP_USER and BOOTSTRAP_PASSWORD.",
-    );
-    return;
-  }
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({ head: ["user", "roles", "active"], style: { head: [], border: [] } });
-  table.push(
-    ...found.map(({ name, roles, active }) => [
-      visible(name),
-      roles.map((one) => visible(one)).join("\n"),
-      active ? "yes" : "no",
-    ]),
-  );
-  say(table.toString());
-}
-
-const withUsers = <T>(work: (users: UserStore) => Promise<T>): Promise<T> =>
-  connected(async ({ database }) => work(createUserStore(await database(), newId)));
-
-/** Changes a user and gives what became of it. */
-const changed = (name: string, change: (users: UserStore) => Promise<boolean>): Promise<User> =>
-  withUsers(async (store) => {
-    await change(store);
-    return mustFind(store, name);
-  });
-
-/** The user without the password's hash, which is never shown. */
-async function mustFind(store: UserStore, given: string): Promise<User> {
-  const found = await store.find(given);
-  if (found === undefined)
-    throw new Error(`there is no user named "${given}"; \`topicsync users list\` shows those there are`);
-  const { name, roles, active } = found;
-  return { name, roles, active };
-}
-
-function tell(user: User, text: string, json: true | undefined): void {
-  if (json) say(JSON.stringify(user, undefined, 2));
-  else for (const line of text.split("\n")) say(visible(line));
 }
 
 function userName(name: string): string {
@@ -164,6 +109,11 @@ function userName(name: string): string {
   }
   return name;
 }
+
+const roleOption = (flags: string, description: string): Option =>
+  new Option(flags, description).choices(everyRole).default([], "none");
+
+const anyRole = (given: string, previous: string[]): string[] => [...previous, given];
 
 function role(given: string, previous: string[]): string[] {
   if (!everyRole.some((known) => known === given)) {

@@ -57,10 +57,59 @@ describe("topicsync users", () => {
     assert.equal((await list())[0]?.active, true);
   });
 
+  it("shows a user, without the hash", async () => {
+    const { code, output } = await runCli(["users", "show", "ann"], settings);
+    assert.deepEqual(
+      [code, output],
+      [0, "name    ann\nroles   push_admin, svc_api_notif_mgmt.event_mgmt_integration\nactive  yes\n"],
+    );
+    const json = await runCli(["users", "show", "ann", "--json"], settings);
+    assert.deepEqual(Object.keys(JSON.parse(json.output)), ["name", "roles", "active"]);
+  });
+
+  it("gives roles and takes them away", async () => {
+    await users.updateOne({ user_name: "ann" }, { $set: { roles: ["push_admin", "of old"] } });
+    const roles = async (...args: string[]) => {
+      const { code, output, errors } = await runCli(["users", "roles", "ann", "--json", ...args], settings);
+      assert.equal(code, 0, errors);
+      return (JSON.parse(output) as { roles: string[] }).roles;
+    };
+    const eventManagement = "svc_api_notif_mgmt.event_mgmt_integration";
+    assert.deepEqual(await roles("--add", eventManagement, "--remove", "of old"), [
+      "push_admin",
+      eventManagement,
+    ]);
+    assert.deepEqual(await roles("--add", "push_admin"), ["push_admin", eventManagement]);
+    assert.deepEqual(await roles("--remove", "push_admin", eventManagement), []);
+    for (const wrong of [[], ["--add", "king"], ["--add", "push_admin", "--remove", "push_admin"]])
+      assert.equal((await runCli(["users", "roles", "ann", ...wrong], settings)).code, 64);
+  });
+
+  it("gives every answer to programs as well, and never a hash", async () => {
+    const user = { name: "carl", roles: [], active: true };
+    for (const [args, expected] of [
+      [["add", "carl"], user],
+      [["passwd", "carl"], user],
+      [["disable", "carl"], { ...user, active: false }],
+      [["enable", "carl"], user],
+    ] as const) {
+      const { code, output, errors } = await runCli(["users", ...args, "--json"], settings, "secret");
+      assert.equal(code, 0, errors);
+      assert.deepEqual(JSON.parse(output), expected);
+    }
+  });
+
   it("says when there is no such user", async () => {
-    const { code, errors } = await runCli(["users", "disable", "nobody"], settings);
-    assert.equal(code, 1);
-    assert.match(errors, /no user named "nobody"/);
+    for (const args of [
+      ["disable", "nobody"],
+      ["show", "nobody"],
+      ["roles", "nobody", "--add", "push_admin"],
+    ]) {
+      const { code, errors } = await runCli(["users", ...args], settings);
+      assert.equal(code, 1);
+      assert.match(errors, /no user named "nobody"/);
+    }
+    assert.equal(await users.countDocuments({ user_name: "nobody" }), 0);
   });
 });
 

@@ -110,7 +110,9 @@ for (const [what, opened] of [
           over().enable(`old-${round}`),
           service.create(body(`new-${round}`, `name ${round}`), "ann"),
         ]);
-        const refused = [enabled, created].flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+        const refused = [enabled, created].flatMap((one) =>
+          one.status === "rejected" ? [one.reason as unknown] : [],
+        );
         assert.equal(refused.length, 1);
         assert.ok(refused[0] instanceof Refusal && refused[0].code === "DUPLICATE_COMBINATION");
         assert.equal(await topics.countDocuments({ topic_name: `name ${round}` }), 1);
@@ -147,7 +149,7 @@ for (const [what, opened] of [
       assert.deepEqual([outcomes.adopted, outcomes.created], [1, 1]);
       const record = await topics.findOne({ topic_id: "a" });
       assert.equal(record?.["source"].kind, "announcement");
-      assert.notEqual(String(record?.["_id"]), id);
+      assert.notEqual(String(record["_id"]), id);
       await assert.rejects(over().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
     });
 

@@ -1,0 +1,62 @@
+import type { CompletedArgument, CompletedCommand, CompletedOption, Completes } from "./tree.ts";
+
+/** The completion for fish. */
+export const fishCompletion = (
+  commands: readonly CompletedCommand[],
+): string => `# Completion of topicsync for fish.
+set -g __topicsync_commands ${commands
+  .filter(({ path }) => path.length > 0)
+  .map(({ path }) => quoted(path.join(" ")))
+  .join(" ")}
+# Whether the line is at this command, and behind so many of its arguments where that is asked.
+function __topicsync_at
+    set -l at ""
+    set -l count 0
+    for word in (commandline -opc)[2..-1]
+        set -l below (string trim -- "$at $word")
+        if contains -- $below $__topicsync_commands
+            set at $below
+            set count 0
+        else if not string match -q -- '-*' $word
+            set count (math $count + 1)
+        end
+    end
+    test "$at" = "$argv[1]"; and begin
+        test -z "$argv[2]"; or test $count -eq "$argv[2]"
+    end
+end
+complete -c topicsync -f
+${commands.flatMap(linesOf).join("\n")}
+`;
+
+function linesOf({ path, commands, options, arguments: taken }: CompletedCommand): string[] {
+  const at = path.join(" ");
+  return [
+    ...commands.map(({ name, description }) =>
+      line(`__topicsync_at '${at}' 0`, `-a ${quoted(name)} -d ${quoted(description)}`),
+    ),
+    ...options.map((option) => line(`__topicsync_at '${at}'`, optionWords(option))),
+    ...taken.flatMap((argument, index) => argumentLines(at, argument, index)),
+  ];
+}
+
+const line = (condition: string, words: string): string =>
+  `complete -c topicsync -n ${quoted(condition)} ${words}`;
+
+function optionWords({ names, description, value }: CompletedOption): string {
+  const named = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
+  return [...named, ...(value === undefined ? [] : [valueWords(value)]), `-d ${quoted(description)}`].join(
+    " ",
+  );
+}
+
+const valueWords = (value: Completes): string =>
+  value === "file" ? "-r -F" : value === "text" ? "-x" : `-x -a ${quoted(value.join(" "))}`;
+
+function argumentLines(at: string, { value, isVariadic }: CompletedArgument, index: number): string[] {
+  if (value === "text") return [];
+  const condition = `__topicsync_at '${at}'${isVariadic ? "" : ` ${index}`}`;
+  return [line(condition, value === "file" ? "-F" : `-a ${quoted(value.join(" "))}`)];
+}
+
+const quoted = (text: string): string => `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;
