@@ -6,9 +6,11 @@ import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Authentication } from "./authentication.ts";
+import { documentationOperations } from "./documentation.ts";
 import { errorHandler, notFound } from "./errors.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationOperations } from "./installations.ts";
+import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { pickOperations } from "./pick.ts";
 import { requestLog } from "./request-log.ts";
@@ -24,17 +26,22 @@ export interface AppOptions {
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
+  /** How callers can show who they are; HTTP Basic when not given. */
+  readonly securitySchemes?: SecuritySchemes;
   readonly log: Logger;
 }
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
-export const operationsOf = (options: Omit<AppOptions, "authentication" | "log">): readonly Operation[] => [
-  ...installationOperations(options.installations),
-  ...topicOperations(options.topics),
-  ...pickOperations(options.directory),
-  ...syncOperations(options.syncStatus),
-  ...healthOperations(options.checkReadiness, options.metrics),
-];
+export function operationsOf(options: Omit<AppOptions, "authentication" | "log">): readonly Operation[] {
+  const operations = [
+    ...installationOperations(options.installations),
+    ...topicOperations(options.topics),
+    ...pickOperations(options.directory),
+    ...syncOperations(options.syncStatus),
+    ...healthOperations(options.checkReadiness, options.metrics),
+  ];
+  return [...operations, ...documentationOperations(operations, options.securitySchemes)];
+}
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp({ authentication, log, ...options }: AppOptions): Express {

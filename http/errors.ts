@@ -13,7 +13,7 @@ import {
 import type { Logger } from "../src/logger.ts";
 
 /** Codes of errors that arise in HTTP itself. */
-type HttpCode =
+export type HttpCode =
   | "BAD_REQUEST"
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
@@ -26,8 +26,11 @@ type HttpCode =
   | "OVERLOADED"
   | "UNAVAILABLE";
 
+/** Every code that an error body can carry. */
+export type ErrorCode = HttpCode | RefusalCode;
+
 /** The only table from codes to statuses (contract, section 3). */
-const statuses: Readonly<Record<HttpCode | RefusalCode, number>> = {
+export const statuses: Readonly<Record<ErrorCode, number>> = {
   BAD_REQUEST: 400,
   MALFORMED_JSON: 400,
   SCHEMA_VIOLATION: 400,
@@ -120,7 +123,7 @@ export const errorHandler =
   };
 
 interface Description {
-  readonly code: HttpCode | RefusalCode;
+  readonly code: ErrorCode;
   readonly message: string;
   readonly detail: string;
   readonly details: readonly Fault[];

@@ -1,6 +1,6 @@
-import type { RefusalCode } from "../src/errors.ts";
 import type { Role, User } from "../src/users/user.ts";
 import type { Checked } from "../src/validation.ts";
+import type { ErrorCode } from "./errors.ts";
 
 /** Who may call an operation: anybody, every active user, or the users with a role. */
 export type Access = "anybody" | "user" | Role;
@@ -68,8 +68,8 @@ export interface Operation<Body = unknown> {
   readonly query?: readonly QueryParameter[];
   /** Successful answers by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
-  /** Codes of the refusals that only this operation knows. */
-  readonly refusals?: readonly RefusalCode[];
+  /** Codes of the errors that only this operation knows; see failures.ts for those that follow from the rest. */
+  readonly refusals?: readonly ErrorCode[];
   /** Throws Refusal, HttpError, Overloaded and Unavailable. */
   handle(call: Call<Body>): Reply | Promise<Reply>;
 }

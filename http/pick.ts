@@ -32,7 +32,7 @@ export const pickOperations = (directory: TopicDirectory): readonly Operation[] 
       },
     ],
     replies: { 200: { description: "The topics, by external id.", schema: pickResponseSchema } },
-    refusals: ["BAD_FILTER"],
+    refusals: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const asked = askedFor(query);
       const topics = await directory.pick(event);

@@ -5,6 +5,7 @@ import type { User } from "../src/users/user.ts";
 import type { Authentication } from "./authentication.ts";
 import { checkContentType, readJson } from "./body.ts";
 import { HttpError, methodNotAllowed } from "./errors.ts";
+import { answersJson } from "./failures.ts";
 import type { BodyRules, Operation, Reply } from "./operation.ts";
 
 /** What one request is allowed and asked for, in the only order in which it is checked. */
@@ -30,12 +31,12 @@ const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
 function handlerOf(operation: Operation, { authenticate }: Authentication): RequestHandler {
   const { access, body: rules, replies } = operation;
-  const answersJson = Object.values(replies).some(({ schema }) => schema !== undefined);
+  const needsJsonAccepted = answersJson(replies);
 
   return async (request, response) => {
     const user = access === "anybody" ? nobody : await authenticate(request);
     if (access !== "anybody" && access !== "user") requireRole(user, access);
-    if (answersJson) requireJsonAccepted(request);
+    if (needsJsonAccepted) requireJsonAccepted(request);
     const reply = await operation.handle({
       parameters: request.params as Readonly<Record<string, string>>,
       query: request.query,

@@ -24,6 +24,7 @@ export const registrationSchema = {
       description: "The token that this one replaces: it is deactivated where it is the caller's own.",
     },
   },
+  examples: [{ platform: "ios", token: "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad" }],
 } as const;
 
 export type Registration = FromSchema<typeof registrationSchema>;
@@ -35,6 +36,7 @@ export const removalSchema = {
   additionalProperties: false,
   required: ["platform"],
   properties: { platform },
+  examples: [{ platform: "ios" }],
 } as const;
 
 export type Removal = FromSchema<typeof removalSchema>;

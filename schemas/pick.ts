@@ -10,6 +10,14 @@ export const eventSchema = {
     eventType: { type: "string" },
     event: { type: "object", description: "What `contentQuery` looks into." },
   },
+  examples: [
+    {
+      eventId: "00001",
+      "@type": "Event",
+      eventType: "TroubleTicketCreateEvent",
+      event: { troubleTicket: { severity: "Critical" } },
+    },
+  ],
 } as const;
 
 export type Event = FromSchema<typeof eventSchema>;

@@ -29,6 +29,15 @@ export const topicBodySchema = {
       description: "Filter inside the event's `event` object; empty matches every event.",
     },
   },
+  examples: [
+    {
+      name: "Critical trouble tickets",
+      externalId: "7f1c2a34-5e0b-4a51-9a3c-2c9a6d0f2b11",
+      namespace: "assurance",
+      headerQuery: "eventType=TroubleTicketCreateEvent",
+      contentQuery: "troubleTicket.severity=Critical",
+    },
+  ],
 } as const;
 
 export type TopicBody = FromSchema<typeof topicBodySchema>;

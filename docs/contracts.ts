@@ -1,0 +1,26 @@
+/** The contracts as documents, as they are committed in this folder. */
+import { format, resolveConfig } from "prettier";
+
+import { operationsOf } from "../http/app.ts";
+import { openApiDocument } from "../http/openapi.ts";
+
+/** Stands for what an operation works with: describing operations calls none. */
+const uncalled = undefined as never;
+
+const operations = operationsOf({
+  topics: uncalled,
+  directory: uncalled,
+  installations: uncalled,
+  checkReadiness: uncalled,
+  metrics: uncalled,
+  syncStatus: uncalled,
+});
+
+/** The text of each document, by the name of its file. */
+export const contracts: Readonly<Record<string, () => Promise<string>>> = {
+  "openapi.json": () => text(openApiDocument(operations)),
+};
+
+async function text(document: object): Promise<string> {
+  return format(JSON.stringify(document), { ...(await resolveConfig(import.meta.filename)), parser: "json" });
+}

@@ -1,0 +1,42 @@
+import { openApiDocument, type OpenApiDocument, type SecuritySchemes } from "./openapi.ts";
+import { docsPageOperations } from "./docs-page.ts";
+import { operation, type Operation } from "./operation.ts";
+
+/** `GET /openapi.json`, which describes these operations and itself, and the page that shows it. */
+export function documentationOperations(
+  described: readonly Operation[],
+  schemes?: SecuritySchemes,
+): readonly Operation[] {
+  let document: OpenApiDocument | undefined;
+  const own: readonly Operation[] = [
+    operation({
+      id: "getOpenApi",
+      method: "GET",
+      paths: ["/openapi.json"],
+      access: "anybody",
+      tag: "documentation",
+      summary: "Give this document",
+      description: "The operations of this service as a document of OpenAPI 3.1.",
+      replies: { 200: { description: "The document.", schema: openApiSchema } },
+      handle: () => ({
+        status: 200,
+        json: (document ??= openApiDocument([...described, ...own], schemes)),
+        headers: { "Cache-Control": "public, max-age=3600" },
+      }),
+    }),
+    ...docsPageOperations,
+  ];
+  return own;
+}
+
+const openApiSchema = {
+  $id: "open-api",
+  type: "object",
+  description: "A document of OpenAPI 3.1.",
+  required: ["openapi", "info", "paths"],
+  properties: {
+    openapi: { type: "string", pattern: "^3\\.1\\." },
+    info: { type: "object" },
+    paths: { type: "object" },
+  },
+} as const;

@@ -1,0 +1,121 @@
+import { publishedSchema } from "../src/published-schema.ts";
+import { version } from "../src/version.ts";
+import { createComponents, type Components } from "./openapi-components.ts";
+import { responsesOf } from "./openapi-responses.ts";
+import type { Operation } from "./operation.ts";
+
+/** How callers can show who they are: security schemes of OpenAPI, by name. */
+export type SecuritySchemes = Readonly<Record<string, object>>;
+
+/** HTTP Basic, which is always understood. */
+export const basicScheme: SecuritySchemes = {
+  basic: { type: "http", scheme: "basic", description: "A user of topicsync and the password (RFC 7617)." },
+};
+
+/** A document of OpenAPI 3.1, as far as its readers here need to know it. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: object;
+  readonly servers: readonly object[];
+  readonly tags: readonly object[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  readonly components: object;
+}
+
+/** Describes operations as a document of OpenAPI 3.1: the contract of the HTTP facade. */
+export function openApiDocument(
+  operations: readonly Operation[],
+  schemes: SecuritySchemes = basicScheme,
+): OpenApiDocument {
+  const components = createComponents();
+  const paths: Record<string, Record<string, object>> = {};
+  for (const one of operations) {
+    for (const path of one.paths) {
+      const described = describe(one, path, { components, schemes });
+      paths[path] = { ...paths[path], [one.method.toLowerCase()]: described };
+    }
+  }
+  const tags = new Set(operations.map(({ tag }) => tag));
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "topicsync",
+      version,
+      summary: "Event topics of a message broker, and push tokens",
+      description,
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: "/", description: "Where this document lies" }],
+    tags: [...tags].map((name) => ({ name, ...tagOf(name) })),
+    paths,
+    components: { securitySchemes: schemes, ...components.all() },
+  };
+}
+
+const description = `Every operation has a path without a version, which means the latest, and one for each version; all behave alike today.
+What is at no path of this document is answered with 404, another method than a path has with 405 and \`Allow\`.
+Every error has one body, \`ErrorBody\`, whose \`code\` is for programs. Every answer carries \`X-Request-Id\`: the caller's own,
+where it sent one of up to 64 letters, digits, \`.\`, \`_\` and \`-\`, and otherwise a new one.`;
+
+const tagDescriptions: Readonly<Record<string, string>> = {
+  push: "Push tokens of devices.",
+  topics: "Event topics.",
+  operation: "For whoever operates the service.",
+  documentation: "This document, and a page that shows it.",
+};
+
+const tagOf = (name: string): object =>
+  tagDescriptions[name] === undefined ? {} : { description: tagDescriptions[name] };
+
+interface Context {
+  readonly components: Components;
+  readonly schemes: SecuritySchemes;
+}
+
+function describe(operation: Operation, path: string, { components, schemes }: Context): object {
+  const { summary, tag, access, body } = operation;
+  const parameters = [...pathParameters(operation, path), ...queryParameters(operation)];
+  return {
+    operationId: operationId(operation, path),
+    summary,
+    description: `${operation.description}${needs(operation)}`,
+    tags: [tag],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: components.schema(body.schema) } },
+          },
+        }),
+    responses: responsesOf(operation, components),
+    security: access === "anybody" ? [] : Object.keys(schemes).map((name) => ({ [name]: [] })),
+  };
+}
+
+/** Of the first path the operation's own id; of the others with the segments that they have beyond it. */
+function operationId({ id, paths: [first = ""] }: Operation, path: string): string {
+  const usual = new Set(first.split("/"));
+  return [id, ...path.split("/").filter((segment) => !usual.has(segment))].join("_");
+}
+
+const needs = ({ access }: Operation): string =>
+  access === "anybody" || access === "user" ? "" : ` Needs the role \`${access}\`.`;
+
+const pathParameters = ({ parameters = {} }: Operation, path: string): object[] =>
+  Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    ...(parameters[name] === undefined ? {} : { description: parameters[name] }),
+    schema: { type: "string", minLength: 1 },
+  }));
+
+const queryParameters = ({ query = [] }: Operation): object[] =>
+  query.map(({ name, description, schema }) => ({
+    name,
+    in: "query",
+    description,
+    schema: publishedSchema(schema),
+  }));
