@@ -1,3 +1,4 @@
+import { assertKeepsContract } from "./contract.ts";
 import { bootstrap } from "./service.ts";
 
 /** An answer, read whole. */
@@ -22,7 +23,10 @@ export interface Call {
 export const basic = ({ user, password }: { user: string; password: string }): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** Calls an operation: POST with JSON as the bootstrap user unless told otherwise. */
+/**
+ * Calls an operation: POST with JSON as the bootstrap user unless told otherwise. Throws when the answer is none that the OpenAPI
+ * document has.
+ */
 export async function call(url: string, options: Call = {}): Promise<Answer> {
   const { method = "POST", body, headers = {} } = options;
   const as = "as" in options ? options.as : bootstrap;
@@ -36,6 +40,7 @@ export async function call(url: string, options: Call = {}): Promise<Answer> {
     ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
   });
   const text = await response.text();
+  assertKeepsContract({ method, url, status: response.status, headers: response.headers, text });
   return { status: response.status, headers: response.headers, text, json: parsed(text) };
 }
 
