@@ -7,17 +7,20 @@ import { HttpError } from "./errors.ts";
 
 /** Tells who sent a request. */
 export interface Authentication {
-  /** An active user whose credentials are right. Throws an HttpError, and Unavailable. */
-  readonly authenticate: (request: IncomingMessage) => User | Promise<User>;
+  /**
+   * An active user whose credentials are right, at once where that is remembered; `address` is the caller's. Throws an
+   * HttpError, TooManyAttempts, Overloaded and Unavailable.
+   */
+  readonly authenticate: (request: IncomingMessage, address: string) => User | Promise<User>;
 }
 
 /** Makes the authentication by HTTP Basic (RFC 7617). */
 export const createAuthentication = (verify: Authenticate): Authentication => ({
-  authenticate(request) {
+  authenticate(request, address) {
     const credentials = parse(request.headers.authorization ?? "");
     if (credentials === undefined)
       throw unauthenticated("This operation needs a user name and password (HTTP Basic).");
-    const user = verify(credentials.name, credentials.pass);
+    const user = verify({ name: credentials.name, password: credentials.pass, address });
     return user instanceof Promise ? user.then(known) : known(user);
   },
 });

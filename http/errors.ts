@@ -6,6 +6,7 @@ import {
   Overloaded,
   Refusal,
   sentenceOf,
+  TooManyAttempts,
   Unavailable,
   type Fault,
   type RefusalCode,
@@ -22,6 +23,7 @@ export type HttpCode =
   | "NOT_ACCEPTABLE"
   | "BODY_TOO_LARGE"
   | "UNSUPPORTED_MEDIA_TYPE"
+  | "TOO_MANY_ATTEMPTS"
   | "INTERNAL"
   | "OVERLOADED"
   | "UNAVAILABLE";
@@ -52,6 +54,7 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   NOT_ACCEPTABLE: 406,
   BODY_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  TOO_MANY_ATTEMPTS: 429,
   INTERNAL: 500,
   OVERLOADED: 503,
   UNAVAILABLE: 503,
@@ -163,6 +166,16 @@ function describe(error: unknown, requestId: string): Description {
       message: "More requests are waiting than can be served at the moment.",
       detail: "Nothing was stored. Try again in a second.",
       headers: { "Retry-After": "1" },
+    };
+  }
+  if (error instanceof TooManyAttempts) {
+    const { retryAfterSeconds } = error;
+    return {
+      ...plain,
+      code: "TOO_MANY_ATTEMPTS",
+      message: "Too many logins failed lately: these credentials were not checked.",
+      detail: `Try again in ${retryAfterSeconds} seconds.`,
+      headers: { "Retry-After": String(retryAfterSeconds) },
     };
   }
   if (isMalformedPath(error)) {

@@ -34,7 +34,8 @@ function handlerOf(operation: Operation, { authenticate }: Authentication): Requ
   const needsJsonAccepted = answersJson(replies);
 
   return async (request, response) => {
-    const user = access === "anybody" ? nobody : await authenticate(request);
+    const address = request.ip ?? "";
+    const user = access === "anybody" ? nobody : await authenticate(request, address);
     if (access !== "anybody" && access !== "user") requireRole(user, access);
     if (needsJsonAccepted) requireJsonAccepted(request);
     const reply = await operation.handle({
@@ -42,7 +43,7 @@ function handlerOf(operation: Operation, { authenticate }: Authentication): Requ
       query: request.query,
       body: rules === undefined ? undefined : await bodyOf(request, response, rules),
       user,
-      address: request.ip ?? "",
+      address,
       requestId: response.getHeader("X-Request-Id") as string,
     });
     send(response, reply);

@@ -46,6 +46,17 @@ export class Overloaded extends Error {
   override readonly name = "Overloaded";
 }
 
+/** Too many logins failed lately to try this one; it may be tried again after so many seconds. */
+export class TooManyAttempts extends Error {
+  override readonly name = "TooManyAttempts";
+  readonly retryAfterSeconds: number;
+
+  constructor(message: string, retryAfterSeconds: number) {
+    super(message);
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
 /** The program cannot start as it is set up: exit code 78. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";

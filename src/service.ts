@@ -26,7 +26,9 @@ import { createTally } from "./sync/tally.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
 import { createAuthenticate } from "./users/credentials.ts";
+import { createHashing } from "./users/hashing.ts";
 import { bootstrapUser } from "./users/manage.ts";
+import { createLoginThrottle } from "./users/throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
 export interface Addresses {
@@ -107,7 +109,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topics,
     directory,
     installations: createInstallationService(registrations, createCatalog(catalog)),
-    authentication: createAuthentication(createAuthenticate(users)),
+    authentication: createAuthentication(
+      createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
+    ),
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
@@ -135,6 +139,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
   return { url: http.url, ready: becomeReady() };
 }
+
+const loginThrottle = (log: Logger) =>
+  createLoginThrottle({
+    reached(limit, { name, address }) {
+      log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins; more are refused");
+    },
+  });
 
 async function checkReadiness(
   database: Database,

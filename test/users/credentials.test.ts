@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
-import { beforeEach, describe, it } from "node:test";
+import { after, beforeEach, describe, it } from "node:test";
 
+import { TooManyAttempts } from "../../src/errors.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createUserStore } from "../../src/storage/users.ts";
 import { newId } from "../../src/topics/topic.ts";
 import { createAuthenticate } from "../../src/users/credentials.ts";
 import { createLogger } from "../../src/logger.ts";
+import { createHashing } from "../../src/users/hashing.ts";
 import { addUser, bootstrapUser } from "../../src/users/manage.ts";
-import { hashPassword, verifyPassword } from "../../src/users/password.ts";
+import { effortOf, hashPassword, padding, verifyPassword } from "../../src/users/password.ts";
+import { createLoginThrottle } from "../../src/users/throttle.ts";
 import { everyRole } from "../../src/users/user.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
-import { after } from "node:test";
 
 const { uri } = testDatabase(sharedStack().mongodb);
 const database = createDatabase(uri, await createLogger("silent"));
@@ -36,7 +38,27 @@ describe("a password's hash", () => {
   });
 
   it("that is none verifies nothing", async () => {
-    for (const hash of ["", "x", "$scrypt$", "plain"]) assert.equal(await verifyPassword("", hash), false);
+    const tooCostly = "$scrypt$ln=30,r=8,p=3$c2FsdA$aGFzaA";
+    for (const hash of ["", "x", "$scrypt$", "plain", tooCostly, "$scrypt$ln=0,r=0,p=0$c2FsdA$aGFzaA"])
+      assert.equal(await verifyPassword("", hash), false);
+  });
+
+  it("takes as much computing for nobody, and for a hash of another cost, as for every other", () => {
+    const ours = 2 ** 15 * 8 * 3;
+    const work = (stored: string | undefined, done: number, effort: number): number => {
+      const besides = padding(stored, effort);
+      return done + (besides === undefined ? 0 : effortOf(besides));
+    };
+    const hash = (cost: string): string => `$scrypt$${cost}$c2FsdA$aGFzaA`;
+    assert.equal(work(hash("ln=15,r=8,p=3"), ours, ours), ours);
+    assert.equal(work(undefined, 0, ours), ours);
+    assert.equal(work("no hash at all", 0, ours), ours);
+    assert.equal(work(hash("ln=14,r=8,p=1"), 2 ** 14 * 8, ours), ours, "a weaker one");
+    assert.equal(work(hash("ln=10,r=8,p=1"), 2 ** 10 * 8, ours), ours, "a much weaker one");
+    const strong = 2 ** 16 * 8 * 3;
+    assert.equal(work(hash("ln=16,r=8,p=3"), strong, strong), strong, "a stronger one");
+    assert.equal(work(undefined, 0, strong), strong, "nobody, once a stronger one was seen");
+    assert.equal(work(hash("ln=15,r=8,p=3"), ours, strong), strong, "ours, once a stronger one was seen");
   });
 });
 
@@ -46,7 +68,10 @@ describe("checking credentials", () => {
   let name = "";
   const clock = () => now;
   const counted = { ...users, find: (one: string) => ((reads += 1), users.find(one)) };
-  const authenticate = createAuthenticate(counted, clock);
+  const throttle = createLoginThrottle({ reached: () => undefined });
+  const check = createAuthenticate({ users: counted, throttle, hashing: createHashing(), clock });
+  const authenticate = async (user: string, password: string, address = "192.0.2.1") =>
+    check({ name: user, password, address });
 
   beforeEach(async () => {
     name = unique("user");
@@ -81,6 +106,101 @@ describe("checking credentials", () => {
     await users.change(name, { roles: [] });
     now += 30_000;
     assert.deepEqual((await authenticate(name, "right"))?.roles, []);
+  });
+});
+
+describe("checking wrong credentials", () => {
+  const here = "192.0.2.1";
+  const elsewhere = "198.51.100.1";
+  let hashes = 0;
+  let now = 0;
+  let reached: string[] = [];
+  const clock = () => now;
+  const hashing = createHashing();
+  const counted: typeof hashing = {
+    run: (urgent, work) => hashing.run(urgent, () => ((hashes += 1), work())),
+  };
+  const fresh = () => {
+    hashes = 0;
+    now = 0;
+    reached = [];
+    const throttle = createLoginThrottle({
+      reached: (limit) => reached.push(limit),
+      limits: { userAtAddress: 3, address: 5, user: 7 },
+    });
+    const check = createAuthenticate({ users, throttle, hashing: counted, clock });
+    return async (name: string, password: string, address = here) => check({ name, password, address });
+  };
+  const newUser = async (): Promise<string> => {
+    const name = unique("user");
+    await users.insert({ name, roles: [], active: true, passwordHash: await passwordHash });
+    return name;
+  };
+  const passwordHash = hashPassword("right");
+  const refused = (error: unknown): boolean => {
+    assert.ok(error instanceof TooManyAttempts);
+    assert.ok(
+      error.retryAfterSeconds >= 1 && error.retryAfterSeconds <= 300,
+      String(error.retryAfterSeconds),
+    );
+    return true;
+  };
+
+  it("is refused without a hash once a user failed too often from an address, right ones as well", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong), undefined);
+    assert.deepEqual(reached, ["userAtAddress"]);
+    hashes = 0;
+    await assert.rejects(authenticate(name, "d"), refused);
+    await assert.rejects(authenticate(name, "right"), refused);
+    assert.equal(hashes, 0);
+    assert.equal((await authenticate(name, "right", elsewhere))?.name, name, "from elsewhere nothing failed");
+  });
+
+  it("counts no more failures at once than one after another", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) => authenticate(name, `wrong ${index}`)),
+    );
+    // As many as are hashed at once may pass beyond the limit.
+    const failed = all.filter(({ status }) => status === "fulfilled").length;
+    assert.ok(failed >= 3 && failed <= 4, String(failed));
+  });
+
+  it("does not lock out whoever is remembered, also when their record is read again", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    await authenticate(name, "right");
+    for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
+    await assert.rejects(authenticate(name, "d"), refused);
+    assert.equal((await authenticate(name, "right"))?.name, name);
+    now += 60_000;
+    assert.equal((await authenticate(name, "right"))?.name, name);
+  });
+
+  it("is refused when an address tried many users, whether they exist or not", async () => {
+    const authenticate = fresh();
+    for (let user = 0; user < 5; user += 1) await authenticate(unique("nobody"), "x");
+    assert.deepEqual(reached, ["address"]);
+    await assert.rejects(authenticate(unique("nobody"), "x"), refused);
+    await assert.rejects(authenticate(await newUser(), "right"), refused);
+  });
+
+  it("is refused when a user was tried from many addresses", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    for (let host = 1; host <= 7; host += 1) await authenticate(name, "x", `203.0.113.${host}`);
+    assert.deepEqual(reached, ["user"]);
+    await assert.rejects(authenticate(name, "right"), refused);
+  });
+
+  it("begins anew after a success", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    for (const password of ["a", "b", "right", "c", "d"]) await authenticate(name, password);
+    assert.deepEqual(reached, []);
   });
 });
 
