@@ -25,6 +25,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   BODY_TOO_LARGE: "the body has more than 100 kB",
   UNSUPPORTED_MEDIA_TYPE:
     "the body is not sent as `application/json` in UTF-8, plain or compressed with gzip, deflate or br",
+  TOO_MANY_ATTEMPTS: "too many logins failed lately, for this user or from this address",
   INTERNAL: "the request failed for a reason that was not foreseen; the log has it under the request id",
   OVERLOADED: "more requests wait than may wait; nothing was stored",
   UNAVAILABLE: "the database does not answer; it is not known to be stored",
@@ -39,7 +40,7 @@ export function failuresOf(operation: Operation): ReadonlyMap<number, readonly E
   const { access, body, replies, refusals = [] } = operation;
 
   const codes: ErrorCode[] = ["BAD_REQUEST", "METHOD_NOT_ALLOWED", "INTERNAL", ...refusals];
-  if (access !== "anybody") codes.push("UNAUTHENTICATED", "OVERLOADED", "UNAVAILABLE");
+  if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   if (access !== "anybody" && access !== "user") codes.push("FORBIDDEN");
   if (answersJson(replies)) codes.push("NOT_ACCEPTABLE");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
