@@ -30,7 +30,7 @@ export const floodCommand = (): Command => {
   command.option("--seconds <n>", "for how long, alone and again beside the flood", positive, 20);
   for (const option of commonOptions()) command.addOption(option);
   return command.action(async (options: FloodOptions) => {
-    await using stack = await startStack(options.store);
+    await using stack = await startStack(options.store, { forLatency: true });
     print(await measureFlood(stack, options), stack.broker.description, options);
   });
 };

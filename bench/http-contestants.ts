@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 
 import { collections } from "../src/storage/names.ts";
-import { localhost } from "../src/stack/ports.ts";
 import type { ServerCommand } from "../src/stack/process.ts";
 import { service } from "./contestants.ts";
 import { basicAuthorization, type RequestTemplate } from "./http-request.ts";
@@ -73,8 +72,7 @@ export const httpService: Registrar = {
 };
 
 /**
- * Parse Server, the free back end of mobile apps, of which push registration is a part: one process, as its own command starts it,
- * without logs, with indexes on what it looks installations up by.
+ * Parse Server, the free back end of mobile apps, of which push registration is a part: one process, without logs, with indexes on what it looks installations up by.
  */
 export const parseServer: Registrar = {
   name: "Parse Server",
@@ -99,18 +97,8 @@ export const parseServer: Registrar = {
       .createIndexes([{ key: { installationId: 1 } }, { key: { deviceToken: 1 } }]);
     return {
       command: process.execPath,
-      args: [join(packages, "node_modules/parse-server/bin/parse-server")],
-      env: {
-        NODE_ENV: "production",
-        PARSE_SERVER_APPLICATION_ID: "bench",
-        PARSE_SERVER_MASTER_KEY: "a key of the benchmark",
-        PARSE_SERVER_DATABASE_URI: uri,
-        PARSE_SERVER_URL: `http://${localhost}:${port}/parse`,
-        PARSE_SERVER_HOST: localhost,
-        PORT: String(port),
-        PARSE_SERVER_LOGS_FOLDER: "null",
-        SILENT: "1",
-      },
+      args: [join(import.meta.dirname, "parse-server.ts"), packages, uri, String(port)],
+      env: { NODE_ENV: "production", PARSE_SERVER_LOGS_FOLDER: "null" },
       logFile: join(folder, "parse-server.log"),
     };
   },

@@ -29,7 +29,7 @@ export const httpCommand = (): Command => {
   command.addOption(new Option("--no-peer", "leave Parse Server out"));
   for (const option of commonOptions()) command.addOption(option);
   return command.action(async (options: HttpOptions) => {
-    await using stack = await startStack(options.store);
+    await using stack = await startStack(options.store, { forLatency: true });
     print(await measureHttp(stack, options), stack.broker.description, options);
   });
 };

@@ -38,7 +38,7 @@ export const soakCommand = (): Command => {
   command.option("--kill-every <seconds>", "kill the service with SIGKILL and start it again", positive);
   for (const option of commonOptions()) command.addOption(option);
   return command.action(async (options: SoakOptions) => {
-    await using stack = await startStack(options.store);
+    await using stack = await startStack(options.store, { forLatency: true });
     const found: Soak[] = [];
     for (const store of stack.stores) found.push(await measureSoak(stack, store, options));
     if (found.some(isBad)) process.exitCode = 1;

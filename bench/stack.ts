@@ -42,8 +42,14 @@ export interface Arena {
   readonly toolsFolder: string;
 }
 
-/** Builds the service and starts a broker and the stores, all of them new and empty. */
-export async function startStack(choice: StoreChoice): Promise<BenchStack> {
+/**
+ * Builds the service and starts a broker and the stores, all of them new and empty. `forLatency` trims the store in memory for
+ * short pauses.
+ */
+export async function startStack(
+  choice: StoreChoice,
+  { forLatency = false }: { forLatency?: boolean } = {},
+): Promise<BenchStack> {
   await build();
   await using started = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), "topicsync-bench-"));
@@ -75,7 +81,7 @@ export async function startStack(choice: StoreChoice): Promise<BenchStack> {
   }
   if (choice !== "embedded") {
     const { description, address } = await use(
-      startMemoryStore({ ...options, dataFolder: join(folder, "memory") }),
+      startMemoryStore({ ...options, forLatency, dataFolder: join(folder, "memory") }),
     );
     stores.push({ kind: "memory", description, address });
   }
