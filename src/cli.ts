@@ -6,6 +6,7 @@ import { addCatalogCommands } from "./cli/catalog.ts";
 import { addCompletionCommand } from "./cli/completion/command.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
+import { complain, visible } from "./cli/output.ts";
 import { addPickCommand } from "./cli/pick.ts";
 import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
@@ -55,7 +56,9 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
-  if (!(error instanceof CommanderError)) process.stderr.write(`topicsync: ${messageOf(error)}\n`);
+  // It may quote what is stored; its own lines stay.
+  if (!(error instanceof CommanderError))
+    for (const line of `topicsync: ${messageOf(error)}`.split("\n")) complain(visible(line));
 }
 
 function exitCodeOf(error: unknown): number {

@@ -8,7 +8,7 @@ import { after, describe, it } from "node:test";
 import type { TopicRecord } from "../../src/storage/topic-records.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
-import { runCli } from "../support/service.ts";
+import { environment, runCli } from "../support/service.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
 import { topicRecord } from "../support/topic-record.ts";
 
@@ -369,7 +369,7 @@ describe("topicsync topics export and import", () => {
     const path = file(ndjson(...definitions));
     const cli = join(import.meta.dirname, "../../src/cli.ts");
     const child = spawn(process.execPath, [cli, "topics", "import", path], {
-      env: { ...process.env, ...third.settings },
+      env: environment(third.settings),
       stdio: ["ignore", "pipe", "pipe"],
     });
     let errors = "";
