@@ -27,7 +27,7 @@ function success({ description, schema, mediaType }: ReplyDescription, component
 function failure(status: number, codes: readonly ErrorCode[], components: Components): object {
   const code = { enum: codes };
   return {
-    description: codes.map((one) => `\`${one}\`: ${meanings[one]}.`).join("\n"),
+    description: codes.map((one) => `- \`${one}\`: ${meanings[one]}`).join("\n"),
     headers: Object.fromEntries(headersOf(status).map((name) => [name, components.header(name)])),
     content: {
       "application/json": {
