@@ -8,12 +8,14 @@ import type { TopicService } from "../src/topics/service.ts";
 import type { Authentication } from "./authentication.ts";
 import { documentationOperations } from "./documentation.ts";
 import { errorHandler, notFound } from "./errors.ts";
+import { guard } from "./guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationOperations } from "./installations.ts";
 import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { pickOperations } from "./pick.ts";
 import { requestLog } from "./request-log.ts";
+import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
 import { syncOperations } from "./sync.ts";
 import { topicOperations } from "./topics.ts";
@@ -28,11 +30,15 @@ export interface AppOptions {
   readonly syncStatus: () => Promise<SyncStatus>;
   /** How callers can show who they are; HTTP Basic when not given. */
   readonly securitySchemes?: SecuritySchemes;
+  /** Whether the facade is reached over TLS. */
+  readonly overTls: boolean;
   readonly log: Logger;
 }
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
-export function operationsOf(options: Omit<AppOptions, "authentication" | "log">): readonly Operation[] {
+export function operationsOf(
+  options: Omit<AppOptions, "authentication" | "overTls" | "log">,
+): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options.topics),
@@ -44,7 +50,7 @@ export function operationsOf(options: Omit<AppOptions, "authentication" | "log">
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp({ authentication, log, ...options }: AppOptions): Express {
+export function createApp({ authentication, overTls, log, ...options }: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -53,6 +59,7 @@ export function createApp({ authentication, log, ...options }: AppOptions): Expr
 
   // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
   app.use(requestLog(log.child({}, { redact: [] })));
+  app.use(guard(apiHeaders({ overTls })));
   app.use(serve(operationsOf(options), authentication));
   app.use(notFound);
   app.use(errorHandler(log));

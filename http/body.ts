@@ -1,26 +1,36 @@
 import { isUtf8 } from "node:buffer";
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
 import { messageOf } from "../src/errors.ts";
 import { HttpError } from "./errors.ts";
 import { structureFault } from "./json-structure.ts";
+import { mostBodyBytes } from "./unread.ts";
 
-const mostBodyBytes = 100 * 1024;
 const mediaType = "application/json";
 
-/** Refuses a body that does not say that it is JSON in UTF-8, before it is read. */
-export function checkContentType(given: string | undefined, status: 400 | 415): void {
+/** Refuses a body that does not say that it is JSON in UTF-8, that is compressed in a way unknown, or too large. */
+export function checkBodyHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 400 | 415): void {
+  const given = headers["content-type"];
   // What nearly everybody sends.
-  if (given === mediaType || isJson(given)) return;
-  throw new HttpError(
-    "UNSUPPORTED_MEDIA_TYPE",
-    given === undefined
-      ? "The request has no Content-Type."
-      : `The Content-Type "${given}" is not supported.`,
-    { detail: `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`, status },
-  );
+  if (given !== mediaType && !isJson(given)) {
+    throw new HttpError(
+      "UNSUPPORTED_MEDIA_TYPE",
+      given === undefined
+        ? "The request has no Content-Type."
+        : `The Content-Type "${given}" is not supported.`,
+      { detail: `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`, status: wrongTypeStatus },
+    );
+  }
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity" && !decompressors.has(encoding.toLowerCase())) {
+    throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
+      detail: `Send it plain, or compressed with ${[...decompressors.keys()].join(", ")}.`,
+      status: wrongTypeStatus,
+    });
+  }
+  if (Number(headers["content-length"] ?? 0) > mostBodyBytes) throw tooLarge();
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1): another charset is another format. */
@@ -33,9 +43,13 @@ function isJson(contentType = ""): boolean {
   return type === mediaType && (charset === undefined || /^"?utf-?8"?$/.test(charset));
 }
 
-/** Reads a JSON body of at most 100 kB, also a compressed one; undefined when there is none. Throws an HttpError. */
-export async function readJson(request: IncomingMessage, wrongTypeStatus: 400 | 415): Promise<unknown> {
-  const decompress = decompressorOf(request.headers["content-encoding"], wrongTypeStatus);
+/**
+ * Reads a JSON body of at most 100 kB whose headers are checked, also a compressed one; undefined when there is none.
+ * Throws an HttpError.
+ */
+export async function readJson(request: IncomingMessage): Promise<unknown> {
+  const encoding = request.headers["content-encoding"];
+  const decompress = encoding === undefined ? undefined : decompressors.get(encoding.toLowerCase());
   const sent = await readBytes(request);
   const bytes = decompress === undefined ? sent : await decompressed(sent, decompress);
   return bytes.length === 0 ? undefined : parse(bytes);
@@ -43,7 +57,6 @@ export async function readJson(request: IncomingMessage, wrongTypeStatus: 400 | 
 
 /** Not `request.toArray`: a body too large is refused as soon as that is known. */
 function readBytes(request: IncomingMessage): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > mostBodyBytes) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -70,16 +83,6 @@ const decompressors: ReadonlyMap<string, Decompress> = new Map([
   ["br", promisify(brotliDecompress)],
 ]);
 
-function decompressorOf(encoding: string | undefined, status: 400 | 415): Decompress | undefined {
-  if (encoding === undefined || encoding === "identity") return undefined;
-  const known = decompressors.get(encoding.toLowerCase());
-  if (known !== undefined) return known;
-  throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
-    detail: `Send it plain, or compressed with ${[...decompressors.keys()].join(", ")}.`,
-    status,
-  });
-}
-
 async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
   try {
     return await decompress(bytes, { maxOutputLength: mostBodyBytes });
@@ -105,11 +108,8 @@ function parse(bytes: Buffer): unknown {
 
 const malformed = (why: string): HttpError => new HttpError("MALFORMED_JSON", `The body is not JSON: ${why}`);
 
-/** The rest of the body is not waited for: the connection ends with the answer. */
 const tooLarge = (): HttpError =>
-  new HttpError("BODY_TOO_LARGE", `The body has more than ${mostBodyBytes} bytes.`, {
-    headers: { Connection: "close" },
-  });
+  new HttpError("BODY_TOO_LARGE", `The body has more than ${mostBodyBytes} bytes.`);
 
 /** Cut off, or not decompressible. */
 const unreadable = (error: unknown): HttpError =>

@@ -12,6 +12,7 @@ import {
   type RefusalCode,
 } from "../src/errors.ts";
 import type { Logger } from "../src/logger.ts";
+import { endAnswer } from "./unread.ts";
 
 /** Codes of errors that arise in HTTP itself. */
 export type HttpCode =
@@ -21,9 +22,13 @@ export type HttpCode =
   | "NOT_FOUND"
   | "METHOD_NOT_ALLOWED"
   | "NOT_ACCEPTABLE"
+  | "REQUEST_TIMEOUT"
   | "BODY_TOO_LARGE"
+  | "URI_TOO_LONG"
   | "UNSUPPORTED_MEDIA_TYPE"
+  | "EXPECTATION_FAILED"
   | "TOO_MANY_ATTEMPTS"
+  | "HEADERS_TOO_LARGE"
   | "INTERNAL"
   | "OVERLOADED"
   | "UNAVAILABLE";
@@ -52,9 +57,13 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
   NOT_ACCEPTABLE: 406,
+  REQUEST_TIMEOUT: 408,
   BODY_TOO_LARGE: 413,
+  URI_TOO_LONG: 414,
   UNSUPPORTED_MEDIA_TYPE: 415,
+  EXPECTATION_FAILED: 417,
   TOO_MANY_ATTEMPTS: 429,
+  HEADERS_TOO_LARGE: 431,
   INTERNAL: 500,
   OVERLOADED: 503,
   UNAVAILABLE: 503,
@@ -108,22 +117,34 @@ export const methodNotAllowed =
 /** Turns whatever was thrown into the one error body. What was not foreseen is logged whole and told only by its id. */
 export const errorHandler =
   (log: Logger): ErrorRequestHandler =>
-  (error: unknown, _request, response, next) => {
+  (error: unknown, request, response, next) => {
     if (response.headersSent) {
       next(error);
       return;
     }
     const requestId = response.get("X-Request-Id") ?? "";
-    const { code, message, detail, details, headers, status } = describe(error, requestId);
+    const described = describe(error, requestId);
+    const { code, headers } = described;
     if (code === "INTERNAL") log.error({ requestId, err: error }, "the request failed");
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
       log.warn({ requestId, reason: messageOf(error) }, "the request could not be served");
-    const body: ErrorBody = { error: { message, detail, code, details: [...details] }, status: "failure" };
-    response
-      .status(status ?? statuses[code])
-      .set(headers)
-      .json(body);
+    response.statusCode = statusOf(described);
+    response.setHeader("Content-Type", "application/json; charset=utf-8");
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    endAnswer(request, response, JSON.stringify(errorBodyOf(described)));
   };
+
+/** The status that goes with an error. */
+export const statusOf = ({ code, status }: Pick<Description, "code" | "status">): number =>
+  status ?? statuses[code];
+
+/** The one error body. */
+export const errorBodyOf = (
+  described: Pick<Description, "code" | "message" | "detail"> & Partial<Pick<Description, "details">>,
+): ErrorBody => {
+  const { message, detail, code, details = [] } = described;
+  return { error: { message, detail, code, details: [...details] }, status: "failure" };
+};
 
 interface Description {
   readonly code: ErrorCode;

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { RequestHandler } from "express";
 
 import type { Logger } from "../src/logger.ts";
+import { mostUrlLength } from "./guard.ts";
 
 /** Asked again and again by machines. */
 const unlogged: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
@@ -17,7 +18,8 @@ export const requestLog =
     const given = request.headers["x-request-id"];
     const requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     response.setHeader("X-Request-Id", requestId);
-    const { method, originalUrl: url } = request;
+    const { method } = request;
+    const url = pathOf(request.originalUrl);
     if (!unlogged.has(url)) {
       const began = performance.now();
       response.once("close", () => {
@@ -30,3 +32,9 @@ export const requestLog =
     }
     next();
   };
+
+/** Without the query, which may hold what nobody should read; and not endless. */
+function pathOf(url: string): string {
+  const query = url.indexOf("?");
+  return url.slice(0, Math.min(query === -1 ? url.length : query, mostUrlLength));
+}

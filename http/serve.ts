@@ -3,10 +3,11 @@ import { Router, type Request, type RequestHandler, type Response } from "expres
 import { Refusal } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
 import type { Authentication } from "./authentication.ts";
-import { checkContentType, readJson } from "./body.ts";
+import { checkBodyHeaders, readJson } from "./body.ts";
 import { HttpError, methodNotAllowed } from "./errors.ts";
 import { answersJson } from "./failures.ts";
 import type { BodyRules, Operation, Reply } from "./operation.ts";
+import { expectsContinue, isUnread } from "./unread.ts";
 
 /** What one request is allowed and asked for, in the only order in which it is checked. */
 export function serve(operations: readonly Operation[], authentication: Authentication): Router {
@@ -46,6 +47,8 @@ function handlerOf(operation: Operation, { authenticate }: Authentication): Requ
       address,
       requestId: response.getHeader("X-Request-Id") as string,
     });
+    // A body that the operation does not know is not read.
+    if (rules === undefined && isUnread(request)) response.setHeader("Connection", "close");
     send(response, reply);
   };
 }
@@ -73,10 +76,10 @@ async function bodyOf<Body>(
   response: Response,
   { check, wrongTypeStatus }: BodyRules<Body>,
 ): Promise<Body> {
-  checkContentType(request.headers["content-type"], wrongTypeStatus);
+  checkBodyHeaders(request.headers, wrongTypeStatus);
   // Whoever waits for it before sending the body gets it only now, with credentials and headers checked.
-  if (request.headers.expect !== undefined) response.writeContinue();
-  const checked = check((await readJson(request, wrongTypeStatus)) ?? null);
+  if (expectsContinue(request)) response.writeContinue();
+  const checked = check((await readJson(request)) ?? null);
   if (checked.ok) return checked.value;
   throw new Refusal("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
 }

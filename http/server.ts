@@ -1,7 +1,12 @@
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 
 import type { Express } from "express";
+
+import type { Logger } from "../src/logger.ts";
+import { answerClientError } from "./client-error.ts";
+import { mostHeadersRead } from "./guard.ts";
+import { apiHeaders } from "./secure-headers.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
@@ -11,18 +16,49 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  /** Connections beyond these are closed as soon as they are made. */
+  readonly maxConnections: number;
+  readonly log: Logger;
+  readonly limits?: Partial<Readonly<Record<keyof typeof limits, number>>>;
+}
+
+/** What one connection may take: bytes, and milliseconds. */
+const limits = {
+  /** A request's line and headers together; a token of an OpenID provider can have some kilobytes. */
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  /** The whole request, its body included. */
+  requestTimeout: 30_000,
+  /** How often the two are looked after. */
+  connectionsCheckingInterval: 1_000,
+  /** Until the next request. */
+  keepAliveTimeout: 60_000,
+  /** Nothing comes or goes: whoever does not take their answers. */
+  idleTimeout: 120_000,
+  /** Then the client connects anew, to another instance perhaps. */
+  requestsPerConnection: 10_000,
+};
+
 /** Requests under way get this long to be answered when the server closes. */
 const drainMs = 10_000;
 
 /** Listens. Throws when the address cannot be had, saying which. */
-export async function listen(
-  app: Express,
-  { host, port }: { host: string; port: number },
-): Promise<HttpServer> {
-  const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000 },
-    app,
-  );
+export async function listen(app: Express, options: ListenOptions): Promise<HttpServer> {
+  const { host, port, maxConnections, log } = options;
+  const { requestsPerConnection, idleTimeout, ...timeouts } = { ...limits, ...options.limits };
+  // Without a Host header the answer is ours: Node's own has no body.
+  const handle = upTo(requestsPerConnection, app);
+  const server = createServer({ ...timeouts, requireHostHeader: false }, handle);
+  server.maxConnections = maxConnections;
+  server.maxHeadersCount = mostHeadersRead;
+  server.timeout = idleTimeout;
+  // Whether the body is wanted, and whether the expectation is known, is decided where everything is.
+  server.on("checkContinue", handle).on("checkExpectation", handle);
+  server.on("clientError", answerClientError(apiHeaders({ overTls: false })));
+  warnOfDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, resolve);
@@ -30,6 +66,33 @@ export async function listen(
   const address = server.address() as AddressInfo;
   const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return { url: `http://${shown}:${address.port}`, close: () => drain(server) };
+}
+
+/**
+ * Closes a connection with the answer to so many requests. Not Node's `maxRequestsPerSocket`: that says so, but keeps the
+ * connection, and answers what else comes with 503 without a body.
+ */
+function upTo(most: number, app: RequestListener): RequestListener {
+  const counts = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const count = (counts.get(request.socket) ?? 0) + 1;
+    counts.set(request.socket, count);
+    if (count >= most) response.setHeader("Connection", "close");
+    app(request, response);
+  };
+}
+
+/** Says it once a minute at most: there may be very many. */
+function warnOfDrops(server: Server, log: Logger): void {
+  let dropped = 0;
+  let saidAt = -Infinity;
+  server.on("drop", () => {
+    dropped += 1;
+    if (performance.now() - saidAt < 60_000) return;
+    saidAt = performance.now();
+    log.warn({ dropped, maxConnections: server.maxConnections }, "too many connections; new ones are closed");
+    dropped = 0;
+  });
 }
 
 function drain(server: Server): Promise<void> {

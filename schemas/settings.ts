@@ -27,6 +27,13 @@ export const settingsSchema = {
       default: 8080,
       description: "Port the HTTP facade listens on; 0 takes a free one.",
     },
+    HTTP_MAX_CONNECTIONS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 1_000_000,
+      default: 10_000,
+      description: "Connections that the HTTP facade holds at most; more are closed at once.",
+    },
     MONGODB_URI: {
       type: "string",
       pattern: "^mongodb(\\+srv)?://[^/]+/[^/?]+(\\?.*)?$",

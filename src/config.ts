@@ -21,7 +21,7 @@ export interface KafkaConfig {
 type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
 
 export interface Config {
-  readonly http: { readonly host: string; readonly port: number };
+  readonly http: { readonly host: string; readonly port: number; readonly maxConnections: number };
   /** With the database's name; undefined asks for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
@@ -121,6 +121,7 @@ function group(settings: Settings, faults: string[]): Config {
     http: Object.freeze({
       host: settings.HTTP_HOST,
       port: settings.HTTP_PORT,
+      maxConnections: settings.HTTP_MAX_CONNECTIONS,
     }),
     mongodbUri: settings.MONGODB_URI,
     kafka,

@@ -115,9 +115,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
+    overTls: false,
     log,
   });
-  const http = await listen(app, config.http);
+  const http = await listen(app, { ...config.http, log });
   lifecycle.onStop("HTTP", () => http.close());
   log.info({ url: http.url }, "HTTP listens");
 

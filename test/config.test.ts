@@ -31,7 +31,7 @@ const faultsOf = (environment: Record<string, string>): string => {
 describe("the settings", () => {
   it("have the defaults of the contract", () => {
     assert.deepEqual(readConfig({}), {
-      http: { host: "127.0.0.1", port: 8080 },
+      http: { host: "127.0.0.1", port: 8080, maxConnections: 10_000 },
       mongodbUri: undefined,
       kafka: {
         brokers: undefined,

@@ -1,0 +1,70 @@
+import { STATUS_CODES, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+import { errorBodyOf, HttpError, statusOf } from "./errors.ts";
+import type { Headers } from "./secure-headers.ts";
+
+/** Whoever sent nonsense gets so long to read the answer. */
+const lingerMs = 500;
+
+/**
+ * Answers what Node's parser refuses before there is a request (malformed, headers too large, too slow) with the one
+ * error body, and closes the connection. A listener for `clientError`.
+ */
+export function answerClientError(headers: Headers) {
+  /** Each further piece of nonsense is an error of its own. */
+  const answered = new WeakSet<Duplex>();
+  return (error: Error & { readonly code?: string }, socket: Duplex): void => {
+    const { code = "" } = error;
+    if (answered.has(socket)) return;
+    answered.add(socket);
+    // Closed by the other side, answered already, or no HTTP at all: a failed TLS handshake.
+    if (!socket.writable || code === "ECONNRESET" || code === "EPIPE" || isFromTls(code)) {
+      socket.destroy();
+      return;
+    }
+    afterAnswers(socket, () => {
+      socket.end(rawAnswer(refusalOf(code), headers));
+      setTimeout(() => socket.destroy(), lingerMs).unref();
+    });
+  };
+}
+
+const isFromTls = (code: string): boolean => code.startsWith("ERR_SSL") || code.startsWith("ERR_TLS");
+
+function refusalOf(code: string): HttpError {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return new HttpError("HEADERS_TOO_LARGE", "The request's headers are too large.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new HttpError("REQUEST_TIMEOUT", "The request did not come to its end in time.");
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW")
+    return new HttpError("BODY_TOO_LARGE", "The body's chunk extensions are too large.");
+  return new HttpError("BAD_REQUEST", "The request is not HTTP.");
+}
+
+/**
+ * Requests that came whole before the nonsense, on the same connection, get their answers first. The answer under way of
+ * the very request that is cut off or malformed is replaced, unless it has begun: then there is nothing to say any more.
+ */
+function afterAnswers(socket: Duplex, then: () => void): void {
+  const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
+  if (answer === undefined || answer === null) then();
+  else if (answer.req.complete) {
+    answer.once("close", () => {
+      if (socket.writable) afterAnswers(socket, then);
+    });
+  } else if (answer.headersSent) socket.destroy();
+  else then();
+}
+
+function rawAnswer(refusal: HttpError, headers: Headers): string {
+  const body = JSON.stringify(errorBodyOf(refusal));
+  const status = statusOf(refusal);
+  const lines = Object.entries({
+    ...headers,
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(body)),
+    Connection: "close",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`;
+}

@@ -1,0 +1,29 @@
+import type { RequestHandler } from "express";
+
+import { HttpError } from "./errors.ts";
+import type { Headers } from "./secure-headers.ts";
+import { expectsContinue } from "./unread.ts";
+
+/** The longest path that means anything has three names in it. */
+export const mostUrlLength = 2_048;
+const mostHeaders = 100;
+/** Node leaves out what is beyond its own limit without a word: one more than ours lets us see that there are too many. */
+export const mostHeadersRead = mostHeaders + 1;
+
+/** Sets the headers of every answer, and refuses what no operation has to look at. */
+export function guard(headers: Headers): RequestHandler {
+  const all = Object.entries(headers);
+  return (request, response, next) => {
+    for (const [name, value] of all) response.setHeader(name, value);
+    if (request.url.length > mostUrlLength)
+      throw new HttpError("URI_TOO_LONG", `The URL has more than ${mostUrlLength} characters.`);
+    if (request.rawHeaders.length > 2 * mostHeaders)
+      throw new HttpError("HEADERS_TOO_LARGE", `The request has more than ${mostHeaders} headers.`);
+    // RFC 9112, section 3.2.
+    if (request.headers.host === undefined && request.httpVersion === "1.1")
+      throw new HttpError("BAD_REQUEST", "The request has no Host header.");
+    if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
+      throw new HttpError("EXPECTATION_FAILED", "Only 100-continue can be expected.");
+    next();
+  };
+}
