@@ -26,10 +26,25 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   UNSUPPORTED_MEDIA_TYPE:
     "the body is not sent as `application/json` in UTF-8, plain or compressed with gzip, deflate or br",
   TOO_MANY_ATTEMPTS: "too many logins failed lately, for this user or from this address",
+  REQUEST_TIMEOUT: "the request did not come to its end in time",
+  URI_TOO_LONG: "the URL is longer than any that means something",
+  EXPECTATION_FAILED: "the `Expect` header asks for something else than 100-continue",
+  HEADERS_TOO_LARGE: "the request has too many headers, or too large ones",
   INTERNAL: "the request failed for a reason that was not foreseen; the log has it under the request id",
   OVERLOADED: "more requests wait than may wait; nothing was stored",
   UNAVAILABLE: "the database does not answer; it is not known to be stored",
 };
+
+/** What can be wrong with any request. */
+const ofEveryRequest = [
+  "BAD_REQUEST",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TIMEOUT",
+  "URI_TOO_LONG",
+  "EXPECTATION_FAILED",
+  "HEADERS_TOO_LARGE",
+  "INTERNAL",
+] as const;
 
 /** Every error that an operation can answer with, by status: the one place where that is derived. */
 export function failuresOf(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
@@ -39,7 +54,7 @@ export function failuresOf(operation: Operation): ReadonlyMap<number, readonly E
   };
   const { access, body, replies, refusals = [] } = operation;
 
-  const codes: ErrorCode[] = ["BAD_REQUEST", "METHOD_NOT_ALLOWED", "INTERNAL", ...refusals];
+  const codes: ErrorCode[] = [...ofEveryRequest, ...refusals];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   if (access !== "anybody" && access !== "user") codes.push("FORBIDDEN");
   if (answersJson(replies)) codes.push("NOT_ACCEPTABLE");
