@@ -9,6 +9,13 @@ export interface DeadLetter {
   readonly refusal: Refusal;
 }
 
+/** What was refused of a stretch of records, by offset. */
+export interface Refused {
+  readonly partition: Partition;
+  readonly records: readonly LogRecord[];
+  readonly refused: readonly { readonly offset: number; readonly refusal: Refusal }[];
+}
+
 /** Headers longer than this are cut: the reasons must not make a letter too large. */
 const mostHeaderCharacters = 8_000;
 
@@ -25,6 +32,16 @@ export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLe
   const refused = await sink.send(references);
   if (refused.length > 0)
     throw new Unavailable(`the dead-letter topic refuses ${refused.length} records as too large`);
+}
+
+/** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
+export async function sendRefused(sink: RecordSink, { partition, records, refused }: Refused): Promise<void> {
+  const byOffset = new Map(records.map((record) => [record.offset, record]));
+  const letters = refused.flatMap(({ offset, refusal }) => {
+    const record = byOffset.get(offset);
+    return record === undefined ? [] : [{ partition, record, refusal }];
+  });
+  await sendDeadLetters(sink, letters);
 }
 
 function letterOf({ partition, record, refusal }: DeadLetter): OutgoingRecord {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { messageOf, Unavailable } from "../src/errors.ts";
 import type { Logger } from "../src/logger.ts";
+import { Fenced, type Position, type PositionStep } from "../src/positions.ts";
 import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/records.ts";
-import { Fenced, type Position } from "../src/topics/ports.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { startOf, type LogView } from "./start-position.ts";
 
@@ -18,17 +18,14 @@ export interface PartitionWork<Prepared> {
 }
 
 /** The step that the position takes. */
-export interface Step {
-  readonly from: Position | undefined;
-  readonly to: Position;
-}
+export type Step = Pick<PositionStep, "from" | "to">;
 
 /** Where a partition stands. */
 export interface PartitionStatus extends Partition {
   readonly state: "reading" | "paused";
   /** Why it is paused; undefined while it reads. */
   readonly reason: string | undefined;
-  /** The offset of the next announcement to apply; undefined until it was looked up, or when there is none. */
+  /** The offset of the next record to apply; undefined until it was looked up, or when there is none. */
   readonly offset: number | undefined;
 }
 

@@ -1,5 +1,5 @@
+import type { Position } from "../src/positions.ts";
 import type { LogBounds } from "../src/records.ts";
-import type { Position } from "../src/topics/ports.ts";
 
 /** The log of a partition as the broker shows it. */
 export interface LogView extends LogBounds {

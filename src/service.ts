@@ -1,4 +1,5 @@
-import { createAnnouncementsConsumer, type AnnouncementsConsumer } from "../consumers/announcements.ts";
+import { announcementWork } from "../consumers/announcements.ts";
+import { createLogConsumer, type LogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
 import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
@@ -79,17 +80,21 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const watch = broker.watch();
   const tally = createTally();
-  const consumer: AnnouncementsConsumer = createAnnouncementsConsumer({
-    groupId: config.kafka.groupId,
+  const consumer = createLogConsumer({
     member: broker.member(),
     watch,
-    applied(batch) {
-      tally.add(batch);
-      metrics.applied(batch);
-    },
-    topics,
-    positions: topicStore,
-    deadLetters,
+    workOf: (partition) =>
+      announcementWork(partition, {
+        groupId: config.kafka.groupId,
+        topics,
+        positions: topicStore,
+        deadLetters,
+        applied(batch) {
+          tally.add(batch);
+          metrics.applied(batch);
+        },
+        log,
+      }),
     log,
     died: options.died,
   });
@@ -151,7 +156,7 @@ const loginThrottle = (log: Logger) =>
 async function checkReadiness(
   database: Database,
   broker: Broker,
-  consumer: AnnouncementsConsumer,
+  consumer: LogConsumer,
 ): Promise<Readonly<Record<string, Check>>> {
   const [mongodb, kafka] = await Promise.all([check(() => database.ping()), check(() => broker.ping())]);
   return { mongodb, kafka, consumer: consumerCheck(consumer) };
@@ -169,7 +174,7 @@ async function check(ask: () => Promise<void>): Promise<Check> {
   }
 }
 
-function consumerCheck(consumer: AnnouncementsConsumer): Check {
+function consumerCheck(consumer: LogConsumer): Check {
   const { state, partitions } = consumer.status();
   if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
   if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };

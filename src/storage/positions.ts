@@ -1,10 +1,16 @@
 import type { Binary, ClientSession, Filter } from "mongodb";
 
 import type { Logger } from "../logger.ts";
-import { Fenced, type Position, type PositionKey } from "../topics/ports.ts";
+import {
+  Fenced,
+  type BatchStep,
+  type Position,
+  type PositionKey,
+  type PositionStep,
+  type PositionStore,
+} from "../positions.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { storedThrough } from "./stored-through.ts";
 
 /** A record of the positions. */
 export interface PositionRecord {
@@ -26,31 +32,25 @@ export interface SessionOptions {
 }
 
 /** The positions in MongoDB, and the sessions that their owners write in. */
-export interface Positions {
-  /** See TopicStore. */
-  claim(key: PositionKey): Promise<Position | undefined>;
-  /** See TopicStore. */
-  list(group: string, topic: string): Promise<Map<number, Position>>;
+export interface Positions extends PositionStore {
   /**
-   * Throws Fenced unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
-   * on what another consumer had written meanwhile; the position has moved then, and positions never come back.
+   * Carries writes out and moves the position by compare-and-set, in one transaction where the store has them. `write` is
+   * undefined when there is nothing to write. Throws Fenced, Unavailable, and what `write` throws; nothing counts then.
    */
-  check(step: PositionStep, options: SessionOptions): Promise<void>;
-  /** Moves a position by compare-and-set. Throws Fenced. */
-  move(step: PositionStep, options: SessionOptions): Promise<void>;
-  /** The session of a claimed partition; undefined on a store without transactions. */
-  session(key: PositionKey): ClientSession | undefined;
+  apply(step: BatchStep, write: ((options: SessionOptions) => Promise<void>) | undefined): Promise<void>;
 }
 
-/** A step of a position. */
-export interface PositionStep {
-  readonly key: PositionKey;
-  readonly from: Position | undefined;
-  readonly to: Position;
+export interface PositionsOptions {
+  readonly log: Logger;
+  /**
+   * Where the stored records say that a partition stands, for a position that is missing or at the very beginning. It is
+   * asked only on a store with transactions, where a batch is never stored in part.
+   */
+  readonly derive?: (key: PositionKey) => Promise<Position | undefined>;
 }
 
-/** Makes the access to positions; whoever calls wraps it in `database.run`. */
-export function createPositions(database: Database, log: Logger): Positions {
+/** Makes the access to positions. */
+export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
   /** Sessions of the partitions that this process has claimed. */
   const sessions = new Map<string, ClientSession>();
@@ -64,6 +64,7 @@ export function createPositions(database: Database, log: Logger): Positions {
     return session?.id?.id;
   }
 
+  /** Throws Fenced. */
   async function move({ key, from, to }: PositionStep, options: SessionOptions): Promise<void> {
     const $set = {
       next_offset: to.offset,
@@ -76,12 +77,15 @@ export function createPositions(database: Database, log: Logger): Positions {
   }
 
   /**
-   * Where the stored records say that a partition stands, for a position that is missing or at the very beginning: what
-   * made these records is applied, and what lies before was applied or refused. It is found out only on a store with
-   * transactions, where a batch is never stored in part.
+   * Throws Fenced unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
+   * on what another consumer had written meanwhile; the position has moved then, and positions never come back.
    */
-  async function derive(key: PositionKey): Promise<Position | undefined> {
-    const through = await storedThrough(database, key);
+  async function check({ key, from }: PositionStep, options: SessionOptions): Promise<void> {
+    if ((await positions.findOne(unmoved(key, from), options)) === null) throw fenced(key, from);
+  }
+
+  async function derived(key: PositionKey): Promise<Position | undefined> {
+    const through = await derive?.(key);
     if (through === undefined) return undefined;
     log.warn(
       { partition: `${key.topic}-${key.partition}`, offset: through.offset },
@@ -90,40 +94,52 @@ export function createPositions(database: Database, log: Logger): Positions {
     return through;
   }
 
+  async function claim(key: PositionKey): Promise<Position | undefined> {
+    const _id = idOf(key);
+    const found = await positions.findOne({ _id });
+    // Only now is it certain that nobody else's transaction holds the position's record.
+    const session = await renewSession(key, found?.session);
+    const claimed = await positions.findOneAndUpdate(
+      { _id },
+      session === undefined ? { $unset: { session: "" as const } } : { $set: { session } },
+      { upsert: true, returnDocument: "after" },
+    );
+    const stored = claimed === null ? undefined : fromRecord(claimed);
+    if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
+    const through = await derived(key);
+    if (through === undefined) return stored;
+    await move({ key, from: stored, to: through }, {});
+    return through;
+  }
+
+  async function list(group: string, topic: string): Promise<Map<number, Position>> {
+    const found = await positions.find({ "_id.group": group, "_id.topic": topic }).toArray();
+    const listed = new Map<number, Position>();
+    for (const record of found) {
+      const position = fromRecord(record);
+      if (position !== undefined) listed.set(record._id.partition, position);
+    }
+    return listed;
+  }
+
   return {
-    async claim(key) {
-      const _id = idOf(key);
-      const found = await positions.findOne({ _id });
-      // Only now is it certain that nobody else's transaction holds the position's record.
-      const session = await renewSession(key, found?.session);
-      const claimed = await positions.findOneAndUpdate(
-        { _id },
-        session === undefined ? { $unset: { session: "" as const } } : { $set: { session } },
-        { upsert: true, returnDocument: "after" },
-      );
-      const stored = claimed === null ? undefined : fromRecord(claimed);
-      if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
-      const derived = await derive(key);
-      if (derived === undefined) return stored;
-      await move({ key, from: stored, to: derived }, {});
-      return derived;
-    },
+    claim: (key) => database.run(() => claim(key)),
+    positions: (group, topic) => database.run(() => list(group, topic)),
 
-    async list(group, topic) {
-      const found = await positions.find({ "_id.group": group, "_id.topic": topic }).toArray();
-      const listed = new Map<number, Position>();
-      for (const record of found) {
-        const position = fromRecord(record);
-        if (position !== undefined) listed.set(record._id.partition, position);
-      }
-      return listed;
+    async apply(step, write) {
+      const session = sessions.get(nameOf(step.key));
+      const work = async (options: SessionOptions): Promise<void> => {
+        await write?.(options);
+        if (step.beforeCommit !== undefined) {
+          await check(step, options);
+          await step.beforeCommit();
+        }
+        await move(step, options);
+      };
+      // Without writes the position moves by a single update, which needs no transaction.
+      if (session === undefined || write === undefined) await database.run(() => work({}));
+      else await database.transaction(session, () => work({ session }));
     },
-
-    async check({ key, from }, options) {
-      if ((await positions.findOne(unmoved(key, from), options)) === null) throw fenced(key, from);
-    },
-    move,
-    session: (key) => sessions.get(nameOf(key)),
   };
 }
 

@@ -9,6 +9,7 @@ import { uniqueIndexes } from "./indexes.ts";
 import { chunks, recordsOf } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
+import { storedThrough } from "./stored-through.ts";
 import {
   fromRecord,
   retiredId,
@@ -25,7 +26,10 @@ const topicsAnInsertion = 500;
 export function createTopicStore(database: Database, log: Logger): TopicStore {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
-  const positions = createPositions(database, log);
+  const positions = createPositions(database, {
+    log,
+    derive: (key) => storedThrough(database, key),
+  });
 
   async function write({ writes }: BatchWrite, options: SessionOptions): Promise<void> {
     const { removed, retired: gone, updated, created } = writes;
@@ -86,29 +90,16 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       return database.run(async () => (await topics.find(filter, options).toArray()).map(fromRecord));
     },
 
-    claim: (key) => database.run(() => positions.claim(key)),
-    positions: (group, topic) => database.run(() => positions.list(group, topic)),
+    claim: (key) => positions.claim(key),
+    positions: (group, topic) => positions.positions(group, topic),
 
-    async applyBatch(batch) {
-      const session = positions.session(batch.key);
-      const work = async (options: SessionOptions) => {
-        await write(batch, options);
-        if (batch.beforeCommit !== undefined) {
-          await positions.check(batch, options);
-          await batch.beforeCommit();
-        }
-        await positions.move(batch, options);
-      };
-      const running =
-        session === undefined || changesNothing(batch)
-          ? database.run(() => work({}))
-          : database.transaction(session, () => work({ session }));
-      await running.catch(rethrowNotUnique);
-    },
+    applyBatch: (batch) =>
+      positions
+        .apply(batch, changesNothing(batch) ? undefined : (options) => write(batch, options))
+        .catch(rethrowNotUnique),
   };
 }
 
-/** A batch without writes moves its position by a single update, which needs no transaction. */
 const changesNothing = ({ writes }: BatchWrite): boolean =>
   [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
 

@@ -1,8 +1,8 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { messageOf } from "../errors.ts";
 import { within } from "../patience.ts";
+import type { Position, PositionStore } from "../positions.ts";
 import type { LogBounds, LogWatch } from "../records.ts";
-import type { Position, TopicStore } from "../topics/ports.ts";
 import { ageAt } from "./age.ts";
 import type { Tally } from "./tally.ts";
 
@@ -21,7 +21,7 @@ export interface StatusOptions {
   readonly group: string;
   readonly topic: string;
   readonly watch: LogWatch;
-  readonly store: Pick<TopicStore, "positions">;
+  readonly store: Pick<PositionStore, "positions">;
   /** Of this process; undefined where none runs. */
   readonly running:
     { readonly consumer: () => ConsumerView; readonly tally: Pick<Tally, "since" | "counts"> } | undefined;

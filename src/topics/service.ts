@@ -1,16 +1,14 @@
 import type { TopicBody } from "../../schemas/topic.ts";
+import type { PositionStep } from "../positions.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
 import { insertTopic, mustBeReadable } from "./insertion.ts";
-import { NotUnique, Vanished, type Position, type PositionKey, type TopicStore } from "./ports.ts";
+import { NotUnique, Vanished, type TopicStore } from "./ports.ts";
 import { definitionOf, newId, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
 /** A stretch of the announcements log, decoded. */
-export interface AnnouncementBatch {
-  readonly key: PositionKey;
-  readonly from: Position | undefined;
-  readonly to: Position;
+export interface AnnouncementBatch extends PositionStep {
   readonly announcements: readonly Announcement[];
   /** Keeps what was refused, before the position moves. */
   readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;

@@ -4,10 +4,10 @@ import { after, describe, it } from "node:test";
 import fc from "fast-check";
 
 import { createLogger } from "../../src/logger.ts";
+import { Fenced } from "../../src/positions.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
-import { Fenced } from "../../src/topics/ports.ts";
 import { createTopicService } from "../../src/topics/service.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";

@@ -1,0 +1,57 @@
+import type { Partition } from "./topics/topic.ts";
+
+/** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */
+export class Fenced extends Error {
+  override readonly name = "Fenced";
+}
+
+/** One consumer group in one partition. */
+export interface PositionKey extends Partition {
+  readonly group: string;
+}
+
+/** How far a group has come in a partition. */
+export interface Position {
+  /** The offset of the next record to apply. */
+  readonly offset: number;
+  /**
+   * Which log of the partition the offset is of: 1, and one more each time that the log turned out to be made anew under
+   * the same name. Offsets of different logs say nothing of what came later.
+   */
+  readonly log: number;
+  /**
+   * The largest timestamp of a record before `offset`, in milliseconds since 1970: in the same log, whatever is newer lies
+   * at `offset` or behind it. Absent when it is not known.
+   */
+  readonly newest?: number;
+}
+
+/** The step that a position takes with a batch of records. */
+export interface PositionStep {
+  readonly key: PositionKey;
+  /** The position that the batch started from; undefined when there was none. */
+  readonly from: Position | undefined;
+  /** The position after the batch. */
+  readonly to: Position;
+}
+
+/** What is stored together with the step of a position: all of it or nothing, where the store has transactions. */
+export interface BatchStep extends PositionStep {
+  /**
+   * Runs once the store has taken every write, before they count: the place to send dead letters from. It runs only if
+   * the position was still `from` after the batch was decided. Undefined when there is nothing to do.
+   */
+  readonly beforeCommit: (() => Promise<void>) | undefined;
+}
+
+/** Where positions are kept, beside what the records made. Every function throws Unavailable. */
+export interface PositionStore {
+  /**
+   * Takes a partition over and gives its position; undefined when the group never applied a record of it. A position
+   * that is missing may be derived from what records of the partition left behind. A transaction that whoever had the
+   * partition before left open is ended: it would hold its records for a minute.
+   */
+  claim(key: PositionKey): Promise<Position | undefined>;
+  /** The positions of a group in the partitions of a Kafka topic. */
+  positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
+}
