@@ -22,7 +22,7 @@ import { plain, readAs, refusalAt, type Place } from "./envelopes/place.ts";
 import { isNotification, notificationContent } from "./envelopes/tmf688.ts";
 
 /** As much as an HTTP body may have: the two ways in accept the same topics. */
-const mostValueBytes = 100 * 1024;
+export const mostValueBytes = 100 * 1024;
 
 /** Reads a record as an announcement (contract, section 4). Never throws: what cannot be used says why. */
 export function decode(record: LogRecord): Announcement {

@@ -9,6 +9,8 @@ import { startOf, type LogView } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
+  /** How many records a store writes well in one transaction; 2,000 where nothing is said. */
+  readonly mostRecordsAWrite?: number;
   /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
   claim(): Promise<Position | undefined>;
   /** Reads records, while the ones before are still being written. Never throws. */
@@ -48,7 +50,7 @@ export interface ReaderOptions<Prepared> {
   readonly failed: (error: unknown) => void;
 }
 
-const mostRecordsAWrite = 2_000;
+const defaultRecordsAWrite = 2_000;
 const mostBytesAWrite = 4 * 1024 * 1024;
 const heartbeatEveryMs = 1_000;
 const firstWaitMs = 250;
@@ -62,6 +64,7 @@ const longestWaitMs = 1_000;
  */
 export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
   const { partition, member, watch, work, log } = options;
+  const { mostRecordsAWrite = defaultRecordsAWrite } = work;
   const name = `${partition.topic}-${partition.partition}`;
   /** Why the partition is paused; undefined while it is read. */
   let paused: string | undefined;
@@ -179,7 +182,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       // A log that was made anew and has outgrown the position gives no other sign of itself. Asked while the last write is
       // still under way, and known before anything of the batch is written.
       const isSame = isSameLog();
-      for (const records of stretches(batch.records)) {
+      for (const records of stretches(batch.records, mostRecordsAWrite)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
@@ -228,12 +231,12 @@ function newestOf({ newest = -1 }: Position, records: readonly LogRecord[]): { n
 }
 
 /** Cuts records into stretches of a size that one write can bear. */
-function* stretches(records: readonly LogRecord[]): Generator<readonly LogRecord[]> {
+function* stretches(records: readonly LogRecord[], mostRecords: number): Generator<readonly LogRecord[]> {
   let first = 0;
   let bytes = 0;
   for (const [index, record] of records.entries()) {
     const size = record.value?.length ?? 0;
-    if (index > first && (index - first >= mostRecordsAWrite || bytes + size > mostBytesAWrite)) {
+    if (index > first && (index - first >= mostRecords || bytes + size > mostBytesAWrite)) {
       yield records.slice(first, index);
       first = index;
       bytes = 0;

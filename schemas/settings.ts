@@ -8,6 +8,8 @@ const kafkaTopic = {
   pattern: "^[A-Za-z0-9._-]{1,249}$",
   expected: "a Kafka topic's name: letters, digits, dot, underscore and hyphen",
 } as const;
+/** Leaves room for the name of the dead-letter topic beside it. */
+const kafkaTopicWithLetters = { ...kafkaTopic, pattern: "^[A-Za-z0-9._-]{1,237}$" } as const;
 const path = { type: "string", minLength: 1 } as const;
 const names = { type: "array", items: { type: "string", minLength: 1 }, uniqueItems: true } as const;
 
@@ -71,6 +73,11 @@ export const settingsSchema = {
       ...kafkaTopic,
       default: "topicsync.announcements.dead-letter",
       description: "Kafka topic that receives refused announcements.",
+    },
+    KAFKA_PUSH_FEEDBACK_TOPIC: {
+      ...kafkaTopicWithLetters,
+      description:
+        "Kafka topic on which push services' reports of dead tokens come. Unset: none are read. What is refused goes to the topic of this name with .dead-letter behind it.",
     },
     BOOTSTRAP_USER: {
       type: "string",

@@ -12,10 +12,19 @@ export interface KafkaConfig {
   readonly groupId: string;
   readonly announcementsTopic: string;
   readonly deadLetterTopic: string;
+  /** Undefined: no push feedback is read. */
+  readonly pushFeedback: Channel | undefined;
   /** PEM texts; undefined for a plain connection. */
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
   readonly sasl:
     { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | undefined;
+}
+
+/** A Kafka topic that is read, with all that belongs to it. */
+export interface Channel {
+  readonly topic: string;
+  readonly deadLetterTopic: string;
+  readonly groupId: string;
 }
 
 type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
@@ -108,14 +117,11 @@ function group(settings: Settings, faults: string[]): Config {
     groupId: settings.KAFKA_GROUP_ID,
     announcementsTopic: settings.KAFKA_ANNOUNCEMENTS_TOPIC,
     deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
+    pushFeedback: pushFeedback(settings),
     tls: tls(settings, faults),
     sasl: sasl(settings),
   });
-  if (kafka.announcementsTopic === kafka.deadLetterTopic) {
-    faults.push(
-      "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: refusals would be read again",
-    );
-  }
+  faults.push(...topicFaults(kafka));
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
   return Object.freeze({
     http: Object.freeze({
@@ -139,6 +145,36 @@ function group(settings: Settings, faults: string[]): Config {
       mongoImage: settings.TOPICSYNC_MONGO_IMAGE,
     }),
   });
+}
+
+/** Of a group of its own: a member that reads only the announcements could be given partitions of the feedback. */
+function pushFeedback({
+  KAFKA_PUSH_FEEDBACK_TOPIC: topic,
+  KAFKA_GROUP_ID: group,
+}: Settings): Channel | undefined {
+  if (topic === undefined) return undefined;
+  return Object.freeze({
+    topic,
+    deadLetterTopic: `${topic}.dead-letter`,
+    groupId: `${group}.push-feedback`,
+  });
+}
+
+function topicFaults({ announcementsTopic, deadLetterTopic, pushFeedback: feedback }: KafkaConfig): string[] {
+  const faults: string[] = [];
+  if (announcementsTopic === deadLetterTopic) {
+    faults.push(
+      "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: refusals would be read again",
+    );
+  }
+  if (feedback === undefined) return faults;
+  const others = { KAFKA_ANNOUNCEMENTS_TOPIC: announcementsTopic, KAFKA_DEAD_LETTER_TOPIC: deadLetterTopic };
+  for (const [name, other] of Object.entries(others)) {
+    if (feedback.topic === other) faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC must differ from ${name}`);
+    if (feedback.deadLetterTopic === other)
+      faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC with .dead-letter behind it must differ from ${name}`);
+  }
+  return faults;
 }
 
 function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
+import { feedbackOutcomes, type FeedbackDecision } from "./installations/feedback.ts";
 import type { AppliedBatch } from "./sync/tally.ts";
 import type { Outcome } from "./topics/decide.ts";
 
@@ -17,6 +18,8 @@ export interface Metrics {
   readonly contentType: string;
   /** Told of each batch once it is stored. */
   applied(batch: AppliedBatch): void;
+  /** Told of each batch of push feedback once it is stored. */
+  feedbackApplied(decision: FeedbackDecision): void;
   /** Looks at everything anew. */
   text(): Promise<string>;
 }
@@ -71,6 +74,19 @@ export function createMetrics({ status, picker, readiness }: MetricsOptions): Me
     buckets: storedSeconds,
     registers,
   });
+  const feedback = new Counter({
+    name: "topicsync_push_feedback_total",
+    help: "Reports of dead push tokens that this process applied, by what became of them.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of feedbackOutcomes) feedback.inc({ outcome }, 0);
+  const feedbackRefusals = new Counter({
+    name: "topicsync_push_feedback_refusals_total",
+    help: "Reports of dead push tokens that this process refused, by code.",
+    labelNames: ["code"],
+    registers,
+  });
   const ready = new Gauge({
     name: "topicsync_ready",
     help: "Whether what the service needs works, as GET /readyz says: 1 or 0.",
@@ -101,10 +117,15 @@ export function createMetrics({ status, picker, readiness }: MetricsOptions): Me
       for (const on of announcedOn) if (on >= 0) storedAfter.observe(Math.max(0, storedOn - on) / 1_000);
     },
 
+    feedbackApplied({ counts, refusals }) {
+      for (const [outcome, count] of Object.entries(counts)) feedback.inc({ outcome }, count);
+      for (const { refusal } of refusals) feedbackRefusals.inc({ code: refusal.code });
+    },
+
     async text() {
-      const [checks, { topic, partitions }] = await Promise.all([readiness(), status()]);
+      const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
       for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
-      setPartitions(topic, partitions);
+      setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
       pickable.set(picker().topics);
       unreadable.set(picker().unreadable);
       return registry.metrics();
@@ -116,10 +137,10 @@ type Standing = SyncStatus["partitions"][number];
 
 /** One gauge for each thing that is known of a partition. What is not known at the moment is left out. */
 const perPartition: readonly [name: string, help: string, value: (one: Standing) => number | null][] = [
-  ["committed_offset", "The offset of the next announcement to apply.", (one) => one.committedOffset],
+  ["committed_offset", "The offset of the next record to apply.", (one) => one.committedOffset],
   ["log_end_offset", "The offset behind the log's last record.", (one) => one.logEnd],
-  ["lag_records", "Announcements that are not applied yet.", (one) => one.lagRecords],
-  ["lag_seconds", "Age of the oldest announcement that is not applied yet.", (one) => one.lagSeconds],
+  ["lag_records", "Records that are not applied yet.", (one) => one.lagRecords],
+  ["lag_seconds", "Age of the oldest record that is not applied yet.", (one) => one.lagSeconds],
   [
     "assigned",
     "1 when a member of the group has the partition, 0 when none has.",
@@ -132,7 +153,9 @@ const perPartition: readonly [name: string, help: string, value: (one: Standing)
   ],
 ];
 
-function partitionGauges(registry: Registry): (topic: string, partitions: readonly Standing[]) => void {
+function partitionGauges(
+  registry: Registry,
+): (logs: readonly Pick<SyncStatus, "topic" | "partitions">[]) => void {
   const gauges = perPartition.map(([name, help, value]) => ({
     value,
     gauge: new Gauge({
@@ -142,10 +165,12 @@ function partitionGauges(registry: Registry): (topic: string, partitions: readon
       registers: [registry],
     }),
   }));
-  return (topic, partitions) => {
+  return (logs) => {
     for (const { gauge, value } of gauges) {
       gauge.reset();
-      for (const one of partitions) {
+      for (const { topic, one } of logs.flatMap(({ topic, partitions }) =>
+        partitions.map((one) => ({ topic, one })),
+      )) {
         const known = value(one);
         if (known !== null) gauge.set({ topic, partition: String(one.partition) }, known);
       }

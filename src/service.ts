@@ -16,6 +16,7 @@ import { createMetrics } from "./metrics.ts";
 import { within } from "./patience.ts";
 import { createTopicDirectory } from "./picking/directory.ts";
 import { untilAvailable } from "./retry.ts";
+import { createPushFeedback } from "./service-feedback.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase, type Database } from "./storage/database.ts";
 import { createInstallationStore } from "./storage/installations.ts";
@@ -23,7 +24,7 @@ import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
 import { createStatus } from "./sync/status.ts";
-import { createTally } from "./sync/tally.ts";
+import { createFeedbackTally, createTally } from "./sync/tally.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
 import { createAuthenticate } from "./users/credentials.ts";
@@ -73,15 +74,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("picker", () => directory.close());
   const topics = createTopicService(topicStore, { changed: directory.changed });
   const users = createUserStore(database, newId);
-  const catalog = createCatalogStore(database, newId);
+  const catalogStore = createCatalogStore(database, newId);
+  const catalog = createCatalog(catalogStore);
   const registrations = createGroupCommit(createInstallationStore(database, newId));
 
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
-  const watch = broker.watch();
+  const announcements = { topic: config.kafka.announcementsTopic, groupId: config.kafka.groupId };
+  const watch = broker.watch(announcements);
   const tally = createTally();
   const consumer = createLogConsumer({
-    member: broker.member(),
+    member: broker.member(announcements),
     watch,
     workOf: (partition) =>
       announcementWork(partition, {
@@ -100,20 +103,42 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   lifecycle.onStop("consumer", () => consumer.stop());
 
-  const readiness = () => checkReadiness(database, broker, consumer);
+  const feedbackTally = createFeedbackTally();
+  const { pushFeedback: channel } = config.kafka;
+  const pushFeedback =
+    channel &&
+    createPushFeedback(channel, {
+      database,
+      broker,
+      catalog,
+      log,
+      lifecycle,
+      applied(decision) {
+        feedbackTally.add(decision);
+        metrics.feedbackApplied(decision);
+      },
+      died: options.died,
+    });
+  const consumers = { consumer, ...(pushFeedback && { pushFeedback: pushFeedback.consumer }) };
+  const readiness = () => checkReadiness(database, broker, consumers);
   const status = createStatus({
-    group: config.kafka.groupId,
-    topic: config.kafka.announcementsTopic,
-    watch,
-    store: topicStore,
-    running: { consumer: () => consumer.status(), tally },
+    announcements: {
+      group: config.kafka.groupId,
+      topic: config.kafka.announcementsTopic,
+      watch,
+      store: topicStore,
+      consumer: () => consumer.status(),
+    },
+    pushFeedback: pushFeedback?.watched,
+    tally,
+    feedbackTally,
   });
   const metrics = createMetrics({ status, readiness, picker: directory.status });
 
   const app = createApp({
     topics,
     directory,
-    installations: createInstallationService(registrations, createCatalog(catalog)),
+    installations: createInstallationService(registrations, catalog),
     authentication: createAuthentication(
       createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
     ),
@@ -130,8 +155,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   async function bootstrap(): Promise<void> {
     if (config.bootstrap !== undefined)
       await bootstrapUser(users, config.bootstrap.user, config.bootstrap.password);
-    await catalog.applications.ensure(config.push.applications);
-    await catalog.platforms.ensure(config.push.platforms);
+    await catalogStore.applications.ensure(config.push.applications);
+    await catalogStore.platforms.ensure(config.push.platforms);
   }
 
   async function becomeReady(): Promise<void> {
@@ -141,7 +166,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     if (config.pickerLoad === "start") directory.start();
     await broker.connect(abort);
     log.info("Kafka answers; the topics are in place");
-    await untilAvailable(() => consumer.start(), { what: "Kafka", abort, log });
+    const starts = Object.values(consumers).map((one) =>
+      untilAvailable(() => one.start(), { what: "Kafka", abort, log }),
+    );
+    await Promise.all(starts);
   }
   return { url: http.url, ready: becomeReady() };
 }
@@ -156,10 +184,13 @@ const loginThrottle = (log: Logger) =>
 async function checkReadiness(
   database: Database,
   broker: Broker,
-  consumer: LogConsumer,
+  consumers: Readonly<Record<string, LogConsumer>>,
 ): Promise<Readonly<Record<string, Check>>> {
   const [mongodb, kafka] = await Promise.all([check(() => database.ping()), check(() => broker.ping())]);
-  return { mongodb, kafka, consumer: consumerCheck(consumer) };
+  const reading = Object.entries(consumers).map(
+    ([name, consumer]) => [name, consumerCheck(consumer)] as const,
+  );
+  return { mongodb, kafka, ...Object.fromEntries(reading) };
 }
 
 /** A probe waits for its answer no longer than this: whoever asks has little patience. */

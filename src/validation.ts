@@ -19,6 +19,7 @@ function extended(one: Ajv2020): Ajv2020 {
   // BSON strings are UTF-8: a lone surrogate would be stored as another character than was sent, so that two different
   // texts became one. NUL ends a string in too many of the programs that read these records.
   one.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
+  one.addFormat("date-time", isDateTime);
   // Says in words what a pattern wants; it stands in the message instead of the pattern.
   one.addKeyword({ keyword: "expected", schemaType: "string" });
   return one;
@@ -32,6 +33,13 @@ export function compile<T>(schema: object, { defaults = false } = {}): (value: u
   const validate = (defaults ? ajvWithDefaults : ajv).compile<T>(schema);
   return (value) =>
     validate(value) ? { ok: true, value } : { ok: false, faults: describe(validate.errors ?? []) };
+}
+
+/** A time of RFC 3339 on a day that there is: JavaScript takes 31 February for 3 March. */
+function isDateTime(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)) return false;
+  const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
 }
 
 function describe(errors: readonly ErrorObject[]): Fault[] {
@@ -75,7 +83,9 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
     case "enum":
       return `must be one of ${(params["allowedValues"] as unknown[]).join(", ")}`;
     case "format":
-      return "must be well-formed Unicode text without NUL characters";
+      return params["format"] === "date-time"
+        ? "must be a time such as 2026-11-21T07:18:04Z (RFC 3339)"
+        : "must be well-formed Unicode text without NUL characters";
     case "pattern":
       return `must be ${expectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
     default:

@@ -39,6 +39,7 @@ describe("the settings", () => {
         groupId: "topicsync",
         announcementsTopic: "topicsync.announcements",
         deadLetterTopic: "topicsync.announcements.dead-letter",
+        pushFeedback: undefined,
         tls: undefined,
         sasl: undefined,
       },
@@ -112,6 +113,26 @@ describe("the settings", () => {
       faultsOf({ KAFKA_ANNOUNCEMENTS_TOPIC: "t", KAFKA_DEAD_LETTER_TOPIC: "t" }),
       /KAFKA_DEAD_LETTER_TOPIC/,
     );
+  });
+
+  it("derive the push feedback's dead-letter topic and group, and refuse another topic's name", () => {
+    const { kafka } = readConfig({ KAFKA_PUSH_FEEDBACK_TOPIC: "feedback", KAFKA_GROUP_ID: "group" });
+    assert.deepEqual(kafka.pushFeedback, {
+      topic: "feedback",
+      deadLetterTopic: "feedback.dead-letter",
+      groupId: "group.push-feedback",
+    });
+    const taken = [
+      { KAFKA_ANNOUNCEMENTS_TOPIC: "f" },
+      { KAFKA_DEAD_LETTER_TOPIC: "f" },
+      { KAFKA_ANNOUNCEMENTS_TOPIC: "f.dead-letter" },
+      { KAFKA_DEAD_LETTER_TOPIC: "f.dead-letter" },
+    ];
+    for (const one of taken)
+      assert.match(
+        faultsOf({ KAFKA_PUSH_FEEDBACK_TOPIC: "f", ...one }),
+        /KAFKA_PUSH_FEEDBACK_TOPIC .*must differ/,
+      );
   });
 
   it("take secrets from files, without the line's end", () => {

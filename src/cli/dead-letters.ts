@@ -1,17 +1,16 @@
 import { Option, type Command } from "commander";
 
-import { listLetters, openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
+import { listLetters } from "../dead-letters/browse.ts";
 import type { LetterCode } from "../dead-letters/letter.ts";
-import { createReplayStore } from "../storage/replays.ts";
-import { createSyncState } from "../storage/sync-state.ts";
 import { choiceOf, withChoice, type ChoiceFlags } from "./choice-flags.ts";
 import { connected, type Connected } from "./connected.ts";
+import { channelOf, openLetters, withChannel, type ChannelFlags } from "./dead-letter-channel.ts";
 import { letterJson, letterText, listColumns, listRow } from "./dead-letter-view.ts";
 import { openOutput } from "./output.ts";
 import { replayLetters, type ReplayFlags } from "./replay.ts";
 import { createRows } from "./rows.ts";
 
-interface ListFlags extends ChoiceFlags {
+interface ListFlags extends ChoiceFlags, ChannelFlags {
   readonly id?: string[];
   readonly replayed?: boolean;
   readonly json?: true;
@@ -21,10 +20,10 @@ interface ListFlags extends ChoiceFlags {
 export function addDeadLettersCommand(program: Command): void {
   const letters = program
     .command("dead-letters")
-    .description("look into what was refused, and send it back to the announcements topic");
+    .description("look into what was refused, and send it back to where it came from");
 
-  withChoice(letters.command("list"))
-    .description("list refused announcements")
+  withChoice(withChannel(letters.command("list")))
+    .description("list what was refused")
     .option("--id <id...>", "these only")
     .option("--replayed", "only those that were replayed")
     .option("--not-replayed", "only those that were not")
@@ -36,57 +35,47 @@ export function addDeadLettersCommand(program: Command): void {
       return connected((connection) => list(connection, notReplayed ? { ...flags, replayed: false } : flags));
     });
 
-  letters
-    .command("show")
+  withChannel(letters.command("show"))
     .description("show everything about one")
     .argument("<id>", "its id, as `list` shows it")
     .option("--json", "print JSON")
     .addOption(new Option("--raw", "write nothing but the value's bytes").conflicts("json"))
     .action((id: string, flags: ShowFlags) => connected((connection) => show(connection, id, flags)));
 
-  withChoice(letters.command("replay"))
-    .description("send refused announcements back to the announcements topic")
+  withChoice(withChannel(letters.command("replay")))
+    .description("send what was refused back to the topic that it came from")
     .argument("[id...]", "these only")
     .option("--all", "all there are")
     .option("--again", "also those that were replayed before")
     .option("--force", "also those whose topic was announced or retired later: they overwrite it")
     .option("--dry-run", "say what would be sent, and send nothing")
     .option("--yes", "do not ask")
-    .action((ids: string[], flags: ReplayFlags & ChoiceFlags & { all?: true }, command: Command) => {
-      const choice = choiceOf({ ...flags, ...(ids.length > 0 && { id: ids }) });
-      const isNarrowed = Object.keys(choice).length > 0;
-      if (!isNarrowed && !flags.all)
-        command.error("error: say which to replay: ids, --code, --newer-than, --older-than, or --all");
-      if (isNarrowed && flags.all) command.error("error: --all goes with no other choice");
-      if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
-        command.error("error: this is no terminal to ask on: give --yes to send, or --dry-run to look");
-      return connected(async (connection) => {
-        const opened = await openLetters(connection);
-        await replayLetters(connection, opened, { ...flags, choice, ids, output: openOutput() });
-      });
-    });
-}
-
-/** The letters of the settings' dead-letter topic; none when there is no such topic yet. */
-async function openLetters({ config, broker, database, abort }: Connected): Promise<DeadLetters> {
-  const { deadLetterTopic: topic, groupId } = config.kafka;
-  const kafka = await broker();
-  const exists = (await kafka.bounds(topic)) !== undefined;
-  const store = await database();
-  const log = { topic, read: () => (exists ? kafka.read(topic, { abort }) : nothing()) };
-  return openDeadLetters(log, {
-    replays: createReplayStore(store),
-    sync: createSyncState(store, groupId),
-  });
-}
-
-// eslint-disable-next-line @typescript-eslint/require-await -- a log without records
-async function* nothing(): AsyncGenerator<never> {
-  yield* [];
+    .action(
+      (ids: string[], flags: ReplayFlags & ChoiceFlags & ChannelFlags & { all?: true }, command: Command) => {
+        const choice = choiceOf({ ...flags, ...(ids.length > 0 && { id: ids }) });
+        const isNarrowed = Object.keys(choice).length > 0;
+        if (!isNarrowed && !flags.all)
+          command.error("error: say which to replay: ids, --code, --newer-than, --older-than, or --all");
+        if (isNarrowed && flags.all) command.error("error: --all goes with no other choice");
+        if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
+          command.error("error: this is no terminal to ask on: give --yes to send, or --dry-run to look");
+        return connected(async (connection) => {
+          const opened = await openLetters(connection, flags);
+          const to = channelOf(connection.config.kafka, flags);
+          await replayLetters(connection, opened, {
+            ...flags,
+            to: to.topic,
+            choice,
+            ids,
+            output: openOutput(),
+          });
+        });
+      },
+    );
 }
 
 async function list(connection: Connected, flags: ListFlags): Promise<void> {
-  const letters = await openLetters(connection);
+  const letters = await openLetters(connection, flags);
   const { mailbox } = letters;
   const { replayed, json } = flags;
   const output = openOutput();
@@ -105,7 +94,9 @@ async function list(connection: Connected, flags: ListFlags): Promise<void> {
   }
   if (rows === undefined) return;
   if (counts.size > 0) await rows.end();
-  await output.write(`${totals(counts, mailbox.count, connection.config.kafka.deadLetterTopic)}\n`);
+  await output.write(
+    `${totals(counts, mailbox.count, channelOf(connection.config.kafka, flags).deadLetterTopic)}\n`,
+  );
 }
 
 function totals(counts: ReadonlyMap<LetterCode, number>, all: number, topic: string): string {
@@ -116,13 +107,14 @@ function totals(counts: ReadonlyMap<LetterCode, number>, all: number, topic: str
   return `${sum} of ${all} dead letters: ${byCode.join(", ")}`;
 }
 
-interface ShowFlags {
+interface ShowFlags extends ChannelFlags {
   readonly json?: true;
   readonly raw?: true;
 }
 
-async function show(connection: Connected, id: string, { json, raw }: ShowFlags): Promise<void> {
-  const letters = await openLetters(connection);
+async function show(connection: Connected, id: string, flags: ShowFlags): Promise<void> {
+  const { json, raw } = flags;
+  const letters = await openLetters(connection, flags);
   const output = openOutput();
   for await (const listed of listLetters(letters, { ids: new Set([id]) })) {
     const { omitted, value } = listed.letter;

@@ -14,9 +14,12 @@ export interface ReplayFlags {
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  readonly pushFeedback?: true;
 }
 
 export interface ReplayCommand extends ReplayFlags {
+  /** The Kafka topic that they are sent to. */
+  readonly to: string;
   readonly choice: Choice;
   /** Named one by one: each must be there. */
   readonly ids: readonly string[];
@@ -25,19 +28,18 @@ export interface ReplayCommand extends ReplayFlags {
 
 /** Plans, shows, asks and sends. Throws Unavailable, and an Error for an id that is not there. */
 export async function replayLetters(
-  { config, broker, abort }: Connected,
+  { broker, abort }: Connected,
   letters: DeadLetters,
-  { choice, ids, again = false, force = false, dryRun, yes, output }: ReplayCommand,
+  { to: topic, choice, ids, again = false, force = false, dryRun, yes, pushFeedback, output }: ReplayCommand,
 ): Promise<void> {
   const { mailbox, replays } = letters;
   const unknown = ids.filter((id) => mailbox.codeOf(id) === undefined);
   if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
 
-  const topic = config.kafka.announcementsTopic;
   const kafka = await broker();
   const partitions = (await kafka.bounds(topic))?.size;
   if (partitions === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
-  const to = { topic, partitions };
+  const to = { topic, partitions, namesTime: pushFeedback === true };
   const plan = await planReplay(letters, to, { choice, again, force });
   await tell(output, "is not sent", plan.skipped);
   const count = plan.send.length;

@@ -3,23 +3,35 @@ import { say, visible } from "./output.ts";
 
 /** Prints where the sync stands, for people. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
-  const { group, topic, partitions, counts, since, problems } = status;
+  const { pushFeedback, problems, since } = status;
   say(note);
-  say(`The group ${group} in ${topic} is ${summaryOf(partitions)}.`);
+  await printLog(status, { since, what: "announcement" });
+  if (pushFeedback !== null) await printLog(pushFeedback, { since, what: "report" });
+  for (const problem of problems) say(`Not known: ${problem}`);
+}
+
+type Log = Pick<SyncStatus, "group" | "topic" | "partitions"> & {
+  readonly counts: SyncStatus["counts"] | NonNullable<SyncStatus["pushFeedback"]>["counts"];
+};
+
+async function printLog(
+  { group, topic, partitions, counts }: Log,
+  { since, what }: { readonly since: string | null; readonly what: string },
+): Promise<void> {
+  say(`The group ${group} in ${topic} is ${summaryOf(partitions, what)}.`);
   if (partitions.length > 0) await printPartitions(partitions);
   if (counts !== null && since !== null) say(`Since ${since}: ${countsText(counts)}.`);
-  for (const problem of problems) say(`Not known: ${problem}`);
 }
 
 type Partitions = SyncStatus["partitions"];
 
-function summaryOf(partitions: Partitions): string {
+function summaryOf(partitions: Partitions, what: string): string {
   if (partitions.length === 0) return "not to be seen";
   if (partitions.some(({ lagRecords }) => lagRecords === null)) return "only partly known";
   const records = partitions.reduce((sum, { lagRecords }) => sum + (lagRecords ?? 0), 0);
   const seconds = Math.max(...partitions.map(({ lagSeconds }) => lagSeconds ?? 0));
-  if (records === 0) return "in step: everything announced is applied";
-  return `${records} announcement${records === 1 ? "" : "s"} behind, the oldest since ${duration(seconds)}`;
+  if (records === 0) return `in step: every ${what} is applied`;
+  return `${records} ${what}${records === 1 ? "" : "s"} behind, the oldest since ${duration(seconds)}`;
 }
 
 async function printPartitions(partitions: Partitions): Promise<void> {
@@ -44,7 +56,7 @@ async function printPartitions(partitions: Partitions): Promise<void> {
   say(table.toString());
 }
 
-function countsText({ refused, ...counts }: NonNullable<SyncStatus["counts"]>): string {
+function countsText({ refused, ...counts }: NonNullable<Log["counts"]>): string {
   const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`);
   const total = Object.values(refused).reduce((sum, count) => sum + count, 0);
   const outcomes = Object.entries(counts).map(([outcome, count]) => `${outcome} ${count}`);

@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
 import { messageOf } from "../errors.ts";
-import type { LogWatch } from "../records.ts";
-import { createTopicStore } from "../storage/topics.ts";
+import { createPositions } from "../storage/positions.ts";
+import type { WatchedLog } from "../sync/standings.ts";
 import { createStatus } from "../sync/status.ts";
 import { compile } from "../validation.ts";
 import { connected } from "./connected.ts";
@@ -93,16 +93,31 @@ const reasonOf = (error: unknown): string =>
 /** Where the sync stands, as Kafka and MongoDB tell: known also when no service runs. */
 const lookDirectly = (): Promise<SyncStatus> =>
   connected(async ({ config, broker, database, log }) => {
-    const { groupId: group, announcementsTopic: topic } = config.kafka;
+    const { groupId, announcementsTopic, pushFeedback } = config.kafka;
     // Connected when asked: what one of the two cannot tell is missing in the answer, the rest is told all the same.
-    const watched = async () => (await broker()).watch();
-    const watch: LogWatch = {
-      bounds: async () => (await watched()).bounds(),
-      firstSince: async (timestamp) => (await watched()).firstSince(timestamp),
-      owners: async () => (await watched()).owners(),
+    const logOf = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
+      const watched = async () => (await broker()).watch(read);
+      return {
+        group: read.groupId,
+        topic: read.topic,
+        watch: {
+          bounds: async () => (await watched()).bounds(),
+          firstSince: async (timestamp) => (await watched()).firstSince(timestamp),
+          owners: async () => (await watched()).owners(),
+        },
+        store: {
+          positions: async (group, topic) =>
+            createPositions(await database(), { log }).positions(group, topic),
+        },
+        consumer: undefined,
+      };
     };
-    const positions = async () => createTopicStore(await database(), log).positions(group, topic);
-    return createStatus({ group, topic, watch, store: { positions }, running: undefined })();
+    return createStatus({
+      announcements: logOf({ topic: announcementsTopic, groupId }),
+      pushFeedback: pushFeedback && logOf(pushFeedback),
+      tally: undefined,
+      feedbackTally: undefined,
+    })();
   });
 
 const withNote = (status: SyncStatus, { note }: ServiceAnswer): SyncStatus => ({

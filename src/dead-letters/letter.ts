@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { refusalCodes, type Fault, type RefusalCode } from "../errors.ts";
-import type { LogRecord, PlacedRecord, RecordHeaders } from "../records.ts";
+import type { PlacedRecord, RecordHeaders } from "../records.ts";
 import type { Partition } from "../topics/topic.ts";
 
 /** Where a record lies. */
@@ -22,7 +22,7 @@ export interface Letter {
   readonly at: Place;
   /** Where the announcement came from, when that is told. */
   readonly source: Place | undefined;
-  /** The announcement's own time; undefined when it has none. */
+  /** The record's own time, of when it was sent first where that is told; undefined when it has none. */
   readonly time: Date | undefined;
   readonly code: LetterCode;
   readonly message: string;
@@ -39,6 +39,9 @@ export interface Letter {
 
 /** The header that names the letter that an announcement is a replay of. */
 export const replayHeader = "topicsync.replay-of";
+
+/** The header that tells when a replayed record was written first, in milliseconds since 1970. */
+export const timeHeader = "topicsync.time";
 
 const isOfLetter = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
@@ -63,7 +66,7 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
     id: nameOfPlace(isOurs ? source : at),
     at,
     source,
-    time: timeOf(record),
+    time: timeOf(text(timeHeader) ?? record.timestamp),
     code,
     message:
       text("__connect.errors.exception.message") ?? text("__connect.errors.exception.class.name") ?? "",
@@ -90,7 +93,7 @@ export function externalIdOf({ key, value }: Pick<Letter, "key" | "value">): str
 }
 
 /** The last value of a header, as text. */
-function headerText(headers: RecordHeaders, name: string): string | undefined {
+export function headerText(headers: RecordHeaders, name: string): string | undefined {
   const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
   const value = Array.isArray(given) ? given.at(-1) : given;
   return value === undefined ? undefined : value.toString();
@@ -104,7 +107,7 @@ function placeOf(topic?: string, partition?: string, offset?: string): Place | u
 }
 
 /** Kafka writes -1 for none, and takes whatever a producer says. */
-function timeOf({ timestamp }: LogRecord): Date | undefined {
+function timeOf(timestamp: string): Date | undefined {
   const time = new Date(Number(timestamp));
   return Number(timestamp) >= 0 && !Number.isNaN(time.getTime()) ? time : undefined;
 }

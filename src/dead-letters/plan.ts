@@ -10,6 +10,8 @@ export interface Destination {
   readonly topic: string;
   /** How many partitions it has. */
   readonly partitions: number;
+  /** Whether a record sent there says in a header of what time the letter was: a report is as old as it was. */
+  readonly namesTime?: boolean;
 }
 
 export interface ReplayWish {

@@ -1,5 +1,5 @@
 import type { LogWriter, OutgoingRecord } from "../records.ts";
-import { replayHeader, type Letter } from "./letter.ts";
+import { replayHeader, timeHeader, type Letter } from "./letter.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Destination, PlannedLetter, ReplayPlan, SkippedLetter } from "./plan.ts";
 import type { Replay, ReplayStore } from "./ports.ts";
@@ -45,7 +45,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
   async function append(partition: number | undefined, sendings: readonly Sending[]): Promise<void> {
     const appended = await writer.append(
       partition,
-      sendings.map(({ letter, replay }) => replayOf(letter, replay)),
+      sendings.map(({ letter, replay }) => replayOf(letter, replay, to)),
     );
     if ("offset" in appended) {
       await replays.sent(
@@ -95,8 +95,18 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
 }
 
 /** The announcement as it came, with the name of the letter that it is a replay of. */
-function replayOf({ key, value, headers }: Letter, { letter, on }: Replay): OutgoingRecord {
-  return { key, value, headers: { ...headers, [replayHeader]: letter }, timestamp: String(on.getTime()) };
+function replayOf(
+  { key, value, headers, time }: Letter,
+  { letter, on }: Replay,
+  { namesTime }: Destination,
+): OutgoingRecord {
+  const named = namesTime && time !== undefined ? { [timeHeader]: String(time.getTime()) } : {};
+  return {
+    key,
+    value,
+    headers: { ...headers, [replayHeader]: letter, ...named },
+    timestamp: String(on.getTime()),
+  };
 }
 
 /**

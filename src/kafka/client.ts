@@ -28,10 +28,10 @@ export interface Broker extends LogReader {
   connect(abort: AbortSignal): Promise<void>;
   /** Resolves when a broker answers; throws Unavailable. */
   ping(): Promise<void>;
-  /** A member of the consumer group of the settings, reading the announcements topic. */
-  member(): GroupMember;
-  /** The announcements topic and the group of the settings, from outside. */
-  watch(): LogWatch;
+  /** A member of a consumer group, reading one topic. */
+  member(read: Reading): GroupMember;
+  /** A topic and the group that reads it, from outside. */
+  watch(read: Reading): LogWatch;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
   /** Sends to a topic and tells where each record lies; connected with the first record. */
@@ -41,8 +41,14 @@ export interface Broker extends LogReader {
   close(): Promise<void>;
 }
 
+/** A topic, and the consumer group that reads it. */
+export interface Reading {
+  readonly topic: string;
+  readonly groupId: string;
+}
+
 /** Dead letters carry headers besides a record that was just small enough for its own topic. */
-const deadLetterMaxBytes = 2_097_152;
+const forDeadLetters = { "retention.ms": "-1", "max.message.bytes": "2097152" } as const;
 
 /** Makes the door; nothing is connected yet. */
 export function createBroker(
@@ -88,8 +94,8 @@ export function createBroker(
       });
     },
 
-    member: () => createMember(client(), { groupId: config.groupId, topic: config.announcementsTopic, log }),
-    watch: () => createWatch(admin, config.announcementsTopic, config.groupId),
+    member: (read) => createMember(client(), { ...read, log }),
+    watch: (read) => createWatch(admin, read),
     bounds: (topic) => boundsOf(admin, topic),
     read: (topic, options) =>
       readLog({ client: client(), admin, groupId: config.groupId, log }, topic, options),
@@ -102,15 +108,19 @@ export function createBroker(
 
 /** Subscribing to a topic that is not there fails, so both are made first. Those that exist are left as they are. */
 async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
-  const { announcementsTopic, deadLetterTopic } = config;
+  const { announcementsTopic, deadLetterTopic, pushFeedback } = config;
   const existing = new Set(await admin.listTopics());
   const wanted = [
     // One partition, compacted: a total order, and the last definition of every topic is kept for ever.
     { topic: announcementsTopic, config: { "cleanup.policy": "compact" } },
-    {
-      topic: deadLetterTopic,
-      config: { "retention.ms": "-1", "max.message.bytes": String(deadLetterMaxBytes) },
-    },
+    { topic: deadLetterTopic, config: forDeadLetters },
+    // Reports are kept as long as the broker keeps anything: a token that is still dead is reported again.
+    ...(pushFeedback === undefined
+      ? []
+      : [
+          { topic: pushFeedback.topic, config: {} },
+          { topic: pushFeedback.deadLetterTopic, config: forDeadLetters },
+        ]),
   ];
   const missing = wanted.filter(({ topic }) => !existing.has(topic));
   if (missing.length > 0) {

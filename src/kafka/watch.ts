@@ -6,7 +6,10 @@ import { unavailable } from "./failures.ts";
 import { boundsOf } from "./log-reader.ts";
 
 /** Watches a Kafka topic and the group that reads it, by kafkajs. */
-export function createWatch(admin: Admin, topic: string, groupId: string): LogWatch {
+export function createWatch(
+  admin: Admin,
+  { topic, groupId }: { readonly topic: string; readonly groupId: string },
+): LogWatch {
   return {
     async bounds() {
       const bounds = await boundsOf(admin, topic);

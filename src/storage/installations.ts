@@ -13,24 +13,8 @@ import type {
 import type { Database } from "./database.ts";
 import { translated, violatedIndex, writeErrorsOf, type WriteError } from "./failures.ts";
 import { uniqueIndexes } from "./indexes.ts";
+import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
-
-/** A record of the push notification installations (specification 2.3). */
-export interface InstallationRecord {
-  _id: string;
-  token: string;
-  application: string;
-  platform: string;
-  user: string;
-  active: boolean;
-  sys_created_on: Date;
-  sys_updated_on: Date;
-  last_seen_on: Date;
-  deactivated_on?: Date;
-  deactivated_reason?: string;
-  /** Whose it was before, the latest last, and until when. */
-  previous_owners?: { user: string; until: Date }[];
-}
 
 type Operation = AnyBulkWriteOperation<InstallationRecord>;
 
@@ -161,10 +145,6 @@ const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date
     filter: { application, platform, ...(user === undefined ? {} : { user }), active: true },
     update: deactivation(reason, now),
   },
-});
-
-const deactivation = (reason: string, now: Date) => ({
-  $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason },
 });
 
 const nameOf = ({ token, application, platform }: InstallationKey): string =>

@@ -1,42 +1,31 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { messageOf } from "../errors.ts";
 import { within } from "../patience.ts";
-import type { Position, PositionStore } from "../positions.ts";
-import type { LogBounds, LogWatch } from "../records.ts";
-import { ageAt } from "./age.ts";
-import type { Tally } from "./tally.ts";
-
-/** The consumer of this process, as far as its status is told. */
-export interface ConsumerView {
-  readonly state: "joining" | "assigned" | "dead";
-  readonly partitions: readonly {
-    readonly partition: number;
-    readonly state: "reading" | "paused";
-    readonly reason: string | undefined;
-    readonly offset: number | undefined;
-  }[];
-}
+import { standingsOf, type Ask, type WatchedLog } from "./standings.ts";
+import type { FeedbackTally, Tally } from "./tally.ts";
 
 export interface StatusOptions {
-  readonly group: string;
-  readonly topic: string;
-  readonly watch: LogWatch;
-  readonly store: Pick<PositionStore, "positions">;
-  /** Of this process; undefined where none runs. */
-  readonly running:
-    { readonly consumer: () => ConsumerView; readonly tally: Pick<Tally, "since" | "counts"> } | undefined;
+  readonly announcements: WatchedLog;
+  /** Undefined when no push feedback is read. */
+  readonly pushFeedback: WatchedLog | undefined;
+  /** What this process counted; undefined where no consumer runs. */
+  readonly tally: Pick<Tally, "since" | "counts"> | undefined;
+  readonly feedbackTally: Pick<FeedbackTally, "counts"> | undefined;
 }
 
 /** Tells where the sync stands. Never throws: what cannot be found out is null, with the reason among the problems. */
 export type TellStatus = () => Promise<SyncStatus>;
 
-type PartitionStanding = SyncStatus["partitions"][number];
-
 /** Each question to the broker or the store waits no longer than this. */
 const patienceMs = 3_000;
 
 /** Makes the function that tells where the sync stands. */
-export function createStatus({ group, topic, watch, store, running }: StatusOptions): TellStatus {
+export function createStatus({
+  announcements,
+  pushFeedback,
+  tally,
+  feedbackTally,
+}: StatusOptions): TellStatus {
   return async () => {
     const problems = new Set<string>();
     const ask: Ask = async (what, question) =>
@@ -44,111 +33,18 @@ export function createStatus({ group, topic, watch, store, running }: StatusOpti
         problems.add(`${what}: ${messageOf(error)}`);
         return undefined;
       });
-
-    const [bounds, positions, owners] = await Promise.all([
-      ask("the log", watch.bounds()),
-      ask("the positions", store.positions(group, topic)),
-      ask("the group", watch.owners()),
+    const [synced, feedback] = await Promise.all([
+      standingsOf(announcements, ask),
+      pushFeedback === undefined
+        ? null
+        : standingsOf(pushFeedback, (what, question) => ask(`${what} of the push feedback`, question)),
     ]);
-    const consumer = running?.consumer();
-    const facts: Facts = { bounds, positions, owners, own: consumer?.partitions ?? [] };
-    const now = Date.now();
-    const firstSince = remembered((timestamp) => watch.firstSince(timestamp));
-
-    const partitions = partitionsOf(facts).map(async (partition) => {
-      const lag = lagOf(partition, facts);
-      const since = async (timestamp: number): Promise<number> =>
-        (await firstSince(timestamp)).get(partition) ?? 0;
-      const seconds = lag === undefined ? undefined : await ask("the lag", secondsOf(lag, since, now));
-      return standing(partition, facts, { records: lag?.records, seconds });
-    });
     return {
-      group,
-      topic,
-      consumer: consumer?.state ?? "none",
-      since: running?.tally.since.toISOString() ?? null,
-      counts: running?.tally.counts() ?? null,
-      partitions: await Promise.all(partitions),
+      ...synced,
+      since: tally?.since.toISOString() ?? null,
+      counts: tally?.counts() ?? null,
+      pushFeedback: feedback && { ...feedback, counts: feedbackTally?.counts() ?? null },
       problems: [...problems],
     };
-  };
-}
-
-type Ask = <T>(what: string, question: Promise<T>) => Promise<T | undefined>;
-
-/** What was found out; undefined is what was not. */
-interface Facts {
-  readonly bounds: ReadonlyMap<number, LogBounds> | undefined;
-  readonly positions: ReadonlyMap<number, Position> | undefined;
-  readonly owners: ReadonlyMap<number, string> | undefined;
-  readonly own: ConsumerView["partitions"];
-}
-
-function partitionsOf({ bounds, positions, own }: Facts): number[] {
-  const known = bounds ?? positions ?? new Map<number, unknown>();
-  return [...new Set([...known.keys(), ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
-}
-
-const ownPartition = (partition: number, { own }: Facts) => own.find((one) => one.partition === partition);
-
-/** Where MongoDB does not answer, what this process knows of its own partitions is as good. */
-const committedOffset = (partition: number, facts: Facts): number | undefined =>
-  facts.positions === undefined
-    ? ownPartition(partition, facts)?.offset
-    : facts.positions.get(partition)?.offset;
-
-function standing(
-  partition: number,
-  facts: Facts,
-  lag: { readonly records: number | undefined; readonly seconds: number | undefined },
-): PartitionStanding {
-  const { bounds, owners } = facts;
-  const own = ownPartition(partition, facts);
-  const owner = own === undefined ? owners?.get(partition) : "this process";
-  return {
-    partition,
-    committedOffset: committedOffset(partition, facts) ?? null,
-    logStart: bounds?.get(partition)?.low ?? null,
-    logEnd: bounds?.get(partition)?.high ?? null,
-    lagRecords: lag.records ?? null,
-    lagSeconds: lag.seconds ?? null,
-    assigned: own === undefined && owners === undefined ? null : owner !== undefined,
-    owner: owner ?? null,
-    state: own?.state ?? null,
-    reason: own?.reason ?? null,
-  };
-}
-
-interface Lag {
-  readonly records: number;
-  /** The offset of the first announcement that is not applied. */
-  readonly from: number;
-}
-
-function lagOf(partition: number, facts: Facts): Lag | undefined {
-  const bounds = facts.bounds?.get(partition);
-  const committed = committedOffset(partition, facts);
-  if (bounds === undefined || (facts.positions === undefined && committed === undefined)) return undefined;
-  const { low, high } = bounds;
-  // A position outside the log is read from the log's beginning.
-  const from = committed === undefined || committed < low || committed > high ? low : committed;
-  return { records: high - from, from };
-}
-
-async function secondsOf(
-  { records, from }: Lag,
-  firstSince: (timestamp: number) => Promise<number>,
-  now: number,
-): Promise<number> {
-  return records === 0 ? 0 : Math.round((await ageAt(from, firstSince, now)) / 100) / 10;
-}
-
-/** One answer holds for all partitions, so a time that one of them asks for is asked once. */
-function remembered<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
-  const answers = new Map<number, Promise<T>>();
-  return (timestamp) => {
-    const answer = answers.get(timestamp) ?? ask(timestamp);
-    answers.set(timestamp, answer);
-    return answer;
   };
 }

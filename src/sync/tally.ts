@@ -1,4 +1,5 @@
 import type { RefusalCode } from "../errors.ts";
+import type { FeedbackDecision, FeedbackOutcome } from "../installations/feedback.ts";
 import type { Outcome } from "../topics/decide.ts";
 
 /** A batch that was applied. */
@@ -42,6 +43,26 @@ export function createTally(): Tally {
     add(batch) {
       for (const outcome of outcomes) total[outcome] += batch.counts[outcome];
       for (const code of batch.refused) refused[code] = (refused[code] ?? 0) + 1;
+    },
+    counts: () => ({ ...total, refused: { ...refused } }),
+  };
+}
+
+/** Counts what became of push feedback. */
+export interface FeedbackTally {
+  add(decision: FeedbackDecision): void;
+  counts(): Readonly<Record<Exclude<FeedbackOutcome, "refused">, number>> & Pick<Counts, "refused">;
+}
+
+/** A tally of push feedback, at zero. */
+export function createFeedbackTally(): FeedbackTally {
+  const total = { deactivated: 0, renewed: 0, inactive: 0, unknown: 0 };
+  const refused: Partial<Record<RefusalCode, number>> = {};
+  const outcomes = Object.keys(total) as (keyof typeof total)[];
+  return {
+    add({ counts, refusals }) {
+      for (const outcome of outcomes) total[outcome] += counts[outcome];
+      for (const { refusal } of refusals) refused[refusal.code] = (refused[refusal.code] ?? 0) + 1;
     },
     counts: () => ({ ...total, refused: { ...refused } }),
   };

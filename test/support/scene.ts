@@ -155,7 +155,7 @@ export const readiness = (service: TestService) =>
 /** Waits until the service says that it is not ready, for a reason of this kind, and that it lives. */
 export async function notReady(
   service: TestService,
-  check: "mongodb" | "kafka" | "consumer",
+  check: "mongodb" | "kafka" | "consumer" | "pushFeedback",
   reason: RegExp,
 ): Promise<void> {
   await until(`it says that it is not ready: ${check}, ${reason.source}`, async () => {

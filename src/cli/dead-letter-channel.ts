@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+
+import type { Channel, KafkaConfig } from "../config.ts";
+import { openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
+import { ConfigurationError } from "../errors.ts";
+import { createReplayStore } from "../storage/replays.ts";
+import { createSyncState } from "../storage/sync-state.ts";
+import type { Connected } from "./connected.ts";
+
+/** The option that chooses whose dead letters are meant. */
+export interface ChannelFlags {
+  readonly pushFeedback?: true;
+}
+
+/** Adds the option that chooses whose dead letters are meant. */
+export const withChannel = (command: Command): Command =>
+  command.option("--push-feedback", "of the push feedback topic, instead of the announcements topic");
+
+/** The topic that was chosen. Throws ConfigurationError when no push feedback is set. */
+export function channelOf(
+  { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
+  flags: ChannelFlags,
+): Channel {
+  if (!flags.pushFeedback) return { topic, deadLetterTopic, groupId };
+  if (pushFeedback !== undefined) return pushFeedback;
+  throw new ConfigurationError("no push feedback is read: KAFKA_PUSH_FEEDBACK_TOPIC is not set");
+}
+
+/** The letters of the chosen dead-letter topic; none when there is no such topic yet. Throws Unavailable. */
+export async function openLetters(
+  { config, broker, database, abort }: Connected,
+  flags: ChannelFlags,
+): Promise<DeadLetters> {
+  const { deadLetterTopic: topic, groupId } = channelOf(config.kafka, flags);
+  const kafka = await broker();
+  const exists = (await kafka.bounds(topic)) !== undefined;
+  const store = await database();
+  const log = { topic, read: () => (exists ? kafka.read(topic, { abort }) : nothing()) };
+  const sync = createSyncState(store, groupId);
+  return openDeadLetters(log, {
+    replays: createReplayStore(store),
+    // No report supersedes another: one that is out of date deactivates nothing.
+    sync: flags.pushFeedback ? { ...sync, topics: () => Promise.resolve([]) } : sync,
+  });
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- a log without records
+async function* nothing(): AsyncGenerator<never> {
+  yield* [];
+}

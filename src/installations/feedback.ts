@@ -1,0 +1,155 @@
+import { Refusal } from "../errors.ts";
+import type { BatchStep, PositionStep, PositionStore } from "../positions.ts";
+import type { Catalog } from "./catalog-cache.ts";
+import type { InstallationKey } from "./ports.ts";
+import { checkToken } from "./token-rules.ts";
+
+/** A push service's word that a token is dead. */
+export interface TokenReport {
+  /** Undefined: in every application. */
+  readonly application: string | undefined;
+  readonly platform: string;
+  readonly token: string;
+  readonly reason: string;
+  /** Whatever was registered later is not meant. */
+  readonly reportedOn: Date;
+}
+
+/** A record of the push feedback topic, read. */
+export type ReadReport =
+  | { readonly offset: number; readonly report: TokenReport }
+  | { readonly offset: number; readonly refusal: Refusal };
+
+/** What became of reports. `renewed`: registered again since; `inactive`: it was already. */
+export const feedbackOutcomes = ["deactivated", "renewed", "inactive", "unknown", "refused"] as const;
+
+export type FeedbackOutcome = (typeof feedbackOutcomes)[number];
+
+/** An installation, as far as a report concerns it. */
+export interface SeenInstallation extends InstallationKey {
+  readonly id: string;
+  readonly active: boolean;
+  readonly lastSeenOn: Date;
+}
+
+/** A token to deactivate, unless it was seen after `unseenSince`. */
+export interface Deactivation {
+  readonly id: string;
+  readonly token: string;
+  readonly reason: string;
+  readonly unseenSince: Date;
+}
+
+/** Where installations and the positions of the push feedback are kept. Every function throws Unavailable. */
+export interface FeedbackStore extends PositionStore {
+  /** The installations of these tokens, on whatever platform. */
+  findTokens(tokens: readonly string[]): Promise<SeenInstallation[]>;
+  /**
+   * Deactivates, and moves the position, all or nothing (where the store has transactions). Throws Fenced when the
+   * position is not `from` any more.
+   */
+  applyFeedback(batch: BatchStep & { readonly deactivations: readonly Deactivation[] }): Promise<void>;
+}
+
+/** A stretch of the push feedback log, decoded. */
+export interface FeedbackBatch extends PositionStep {
+  readonly reports: readonly ReadReport[];
+  /** Keeps what was refused, before the position moves. */
+  readonly deadLetter: (refusals: FeedbackDecision["refusals"]) => Promise<void>;
+}
+
+/** What a stretch of reports comes to. */
+export interface FeedbackDecision {
+  readonly deactivations: readonly Deactivation[];
+  readonly refusals: readonly { readonly offset: number; readonly refusal: Refusal }[];
+  readonly counts: Readonly<Record<FeedbackOutcome, number>>;
+}
+
+/** Deactivates tokens that push services reported dead. */
+export interface FeedbackService {
+  /**
+   * Applies a batch exactly once: load, decide, write together with the position. Throws Fenced when another consumer
+   * moved the position, and Unavailable; nothing is stored then.
+   */
+  apply(batch: FeedbackBatch): Promise<FeedbackDecision>;
+}
+
+/** Makes the feedback service. */
+export function createFeedbackService(store: FeedbackStore, catalog: Catalog): FeedbackService {
+  /** The report with its token as it is stored, or why it cannot be taken. Disabled names are fine: less is sent to them. */
+  async function checked(read: ReadReport): Promise<ReadReport> {
+    if ("refusal" in read) return read;
+    const { offset, report } = read;
+    const refused = (...of: ConstructorParameters<typeof Refusal>) => ({
+      offset,
+      refusal: new Refusal(...of),
+    });
+    if (report.application !== undefined && (await catalog.application(report.application)) === undefined) {
+      const message = `There is no push application named "${report.application}".`;
+      return refused("UNKNOWN_APPLICATION", message, [
+        { path: "/application", message: "is not the name of a push application" },
+      ]);
+    }
+    const platform = await catalog.platform(report.platform);
+    if (platform === undefined) {
+      return refused("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
+        { path: "/platform", message: "is not the name of a push platform" },
+      ]);
+    }
+    const found = checkToken(report.token, platform.tokenRule);
+    if ("token" in found) return { offset, report: { ...report, token: found.token } };
+    const message = `The platform "${platform.name}" does not take this token.`;
+    return refused("BAD_TOKEN", message, [{ path: "/token", message: found.fault }]);
+  }
+
+  return {
+    async apply(batch) {
+      const reports = await Promise.all(batch.reports.map(checked));
+      const tokens = new Set(reports.flatMap((read) => ("report" in read ? [read.report.token] : [])));
+      const decision = decideFeedback(reports, await store.findTokens([...tokens]));
+      const { refusals, deactivations } = decision;
+      await store.applyFeedback({
+        ...batch,
+        deactivations,
+        beforeCommit: refusals.length > 0 ? () => batch.deadLetter(refusals) : undefined,
+      });
+      return decision;
+    },
+  };
+}
+
+/** Decides reports in their order, given what is stored of their tokens. Pure. */
+export function decideFeedback(
+  reports: readonly ReadReport[],
+  stored: readonly SeenInstallation[],
+): FeedbackDecision {
+  const byToken = Map.groupBy(stored, ({ platform, token }) => nameOf(platform, token));
+  /** Deactivated by a report before. */
+  const gone = new Set<SeenInstallation>();
+  const deactivations: Deactivation[] = [];
+  const refusals: FeedbackDecision["refusals"][number][] = [];
+  const counts = { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 0 };
+
+  function outcomeOf({ application, platform, token, reason, reportedOn }: TokenReport): FeedbackOutcome {
+    const meant = (byToken.get(nameOf(platform, token)) ?? []).filter(
+      (one) => application === undefined || one.application === application,
+    );
+    const active = meant.filter((one) => one.active && !gone.has(one));
+    const dead = active.filter(({ lastSeenOn }) => lastSeenOn <= reportedOn);
+    for (const one of dead) {
+      gone.add(one);
+      deactivations.push({ id: one.id, token, reason, unseenSince: reportedOn });
+    }
+    if (dead.length > 0) return "deactivated";
+    if (active.length > 0) return "renewed";
+    return meant.length > 0 ? "inactive" : "unknown";
+  }
+
+  for (const read of reports) {
+    if ("refusal" in read) refusals.push(read);
+    counts["refusal" in read ? "refused" : outcomeOf(read.report)] += 1;
+  }
+  return { deactivations, refusals, counts };
+}
+
+const nameOf = (platform: string, token: string): string => JSON.stringify([platform, token]);

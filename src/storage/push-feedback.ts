@@ -1,0 +1,55 @@
+import type { AnyBulkWriteOperation } from "mongodb";
+
+import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
+import type { Logger } from "../logger.ts";
+import type { Database } from "./database.ts";
+import { deactivation, type InstallationRecord } from "./installation-records.ts";
+import { chunks } from "./look-up.ts";
+import { collections } from "./names.ts";
+import { createPositions } from "./positions.ts";
+
+/** Several short look-ups side by side take less time than a long one. */
+const tokensALookUp = 200;
+
+/** The store of what push services reported, in MongoDB. */
+export function createFeedbackStore(database: Database, log: Logger): FeedbackStore {
+  const installations = database.collection<InstallationRecord>(collections.installations);
+  // A position that is lost is not derived from the installations: to read a report twice changes nothing.
+  const positions = createPositions(database, { log });
+
+  async function find(tokens: string[]): Promise<SeenInstallation[]> {
+    const projection = { token: 1, application: 1, platform: 1, active: 1, last_seen_on: 1 } as const;
+    const records = await installations.find({ token: { $in: tokens } }, { projection }).toArray();
+    return records.map(({ _id: id, token, application, platform, active, last_seen_on }) => {
+      return { id, token, application, platform, active, lastSeenOn: last_seen_on };
+    });
+  }
+
+  return {
+    claim: (key) => positions.claim(key),
+    positions: (group, topic) => positions.positions(group, topic),
+
+    findTokens: (tokens) =>
+      database.run(async () => (await Promise.all(chunks(tokens, tokensALookUp).map(find))).flat()),
+
+    applyFeedback({ deactivations, ...step }) {
+      if (deactivations.length === 0) return positions.apply(step, undefined);
+      const now = new Date();
+      const operations = deactivations.map((one) => operationOf(one, now));
+      return positions.apply(step, async (options) => {
+        await installations.bulkWrite(operations, { ...options, ordered: false });
+      });
+    },
+  };
+}
+
+/** A token that was registered since it was looked up is not touched. The token names the shard. */
+const operationOf = (
+  { id, token, reason, unseenSince }: Deactivation,
+  now: Date,
+): AnyBulkWriteOperation<InstallationRecord> => ({
+  updateOne: {
+    filter: { _id: id, token, active: true, last_seen_on: { $lte: unseenSince } },
+    update: deactivation(reason, now),
+  },
+});

@@ -1,0 +1,132 @@
+import type { SyncStatus } from "../../schemas/sync-status.ts";
+import type { Position, PositionStore } from "../positions.ts";
+import type { LogBounds, LogWatch } from "../records.ts";
+import { ageAt } from "./age.ts";
+
+/** A consumer of this process, as far as its status is told. */
+export interface ConsumerView {
+  readonly state: "joining" | "assigned" | "dead";
+  readonly partitions: readonly {
+    readonly partition: number;
+    readonly state: "reading" | "paused";
+    readonly reason: string | undefined;
+    readonly offset: number | undefined;
+  }[];
+}
+
+/** A Kafka topic that a group reads, and whom to ask about it. */
+export interface WatchedLog {
+  readonly group: string;
+  readonly topic: string;
+  readonly watch: LogWatch;
+  readonly store: Pick<PositionStore, "positions">;
+  /** The consumer of this process; undefined where none runs. */
+  readonly consumer: (() => ConsumerView) | undefined;
+}
+
+/** Asks something; undefined when there is no answer. Never throws. */
+export type Ask = <T>(what: string, question: Promise<T>) => Promise<T | undefined>;
+
+type PartitionStanding = SyncStatus["partitions"][number];
+
+/** Where a group stands in each partition of a Kafka topic. Never throws: what cannot be found out is null. */
+export async function standingsOf(
+  { group, topic, watch, store, consumer: running }: WatchedLog,
+  ask: Ask,
+): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
+  const [bounds, positions, owners] = await Promise.all([
+    ask("the log", watch.bounds()),
+    ask("the positions", store.positions(group, topic)),
+    ask("the group", watch.owners()),
+  ]);
+  const consumer = running?.();
+  const facts: Facts = { bounds, positions, owners, own: consumer?.partitions ?? [] };
+  const now = Date.now();
+  const firstSince = remembered((timestamp) => watch.firstSince(timestamp));
+
+  const partitions = partitionsOf(facts).map(async (partition) => {
+    const lag = lagOf(partition, facts);
+    const since = async (timestamp: number): Promise<number> =>
+      (await firstSince(timestamp)).get(partition) ?? 0;
+    const seconds = lag === undefined ? undefined : await ask("the lag", secondsOf(lag, since, now));
+    return standing(partition, facts, { records: lag?.records, seconds });
+  });
+  return { group, topic, consumer: consumer?.state ?? "none", partitions: await Promise.all(partitions) };
+}
+
+/** What was found out; undefined is what was not. */
+interface Facts {
+  readonly bounds: ReadonlyMap<number, LogBounds> | undefined;
+  readonly positions: ReadonlyMap<number, Position> | undefined;
+  readonly owners: ReadonlyMap<number, string> | undefined;
+  readonly own: ConsumerView["partitions"];
+}
+
+function partitionsOf({ bounds, positions, own }: Facts): number[] {
+  const known = bounds ?? positions ?? new Map<number, unknown>();
+  return [...new Set([...known.keys(), ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
+}
+
+const ownPartition = (partition: number, { own }: Facts) => own.find((one) => one.partition === partition);
+
+/** Where MongoDB does not answer, what this process knows of its own partitions is as good. */
+const committedOffset = (partition: number, facts: Facts): number | undefined =>
+  facts.positions === undefined
+    ? ownPartition(partition, facts)?.offset
+    : facts.positions.get(partition)?.offset;
+
+function standing(
+  partition: number,
+  facts: Facts,
+  lag: { readonly records: number | undefined; readonly seconds: number | undefined },
+): PartitionStanding {
+  const { bounds, owners } = facts;
+  const own = ownPartition(partition, facts);
+  const owner = own === undefined ? owners?.get(partition) : "this process";
+  return {
+    partition,
+    committedOffset: committedOffset(partition, facts) ?? null,
+    logStart: bounds?.get(partition)?.low ?? null,
+    logEnd: bounds?.get(partition)?.high ?? null,
+    lagRecords: lag.records ?? null,
+    lagSeconds: lag.seconds ?? null,
+    assigned: own === undefined && owners === undefined ? null : owner !== undefined,
+    owner: owner ?? null,
+    state: own?.state ?? null,
+    reason: own?.reason ?? null,
+  };
+}
+
+interface Lag {
+  readonly records: number;
+  /** The offset of the first record that is not applied. */
+  readonly from: number;
+}
+
+function lagOf(partition: number, facts: Facts): Lag | undefined {
+  const bounds = facts.bounds?.get(partition);
+  const committed = committedOffset(partition, facts);
+  if (bounds === undefined || (facts.positions === undefined && committed === undefined)) return undefined;
+  const { low, high } = bounds;
+  // A position outside the log is read from the log's beginning.
+  const from = committed === undefined || committed < low || committed > high ? low : committed;
+  return { records: high - from, from };
+}
+
+async function secondsOf(
+  { records, from }: Lag,
+  firstSince: (timestamp: number) => Promise<number>,
+  now: number,
+): Promise<number> {
+  return records === 0 ? 0 : Math.round((await ageAt(from, firstSince, now)) / 100) / 10;
+}
+
+/** One answer holds for all partitions, so a time that one of them asks for is asked once. */
+function remembered<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
+  const answers = new Map<number, Promise<T>>();
+  return (timestamp) => {
+    const answer = answers.get(timestamp) ?? ask(timestamp);
+    answers.set(timestamp, answer);
+    return answer;
+  };
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Refusal } from "../../src/errors.ts";
+import { decideFeedback, type ReadReport, type SeenInstallation } from "../../src/installations/feedback.ts";
+
+const at = (hour: number): Date => new Date(Date.UTC(2026, 10, 21, hour));
+
+const installation = (more: Partial<SeenInstallation> = {}): SeenInstallation => ({
+  id: "an id",
+  application: "agent",
+  platform: "ios",
+  token: "t",
+  active: true,
+  lastSeenOn: at(8),
+  ...more,
+});
+
+let offset = 0;
+const report = (reportedOn: Date, more: { application?: string; platform?: string } = {}): ReadReport => ({
+  offset: offset++,
+  report: {
+    application: undefined,
+    platform: "ios",
+    token: "t",
+    reason: `at ${reportedOn.getUTCHours()}`,
+    reportedOn,
+    ...more,
+  },
+});
+
+const outcomes = (reports: ReadReport[], stored: SeenInstallation[]): Record<string, number> =>
+  Object.fromEntries(Object.entries(decideFeedback(reports, stored).counts).filter(([, count]) => count > 0));
+
+describe("deciding push feedback", () => {
+  it("deactivates a token that was last seen before the report, or at its very time", () => {
+    for (const hour of [8, 9]) {
+      const { deactivations } = decideFeedback([report(at(hour))], [installation()]);
+      assert.deepEqual(deactivations, [
+        { id: "an id", token: "t", reason: `at ${hour}`, unseenSince: at(hour) },
+      ]);
+    }
+  });
+
+  it("leaves a token alone that was registered again since", () => {
+    assert.deepEqual(outcomes([report(at(7))], [installation()]), { renewed: 1 });
+  });
+
+  it("takes one report after another: the first that holds counts, and a later one finds nothing to do", () => {
+    const reports = [report(at(7)), report(at(9)), report(at(10))];
+    assert.deepEqual(outcomes(reports, [installation()]), { renewed: 1, deactivated: 1, inactive: 1 });
+    const { deactivations } = decideFeedback(reports, [installation()]);
+    assert.deepEqual(
+      deactivations.map(({ reason }) => reason),
+      ["at 9"],
+    );
+  });
+
+  it("means every application when none is named, and only the named one otherwise", () => {
+    const stored = [installation(), installation({ id: "another id", application: "other" })];
+    const idsOf = (one: ReadReport) => decideFeedback([one], stored).deactivations.map(({ id }) => id);
+    assert.deepEqual(idsOf(report(at(9))), ["an id", "another id"]);
+    assert.deepEqual(idsOf(report(at(9), { application: "other" })), ["another id"]);
+    assert.deepEqual(idsOf(report(at(9), { application: "third" })), []);
+    assert.deepEqual(idsOf(report(at(9), { platform: "android" })), []);
+  });
+
+  it("counts what is not registered, what was inactive already, and what was refused", () => {
+    const refused = { offset: 99, refusal: new Refusal("BAD_TOKEN", "no") };
+    const reports = [report(at(9)), report(at(9), { platform: "android" }), refused];
+    assert.deepEqual(outcomes(reports, [installation({ active: false })]), {
+      inactive: 1,
+      unknown: 1,
+      refused: 1,
+    });
+    assert.deepEqual(decideFeedback(reports, []).refusals, [refused]);
+  });
+});
