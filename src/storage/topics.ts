@@ -78,7 +78,9 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
-      const among = (values: Iterable<string>) => ({ $in: [...new Set(values)] });
+      // A single combination is found by its index alone on every store.
+      const among = ([first = "", ...others]: readonly string[]) =>
+        others.length === 0 ? first : { $in: [...new Set([first, ...others])] };
       const filter = {
         topic_name: among(definitions.map(({ name }) => name)),
         namespace: among(definitions.map(({ namespace }) => namespace)),

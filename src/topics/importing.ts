@@ -22,7 +22,8 @@ export interface Importer {
 
 /** So many definitions are best given at once. */
 export const bestAtOnce = 500;
-const insertionsAtOnce = 32;
+/** So many insertions or look-ups are under way together. */
+const mostAtOnce = 32;
 
 /** Makes an importer that creates each topic by `create`, under every rule of that. */
 export function createImporter(store: TopicStore, create: (body: TopicBody) => Promise<Topic>): Importer {
@@ -37,7 +38,8 @@ export function createImporter(store: TopicStore, create: (body: TopicBody) => P
       // Of the same import, or somebody else's.
       const [holder] = await store.findByExternalIds([definition.externalId]);
       if (holder !== undefined) return compared(definition, holder);
-      return duplicateOf(definition, await store.findByCombinations([definition])) ?? error;
+      const [other] = await store.findByCombinations([definition]);
+      return other === undefined ? error : combinationRefusal(definition, other);
     }
   }
 
@@ -64,11 +66,16 @@ export function createRehearsal(store: TopicStore): Importer {
   return {
     async take(bodies) {
       const definitions = bodies.map(definitionOf);
-      const [stored, holders] = await Promise.all([
-        byExternalId(store, bodies),
-        store.findByCombinations(definitions),
-      ]);
-      const held = new Map(holders.map((holder) => [combinationOf(holder), holder]));
+      const stored = await byExternalId(store, bodies);
+      const held = new Map<string, TopicDefinition>();
+      // One by one: a look-up of many at once finds whatever has a name from here and a filter from there.
+      await eachOf(
+        definitions.filter(({ externalId }) => !stored.has(externalId)),
+        async (definition) => {
+          const [holder] = await store.findByCombinations([definition]);
+          if (holder !== undefined) held.set(combinationOf(definition), holder);
+        },
+      );
       return definitions.map((definition) => {
         const { externalId } = definition;
         const combination = combinationOf(definition);
@@ -104,11 +111,6 @@ function compared(definition: TopicDefinition, current: TopicDefinition): Import
   );
 }
 
-function duplicateOf(definition: TopicDefinition, holders: readonly Topic[]): Refusal | undefined {
-  const holder = holders.find((one) => combinationOf(one) === combinationOf(definition));
-  return holder && combinationRefusal(definition, holder);
-}
-
 type Placed = readonly [index: number, body: TopicBody];
 
 /** The definitions whose order among each other does not matter, and those that share something unique with one before. */
@@ -133,7 +135,7 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
   const rest = (function* () {
     yield* items;
   })();
-  const workers = Array.from({ length: insertionsAtOnce }, async () => {
+  const workers = Array.from({ length: mostAtOnce }, async () => {
     for (const item of rest) await work(item);
   });
   await Promise.allSettled(workers);
