@@ -1,0 +1,76 @@
+/** What a stranger's generator makes of the OpenAPI document: requests that keep to it, and requests that do not. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { schemathesis } from "../schemathesis/schemathesis.ts";
+import { call } from "../support/http.ts";
+import { until } from "../support/poll.ts";
+import { bootstrap, ownNames, startTopicsync, type TestService } from "../support/service.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const folder = mkdtempSync(join(tmpdir(), "topicsync-schemathesis-"));
+const document = join(folder, "openapi.json");
+let service: TestService;
+
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+before(async () => {
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "Mobile Agent",
+    PUSH_PLATFORMS: "ios",
+    PICKER_LOAD: "start",
+  });
+  await service.ready();
+  await until("topics can be picked", async () => {
+    const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
+    return (await call(url, { body: {} })).status === 200;
+  });
+  writeFileSync(document, JSON.stringify(await documentWithExamples()));
+});
+
+/** The document, with an application that exists: a made-up name would never come further. */
+async function documentWithExamples(): Promise<object> {
+  const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
+  for (const path of Object.values<Record<string, { parameters?: { name: string; example?: string }[] }>>(
+    json.paths,
+  ))
+    for (const { parameters = [] } of Object.values(path))
+      for (const one of parameters) if (one.name === "application") one.example = "Mobile Agent";
+  return json;
+}
+
+async function findsNothing(...args: string[]): Promise<void> {
+  const said = await schemathesis(folder, [
+    document,
+    ...["--url", service.url],
+    // Every version is served by the same code: the paths without one are enough.
+    ...["--include-operation-id-regex", "^[A-Za-z]+$"],
+    ...["--phases", "examples,coverage,fuzzing", "--max-examples", "15"],
+    "--generation-deterministic",
+    // That a name exists, or no other topic has it, is more than a schema can say.
+    ...["--exclude-checks", "positive_data_acceptance"],
+    ...["--continue-on-failure", "--no-shrink", "--warnings", "off"],
+    ...args,
+  ]);
+  assert.match(said, /No issues found/, said);
+}
+
+describe("schemathesis finds no 5xx, nothing that is not documented and no breach of a schema", () => {
+  it("with credentials", async () => {
+    await findsNothing("--auth", `${bootstrap.user}:${bootstrap.password}`);
+  });
+
+  it("without", async () => {
+    await findsNothing("--generation-with-security-parameters", "false");
+  });
+});
