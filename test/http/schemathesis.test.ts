@@ -46,7 +46,7 @@ async function documentWithExamples(): Promise<object> {
   ))
     for (const { parameters = [] } of Object.values(path))
       for (const one of parameters) if (one.name === "application") one.example = "Mobile Agent";
-  return json;
+  return json as object;
 }
 
 async function findsNothing(...args: string[]): Promise<void> {
