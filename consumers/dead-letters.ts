@@ -1,5 +1,6 @@
+import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
 import { Unavailable, type Refusal } from "../src/errors.ts";
-import type { LogRecord, OutgoingRecord, RecordHeaders, RecordSink } from "../src/records.ts";
+import type { LogRecord, OutgoingRecord, RecordSink } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 
 /** A record that was refused, and why. */
@@ -61,7 +62,7 @@ function referenceOf({ partition, record, refusal }: DeadLetter): OutgoingRecord
   };
 }
 
-function reasons({ topic, partition }: Partition, offset: number, refusal: Refusal): RecordHeaders {
+function reasons({ topic, partition }: Partition, offset: number, refusal: Refusal): DeadLetterHeaders {
   return {
     "__connect.errors.topic": topic,
     "__connect.errors.partition": String(partition),

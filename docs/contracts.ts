@@ -1,6 +1,7 @@
 /** The contracts as documents, as they are committed in this folder. */
 import { format, resolveConfig } from "prettier";
 
+import { asyncApiDocument } from "../consumers/asyncapi.ts";
 import { operationsOf } from "../http/app.ts";
 import { openApiDocument } from "../http/openapi.ts";
 
@@ -18,6 +19,7 @@ const operations = operationsOf({
 
 /** The text of each document, by the name of its file. */
 export const contracts: Readonly<Record<string, () => Promise<string>>> = {
+  "asyncapi.json": () => text(asyncApiDocument()),
   "openapi.json": () => text(openApiDocument(operations)),
 };
 

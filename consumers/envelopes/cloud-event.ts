@@ -22,7 +22,7 @@ export interface EventData {
 
 const mediaType = "application/cloudevents";
 /** Of the headers that are attributes (Kafka binding, section 3.2.3). */
-const prefix = "ce_";
+export const prefix = "ce_";
 
 const checkEvent = compile<CloudEvent>(cloudEventSchema);
 const checkAttributes = compile<ContextAttributes>(contextAttributesSchema);

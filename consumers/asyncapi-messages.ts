@@ -1,0 +1,128 @@
+import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-event.ts";
+import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
+import { topicBodySchema } from "../schemas/topic.ts";
+import { publishedSchema } from "../src/published-schema.ts";
+import { prefix } from "./envelopes/cloud-event.ts";
+
+/** A kind of record of a Kafka topic, for people. Its schemas have an `$id`. */
+export interface Message {
+  readonly name: string;
+  readonly title: string;
+  readonly summary: string;
+  /** JSON when absent. */
+  readonly contentType?: string;
+  readonly headers?: object;
+  readonly payload: object;
+  readonly examples: readonly {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly payload: unknown;
+  }[];
+}
+
+const [definition] = topicBodySchema.examples;
+const { externalId, ...withoutId } = definition;
+const event = {
+  specversion: "1.0",
+  id: "6e2f2b0e-9c53-4a0f-a8a9-5cf1a1c3c1f4",
+  source: "/broker/admin",
+  type: "com.example.topic.defined",
+};
+
+const { eventType, event: eventMember } = topicNotificationSchema.properties;
+
+/** A notification, with the schema of its topic where that one leaves it open. */
+const notificationSchema = ($id: string, names: readonly string[], topic: object) => ({
+  ...topicNotificationSchema,
+  $id,
+  properties: {
+    eventType: { ...eventType, enum: names },
+    event: { ...eventMember, properties: { topic: publishedSchema(topic) } },
+  },
+});
+
+const retiring = "TopicDeleteEvent";
+const topicDefined = notificationSchema(
+  "topic-defined-notification",
+  eventType.enum.filter((name) => name !== retiring),
+  definedTopicSchema,
+);
+const topicRetired = notificationSchema("topic-retired-notification", [retiring], deletedTopicSchema);
+
+/** What CloudEvents carry: definitions and notifications. */
+const carried = {
+  $id: "carried",
+  anyOf: [topicBodySchema, topicDefined, topicRetired].map(publishedSchema),
+};
+
+const eventSchema = {
+  ...cloudEventSchema,
+  properties: { ...cloudEventSchema.properties, data: carried },
+};
+
+const eventHeadersSchema = {
+  ...contextAttributesSchema,
+  required: contextAttributesSchema.required.map((name) => prefix + name),
+  properties: Object.fromEntries(
+    Object.entries(contextAttributesSchema.properties).map(([name, schema]) =>
+      name === "datacontenttype" ? ["content-type", schema] : [prefix + name, schema],
+    ),
+  ),
+};
+
+const structured = "application/cloudevents+json";
+
+/** Every way to announce a topic; see decode.ts for how they are told apart. */
+export const announcementMessages: readonly Message[] = [
+  {
+    name: "definition",
+    title: "A topic is defined",
+    summary: "Creates the topic or changes it: the same JSON as the body of `POST …/topic`.",
+    payload: topicBodySchema,
+    examples: [{ payload: definition }],
+  },
+  {
+    name: "tombstone",
+    title: "A topic is retired",
+    summary: "A record without a value, whose key is the external id. It needs its key.",
+    payload: { $id: "tombstone", type: "null", description: "No value." },
+    examples: [{ payload: null }],
+  },
+  {
+    name: "topicDefinedNotification",
+    title: "A topic is defined (TMF688)",
+    summary:
+      "Holds the whole topic, also where it tells of a change. `externalId`, or else `id`, is the external id.",
+    payload: topicDefined,
+    examples: [
+      { payload: { eventType: "TopicCreateEvent", event: { topic: { id: externalId, ...withoutId } } } },
+    ],
+  },
+  {
+    name: "topicRetiredNotification",
+    title: "A topic is retired (TMF688)",
+    summary: "`externalId`, or else `id`, is the external id.",
+    payload: topicRetired,
+    examples: [{ payload: { eventType: retiring, event: { topic: { id: externalId } } } }],
+  },
+  {
+    name: "structuredEvent",
+    title: "A CloudEvent in structured mode",
+    summary: "Carries a definition or a notification as its data.",
+    contentType: structured,
+    payload: eventSchema,
+    examples: [{ headers: { "content-type": structured }, payload: { ...event, data: definition } }],
+  },
+  {
+    name: "binaryEvent",
+    title: "A CloudEvent in binary mode",
+    summary: "A definition or a notification; the event's attributes stand in the headers.",
+    headers: eventHeadersSchema,
+    payload: carried,
+    examples: [
+      {
+        headers: Object.fromEntries(Object.entries(event).map(([name, value]) => [prefix + name, value])),
+        payload: definition,
+      },
+    ],
+  },
+];

@@ -1,0 +1,126 @@
+import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
+import { settingsSchema } from "../schemas/settings.ts";
+import { schemaName, publishedSchema } from "../src/published-schema.ts";
+import { version } from "../src/version.ts";
+import { announcementMessages, type Message } from "./asyncapi-messages.ts";
+
+/** A Kafka topic that the service reads or writes, and what lies there. */
+interface Channel {
+  readonly name: string;
+  /** The setting that names the Kafka topic; its default stands in the document. */
+  readonly setting: "KAFKA_ANNOUNCEMENTS_TOPIC" | "KAFKA_DEAD_LETTER_TOPIC";
+  /** What this service does there. */
+  readonly action: "receive" | "send";
+  readonly operation: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly kafka: object;
+  readonly messages: readonly Message[];
+}
+
+const channels: readonly Channel[] = [
+  {
+    name: "announcements",
+    setting: "KAFKA_ANNOUNCEMENTS_TOPIC",
+    action: "receive",
+    operation: "applyAnnouncements",
+    summary: "Definitions of event topics",
+    description:
+      "Announcements, applied exactly once and in order. The topic is created with one partition, so that there is one order. " +
+      "Every message may be framed as Confluent's serializers do it: a zero byte and a schema's number (four bytes, big-endian) before the JSON. " +
+      "A key may stand before any of them; where there is one, it is the external id.",
+    kafka: { partitions: 1, topicConfiguration: { "cleanup.policy": ["compact"] } },
+    messages: announcementMessages,
+  },
+  {
+    name: "deadLetters",
+    setting: "KAFKA_DEAD_LETTER_TOPIC",
+    action: "send",
+    operation: "keepDeadLetters",
+    summary: "Announcements that were refused",
+    description: "Nothing is dropped: what cannot be applied is kept here before the position moves on.",
+    kafka: {},
+    messages: [
+      {
+        name: "deadLetter",
+        title: "A refused announcement",
+        summary:
+          "The record as it came (value, key, headers, timestamp), with the reason in further headers.",
+        headers: deadLetterHeadersSchema,
+        payload: { $id: "refused-value", description: "Whatever was sent; null for a tombstone." },
+        examples: [],
+      },
+    ],
+  },
+];
+
+/** What KAFKA_SASL_MECHANISM and KAFKA_TLS_CERT stand for; a broker may ask for none of them. */
+const securitySchemes = {
+  plain: { type: "plain" },
+  scramSha256: { type: "scramSha256" },
+  scramSha512: { type: "scramSha512" },
+  certificate: { type: "X509" },
+};
+const security = Object.keys(securitySchemes).map((name) => ({
+  $ref: `#/components/securitySchemes/${name}`,
+}));
+
+/** Describes what the service reads from Kafka and writes there, as a document of AsyncAPI 3.0. */
+export function asyncApiDocument(): object {
+  const messages = channels.flatMap((channel) => channel.messages);
+  const schemas = messages.flatMap(({ headers, payload }) => [payload, ...(headers ? [headers] : [])]);
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "topicsync",
+      version,
+      description:
+        "What topicsync reads from Kafka and writes there. Names of Kafka topics are those of the default settings.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    defaultContentType: "application/json",
+    servers: {
+      kafka: {
+        host: "{broker}",
+        protocol: "kafka",
+        security,
+        variables: {
+          broker: { default: "127.0.0.1:9092", description: "One of KAFKA_BROKERS: `host:port`." },
+        },
+      },
+    },
+    channels: Object.fromEntries(channels.map((channel) => [channel.name, described(channel)])),
+    operations: Object.fromEntries(
+      channels.map(({ operation, action, name, summary }) => [
+        operation,
+        { action, summary, channel: { $ref: `#/channels/${name}` }, security },
+      ]),
+    ),
+    components: {
+      securitySchemes,
+      messages: Object.fromEntries(messages.map((message) => [message.name, published(message)])),
+      schemas: Object.fromEntries(schemas.map((schema) => [schemaName(schema), publishedSchema(schema)])),
+    },
+  };
+}
+
+const described = ({ setting, summary, description, kafka, messages }: Channel): object => ({
+  address: settingsSchema.properties[setting].default,
+  summary,
+  description: `${description} Setting: ${setting}.`,
+  messages: Object.fromEntries(messages.map(({ name }) => [name, { $ref: `#/components/messages/${name}` }])),
+  ...(Object.keys(kafka).length === 0 ? {} : { bindings: { kafka } }),
+});
+
+const published = ({ name, title, summary, contentType, headers, payload, examples }: Message): object => ({
+  name,
+  title,
+  summary,
+  ...(contentType === undefined ? {} : { contentType }),
+  ...(headers === undefined ? {} : { headers: reference(headers) }),
+  payload: reference(payload),
+  bindings: { kafka: { key: { type: ["string", "null"], description: "The external id." } } },
+  ...(examples.length === 0 ? {} : { examples }),
+});
+
+const reference = (schema: object): object => ({ $ref: `#/components/schemas/${schemaName(schema)}` });

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+import { asyncApiDocument } from "../../consumers/asyncapi.ts";
+import { announcementMessages } from "../../consumers/asyncapi-messages.ts";
+import { decoded } from "../support/records.ts";
+
+const ajv = new Ajv2020({ strict: false });
+ajv.addSchema(asyncApiDocument(), "document");
+
+const externalId = "7f1c2a34-5e0b-4a51-9a3c-2c9a6d0f2b11";
+
+describe("each example of an announcement in the AsyncAPI document", () => {
+  for (const { name, examples } of announcementMessages) {
+    it(`is what the document's schema wants, and is understood: ${name}`, () => {
+      assert.ok(examples.length > 0);
+      for (const { headers = {}, payload } of examples) {
+        const validate = ajv.getSchema(`document#/components/messages/${name}/payload`);
+        assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
+        const announcement = decoded({ key: externalId, value: payload as object | null, headers });
+        assert.notEqual(announcement.kind, "unusable", JSON.stringify(announcement));
+      }
+    });
+  }
+
+  it("names the topic that it defines or retires", () => {
+    const kinds = announcementMessages.flatMap(({ examples }) =>
+      examples.map(({ headers = {}, payload }) => {
+        const announcement = decoded({ key: externalId, value: payload as object | null, headers });
+        return announcement.kind === "retire"
+          ? `retire ${announcement.externalId}`
+          : announcement.kind === "define" && `define ${announcement.definition.externalId}`;
+      }),
+    );
+    assert.deepEqual(
+      kinds,
+      ["define", "retire", "define", "retire", "define", "define"].map((kind) => `${kind} ${externalId}`),
+    );
+  });
+});
