@@ -1,4 +1,5 @@
 import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-event.ts";
+import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
 import { publishedSchema } from "../src/published-schema.ts";
@@ -9,6 +10,8 @@ export interface Message {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
+  /** What the key is. */
+  readonly key: string;
   /** JSON when absent. */
   readonly contentType?: string;
   readonly headers?: object;
@@ -72,7 +75,7 @@ const eventHeadersSchema = {
 const structured = "application/cloudevents+json";
 
 /** Every way to announce a topic; see decode.ts for how they are told apart. */
-export const announcementMessages: readonly Message[] = [
+const announcements: readonly Omit<Message, "key">[] = [
   {
     name: "definition",
     title: "A topic is defined",
@@ -126,3 +129,29 @@ export const announcementMessages: readonly Message[] = [
     ],
   },
 ];
+
+/** Every way to announce a topic. */
+export const announcementMessages: readonly Message[] = announcements.map((one) => ({
+  ...one,
+  key: "The external id.",
+}));
+
+/** A report of a dead token. */
+export const feedbackMessage: Message = {
+  name: "pushFeedback",
+  title: "A token is dead",
+  summary: "Deactivates the token, unless it was registered again after the report.",
+  key: "Anything: reports of the same key are applied in their order.",
+  payload: pushFeedbackSchema,
+  examples: [
+    {
+      payload: {
+        application: "Mobile Agent",
+        platform: "ios",
+        token: "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0",
+        reason: "Unregistered",
+        reportedOn: "2026-11-21T08:30:00Z",
+      },
+    },
+  ],
+};

@@ -1,14 +1,16 @@
 import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
-import { settingsSchema } from "../schemas/settings.ts";
+import { settingsSchema, type SettingName } from "../schemas/settings.ts";
 import { schemaName, publishedSchema } from "../src/published-schema.ts";
 import { version } from "../src/version.ts";
-import { announcementMessages, type Message } from "./asyncapi-messages.ts";
+import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
 
 /** A Kafka topic that the service reads or writes, and what lies there. */
 interface Channel {
   readonly name: string;
-  /** The setting that names the Kafka topic; its default stands in the document. */
-  readonly setting: "KAFKA_ANNOUNCEMENTS_TOPIC" | "KAFKA_DEAD_LETTER_TOPIC";
+  /** The Kafka topic: the default of its setting, or with a parameter for what has none. */
+  readonly address: string;
+  readonly parameters?: Readonly<Record<string, { readonly description: string }>>;
+  readonly setting: SettingName;
   /** What this service does there. */
   readonly action: "receive" | "send";
   readonly operation: string;
@@ -18,9 +20,24 @@ interface Channel {
   readonly messages: readonly Message[];
 }
 
+const feedbackTopic = {
+  pushFeedbackTopic: { description: "KAFKA_PUSH_FEEDBACK_TOPIC, which has no default." },
+};
+
+const deadLetter: Message = {
+  name: "deadLetter",
+  title: "A refused record",
+  summary: "The record as it came (value, key, headers, timestamp), with the reason in further headers.",
+  key: "The record's own.",
+  headers: deadLetterHeadersSchema,
+  payload: { $id: "refused-value", description: "Whatever was sent; null for a tombstone." },
+  examples: [],
+};
+
 const channels: readonly Channel[] = [
   {
     name: "announcements",
+    address: settingsSchema.properties.KAFKA_ANNOUNCEMENTS_TOPIC.default,
     setting: "KAFKA_ANNOUNCEMENTS_TOPIC",
     action: "receive",
     operation: "applyAnnouncements",
@@ -34,23 +51,39 @@ const channels: readonly Channel[] = [
   },
   {
     name: "deadLetters",
+    address: settingsSchema.properties.KAFKA_DEAD_LETTER_TOPIC.default,
     setting: "KAFKA_DEAD_LETTER_TOPIC",
     action: "send",
     operation: "keepDeadLetters",
     summary: "Announcements that were refused",
     description: "Nothing is dropped: what cannot be applied is kept here before the position moves on.",
     kafka: {},
-    messages: [
-      {
-        name: "deadLetter",
-        title: "A refused announcement",
-        summary:
-          "The record as it came (value, key, headers, timestamp), with the reason in further headers.",
-        headers: deadLetterHeadersSchema,
-        payload: { $id: "refused-value", description: "Whatever was sent; null for a tombstone." },
-        examples: [],
-      },
-    ],
+    messages: [deadLetter],
+  },
+  {
+    name: "pushFeedback",
+    address: "{pushFeedbackTopic}",
+    parameters: feedbackTopic,
+    setting: "KAFKA_PUSH_FEEDBACK_TOPIC",
+    action: "receive",
+    operation: "applyPushFeedback",
+    summary: "Push services' reports of dead tokens",
+    description:
+      "Reports, applied exactly once: the tokens are deactivated, with the reason. Off when unset.",
+    kafka: {},
+    messages: [feedbackMessage],
+  },
+  {
+    name: "pushFeedbackDeadLetters",
+    address: "{pushFeedbackTopic}.dead-letter",
+    parameters: feedbackTopic,
+    setting: "KAFKA_PUSH_FEEDBACK_TOPIC",
+    action: "send",
+    operation: "keepFeedbackDeadLetters",
+    summary: "Reports that were refused",
+    description: "As for announcements.",
+    kafka: {},
+    messages: [deadLetter],
   },
 ];
 
@@ -67,7 +100,7 @@ const security = Object.keys(securitySchemes).map((name) => ({
 
 /** Describes what the service reads from Kafka and writes there, as a document of AsyncAPI 3.0. */
 export function asyncApiDocument(): object {
-  const messages = channels.flatMap((channel) => channel.messages);
+  const messages = [...new Set(channels.flatMap((channel) => channel.messages))];
   const schemas = messages.flatMap(({ headers, payload }) => [payload, ...(headers ? [headers] : [])]);
   return {
     asyncapi: "3.0.0",
@@ -104,22 +137,40 @@ export function asyncApiDocument(): object {
   };
 }
 
-const described = ({ setting, summary, description, kafka, messages }: Channel): object => ({
-  address: settingsSchema.properties[setting].default,
+const described = ({
+  address,
+  parameters,
+  setting,
+  summary,
+  description,
+  kafka,
+  messages,
+}: Channel): object => ({
+  address,
+  ...(parameters === undefined ? {} : { parameters }),
   summary,
   description: `${description} Setting: ${setting}.`,
   messages: Object.fromEntries(messages.map(({ name }) => [name, { $ref: `#/components/messages/${name}` }])),
   ...(Object.keys(kafka).length === 0 ? {} : { bindings: { kafka } }),
 });
 
-const published = ({ name, title, summary, contentType, headers, payload, examples }: Message): object => ({
+const published = ({
+  name,
+  title,
+  summary,
+  key,
+  contentType,
+  headers,
+  payload,
+  examples,
+}: Message): object => ({
   name,
   title,
   summary,
   ...(contentType === undefined ? {} : { contentType }),
   ...(headers === undefined ? {} : { headers: reference(headers) }),
   payload: reference(payload),
-  bindings: { kafka: { key: { type: ["string", "null"], description: "The external id." } } },
+  bindings: { kafka: { key: { type: ["string", "null"], description: key } } },
   ...(examples.length === 0 ? {} : { examples }),
 });
 

@@ -4,7 +4,8 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 import { asyncApiDocument } from "../../consumers/asyncapi.ts";
-import { announcementMessages } from "../../consumers/asyncapi-messages.ts";
+import { announcementMessages, feedbackMessage } from "../../consumers/asyncapi-messages.ts";
+import { decodeReport } from "../../consumers/feedback-report.ts";
 import { decoded } from "../support/records.ts";
 
 const ajv = new Ajv2020({ strict: false });
@@ -38,5 +39,17 @@ describe("each example of an announcement in the AsyncAPI document", () => {
       kinds,
       ["define", "retire", "define", "retire", "define", "define"].map((kind) => `${kind} ${externalId}`),
     );
+  });
+});
+
+describe("the example of a report in the AsyncAPI document", () => {
+  it("is what the document's schema wants, and is understood", () => {
+    const validate = ajv.getSchema("document#/components/messages/pushFeedback/payload");
+    for (const { payload } of feedbackMessage.examples) {
+      assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
+      const value = Buffer.from(JSON.stringify(payload));
+      const report = decodeReport({ offset: 1, timestamp: "-1", key: null, value, headers: {} });
+      assert.ok("report" in report, JSON.stringify(report));
+    }
   });
 });
