@@ -39,7 +39,8 @@ function code(given: string, previous: LetterCode[] = []): LetterCode[] {
   return [...previous, known];
 }
 
-function duration(given: string): number {
+/** Milliseconds. Throws InvalidArgumentError. */
+export function duration(given: string): number {
   const span =
     /^\d.*[a-z]$/i.test(given) && given.length < 100
       ? (ms(given as StringValue) as number | undefined)

@@ -4,6 +4,7 @@ import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
 import { sendReplays } from "../dead-letters/replay.ts";
 import { Unavailable } from "../errors.ts";
 import { newId } from "../topics/topic.ts";
+import { isConfirmed } from "./confirm.ts";
 import type { Connected } from "./connected.ts";
 import { visible, type Output } from "./output.ts";
 import { createProgress } from "./progress.ts";
@@ -81,9 +82,4 @@ async function tell(output: Output, title: string, skipped: readonly SkippedLett
   const rows = await createRows(output, [{ head: title }, { head: "because" }]);
   for (const { id, reason } of skipped) await rows.add([visible(id), visible(reason)]);
   await rows.end();
-}
-
-async function isConfirmed(message: string): Promise<boolean> {
-  const { confirm } = await import("@clack/prompts");
-  return (await confirm({ message, initialValue: false })) === true;
 }

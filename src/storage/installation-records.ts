@@ -1,3 +1,5 @@
+import type { Installation } from "../installations/installation.ts";
+
 /** A record of the push notification installations (specification 2.3). */
 export interface InstallationRecord {
   _id: string;
@@ -18,4 +20,36 @@ export interface InstallationRecord {
 /** The update that makes an installation inactive. */
 export const deactivation = (reason: string, now: Date) => ({
   $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason },
+});
+
+/** The installation of a record. */
+export const fromRecord = (record: InstallationRecord): Installation => ({
+  id: record._id,
+  application: record.application,
+  platform: record.platform,
+  token: record.token,
+  user: record.user,
+  active: record.active,
+  createdOn: record.sys_created_on,
+  updatedOn: record.sys_updated_on,
+  lastSeenOn: record.last_seen_on,
+  deactivatedOn: record.deactivated_on,
+  deactivatedReason: record.deactivated_reason,
+  previousOwners: record.previous_owners ?? [],
+});
+
+/** The record of an installation. */
+export const toRecord = (one: Installation): InstallationRecord => ({
+  _id: one.id,
+  token: one.token,
+  application: one.application,
+  platform: one.platform,
+  user: one.user,
+  active: one.active,
+  sys_created_on: one.createdOn,
+  sys_updated_on: one.updatedOn,
+  last_seen_on: one.lastSeenOn,
+  ...(one.deactivatedOn === undefined ? {} : { deactivated_on: one.deactivatedOn }),
+  ...(one.deactivatedReason === undefined ? {} : { deactivated_reason: one.deactivatedReason }),
+  ...(one.previousOwners.length === 0 ? {} : { previous_owners: [...one.previousOwners] }),
 });

@@ -4,26 +4,13 @@ import { before, describe, it } from "node:test";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 import { portOf } from "../stack/local.ts";
 import { call } from "../support/http.ts";
+import { installation, type InstallationRecord } from "../support/installations.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { notReady, readyAgain, type PositionRecord } from "../support/scene.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
 import { databaseUri, sharedStack, testDatabase, testKafka } from "../support/stack.ts";
-
-interface InstallationRecord {
-  _id: string;
-  token: string;
-  application: string;
-  platform: string;
-  user: string;
-  active: boolean;
-  sys_created_on: Date;
-  sys_updated_on: Date;
-  last_seen_on: Date;
-  deactivated_on?: Date;
-  deactivated_reason?: string;
-}
 
 const stack = sharedStack();
 const { admin, producer } = testKafka(stack.kafka);
@@ -53,13 +40,6 @@ function scene() {
   const positions = db.collection<PositionRecord>("topicsync_positions");
   const key = { group, topic, partition: 0 };
 
-  const seen = (token: string, more: Partial<InstallationRecord> = {}): InstallationRecord => {
-    const on = new Date(Date.now() - hourMs);
-    const dates = { sys_created_on: on, sys_updated_on: on, last_seen_on: on };
-    const owner = { user: "ann", application: "agent", platform: "ios" };
-    return { _id: unique("id"), token, active: true, ...owner, ...dates, ...more };
-  };
-
   async function report(...values: (string | object)[]): Promise<number> {
     const messages = values.map((value) => ({
       value: typeof value === "string" ? value : JSON.stringify(value),
@@ -85,9 +65,9 @@ function scene() {
     /** The topic and the indexes, as a service makes them: an index on records that are there takes its time. */
     prepare: async (): Promise<void> => {
       await ensureIndexes(db);
-      await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+      // Whoever waits for its leader is told at times that there is no such topic.
+      await admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] });
     },
-    seen,
     report,
     applied,
     stored: (token: string) => installations.findOne({ token, application: "agent" }),
@@ -109,7 +89,7 @@ const dead = (token: string, more: object = {}) => ({
 
 describe("push feedback", () => {
   const own = scene();
-  const { installations, stored, seen, report, applied, settings } = own;
+  const { installations, stored, report, applied, settings } = own;
   let service: TestService;
 
   before(async () => {
@@ -132,9 +112,9 @@ describe("push feedback", () => {
   it("deactivates a token in every application, with the push service's reason", async () => {
     const token = unique("token");
     await installations.insertMany([
-      seen(token),
-      seen(token, { application: "other" }),
-      seen(token, { platform: "android" }),
+      installation(token),
+      installation(token, { application: "other" }),
+      installation(token, { platform: "android" }),
     ]);
     await report(dead(token));
     await applied();
@@ -169,7 +149,7 @@ describe("push feedback", () => {
     const platforms = own.db.collection("sys_push_platform");
     await platforms.insertOne({ _id: unique("id") as never, name: "apns", active: true, token_rule: "apns" });
     const token = "00ff".repeat(16);
-    await installations.insertOne(seen(token, { platform: "apns" }));
+    await installations.insertOne(installation(token, { platform: "apns" }));
     await report(dead(token.toUpperCase(), { platform: "apns" }));
     await applied();
     assert.equal((await stored(token))?.active, false);
@@ -185,7 +165,7 @@ describe("push feedback", () => {
 
   it("changes nothing when it is read again from the start, also where tokens live again", async () => {
     const [gone, back] = [unique("token"), unique("token")];
-    await installations.insertMany([seen(gone), seen(back)]);
+    await installations.insertMany([installation(gone), installation(back)]);
     await report(dead(gone), dead(back));
     await applied();
     await register(back);
@@ -221,8 +201,8 @@ describe("push feedback", () => {
     // One device is dead since the report; the other was registered after it, and must survive its replay.
     const revived = unique("token");
     await installations.insertMany([
-      seen(token, { platform: "later" }),
-      seen(revived, { platform: "later", last_seen_on: new Date() }),
+      installation(token, { platform: "later" }),
+      installation(revived, { platform: "later", last_seen_on: new Date() }),
     ]);
     const replayed = await own.cli("dead-letters", "replay", "--push-feedback", ids[0] ?? "", "--yes");
     assert.equal(replayed.code, 0, replayed.errors);
@@ -236,7 +216,7 @@ describe("push feedback", () => {
     await applied();
     const platforms = own.db.collection("sys_push_platform");
     await platforms.insertOne({ _id: unique("id") as never, name: "yet to come", active: true });
-    await installations.insertOne(seen(token, { platform: "yet to come", last_seen_on: new Date() }));
+    await installations.insertOne(installation(token, { platform: "yet to come", last_seen_on: new Date() }));
     const id = `${own.topic}-0-${first}`;
     const { code, errors } = await own.cli("dead-letters", "replay", "--push-feedback", id, "--yes");
     assert.equal(code, 0, errors);
@@ -274,7 +254,7 @@ describe("push feedback in trouble", () => {
     const bad = Array.from({ length: 24 }, () => "no JSON");
     for (let at = 0; at < tokens.length; at += 400) {
       const some = tokens.slice(at, at + 400);
-      await own.installations.insertMany(some.map((token) => own.seen(token)));
+      await own.installations.insertMany(some.map((token) => installation(token)));
       await own.report(...some.map((token) => dead(token)), ...bad.slice(at / 100, at / 100 + 4));
     }
     const deactivated = new Map<string, Date | undefined>();
@@ -304,7 +284,7 @@ describe("push feedback in trouble", () => {
     const store = await startMongoProxy(portOf(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
     const tokens = Array.from({ length: 1_000 }, (_, i) => `token-${i}`);
-    await own.installations.insertMany(tokens.map((token) => own.seen(token)));
+    await own.installations.insertMany(tokens.map((token) => installation(token)));
     const service = await startTopicsync({
       ...own.settings,
       MONGODB_URI: databaseUri(proxied, new URL(own.uri).pathname.slice(1)),

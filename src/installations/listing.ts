@@ -1,0 +1,141 @@
+import { Refusal } from "../errors.ts";
+import type { PushPlatform } from "./catalog.ts";
+import type { Installation } from "./installation.ts";
+import { checkToken } from "./token-rules.ts";
+
+/** Which installations are meant. What is absent does not narrow the choice. */
+export interface InstallationFilter {
+  readonly application?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly user?: string | undefined;
+  readonly active?: boolean | undefined;
+  /** Last seen before this time. */
+  readonly unseenSince?: Date | undefined;
+}
+
+/** A filter that may name a token, in whatever form the platform's rule takes it. */
+export interface InstallationQuery extends InstallationFilter {
+  readonly token?: string | undefined;
+}
+
+/** Some records next to each other in the order of their ids. */
+export interface Stretch {
+  /** Those of them that are meant. */
+  readonly installations: readonly Installation[];
+  /** The id of the last record that was looked at; undefined at the end. */
+  readonly last: string | undefined;
+  /** How many records were looked at, as far as it is known. */
+  readonly looked: number;
+}
+
+/** Reads stored installations. Every function throws Unavailable. */
+export interface InstallationReader {
+  /**
+   * Looks at the records behind an id, so few that the store answers soon however rare is what is meant, and gives at
+   * most `limit`. With tokens, only records of these.
+   */
+  read(
+    filter: InstallationFilter & { readonly tokens?: readonly string[] | undefined },
+    from: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<Stretch>;
+  /** About how many records there are. */
+  count(): Promise<number>;
+}
+
+/** A part of a listing. */
+export interface InstallationPage {
+  readonly installations: readonly Installation[];
+  /** Where the next page begins; undefined at the end. A page that is short, or empty, may have one. */
+  readonly next: string | undefined;
+}
+
+/** Lists installations in the order of their ids, which never changes. */
+export interface InstallationListing {
+  /**
+   * The next installations behind a cursor, at most `limit` (1 to 1,000). It searches for about a second: where little is
+   * meant among much, a page has fewer, and `next` goes on. Throws a Refusal for a bad limit or cursor, and Unavailable.
+   */
+  page(
+    query: InstallationQuery,
+    from: { readonly after?: string | undefined; readonly limit: number },
+  ): Promise<InstallationPage>;
+  /** All of them, stretch by stretch. Throws as `page` does. */
+  all(query: InstallationQuery, after?: string): AsyncGenerator<Stretch, void, undefined>;
+}
+
+/** As many as a page may have. */
+export const mostInstallationsAPage = 1_000;
+const searchMs = 1_000;
+
+/** Makes the listing; the platforms are asked for their rules when a token is looked for. */
+export function createInstallationListing(
+  reader: InstallationReader,
+  platforms: () => Promise<readonly PushPlatform[]>,
+): InstallationListing {
+  /** What narrows a search to tokens, and tells which of what is found is meant. */
+  async function tokensOf(token: string | undefined): Promise<TokenSearch> {
+    if (token === undefined) return { tokens: undefined, isMeant: () => true };
+    const rules = new Map((await platforms()).map(({ name, tokenRule }) => [name, tokenRule]));
+    const formFor = (rule: string | undefined): string => {
+      const checked = checkToken(token, rule);
+      return "token" in checked ? checked.token : token;
+    };
+    return {
+      tokens: [...new Set([token, ...[...rules.values()].map(formFor)])],
+      isMeant: (one) => one.token === token || one.token === formFor(rules.get(one.platform)),
+    };
+  }
+
+  async function* stretches(
+    { token, ...filter }: InstallationQuery,
+    { after, limit }: { readonly after: string | undefined; readonly limit: () => number },
+  ): AsyncGenerator<Stretch, void, undefined> {
+    const { tokens, isMeant } = await tokensOf(token);
+    let last = after === undefined ? undefined : idIn(after);
+    do {
+      const stretch = await reader.read({ ...filter, tokens }, { after: last, limit: limit() });
+      yield { ...stretch, installations: stretch.installations.filter(isMeant) };
+      ({ last } = stretch);
+    } while (last !== undefined);
+  }
+
+  return {
+    async page(query, { after, limit }) {
+      if (!Number.isInteger(limit) || limit < 1 || limit > mostInstallationsAPage) {
+        const message = `must be a whole number from 1 to ${mostInstallationsAPage}`;
+        throw new Refusal("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
+      }
+      const installations: Installation[] = [];
+      const until = performance.now() + searchMs;
+      for await (const stretch of stretches(query, { after, limit: () => limit - installations.length })) {
+        installations.push(...stretch.installations);
+        if (installations.length < limit && performance.now() < until) continue;
+        return { installations, next: stretch.last === undefined ? undefined : cursorBehind(stretch.last) };
+      }
+      return { installations, next: undefined };
+    },
+    all: (query, after) => stretches(query, { after, limit: () => mostInstallationsAPage }),
+  };
+}
+
+interface TokenSearch {
+  readonly tokens: readonly string[] | undefined;
+  readonly isMeant: (one: Installation) => boolean;
+}
+
+const cursorPrefix = "i1:";
+
+/** The cursor that goes on behind an installation. */
+export const cursorBehind = (id: string): string =>
+  Buffer.from(`${cursorPrefix}${id}`, "utf8").toString("base64url");
+
+/** Throws a Refusal for what no listing gave. */
+function idIn(cursor: string): string {
+  const text = Buffer.from(cursor, "base64url").toString("utf8");
+  const id = text.slice(cursorPrefix.length);
+  // Encoded again it must be the same: decoding passes over whatever is no base64url.
+  if (text.startsWith(cursorPrefix) && id !== "" && cursorBehind(id) === cursor) return id;
+  throw new Refusal("SCHEMA_VIOLATION", "The cursor is not one that a listing gave.", [
+    { path: "/after", message: "is not a cursor that a listing gave" },
+  ]);
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { Refusal } from "../../src/errors.ts";
+import { shortToken } from "../../src/installations/installation.ts";
+import { createInstallationListing, type InstallationQuery } from "../../src/installations/listing.ts";
+import { createLogger } from "../../src/logger.ts";
+import { createDatabase } from "../../src/storage/database.ts";
+import { createInstallationReader } from "../../src/storage/installation-reader.ts";
+import { installation, type InstallationRecord } from "../support/installations.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const database = createDatabase(uri, await createLogger("silent"));
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const listing = createInstallationListing(createInstallationReader(database), () =>
+  Promise.resolve([
+    { name: "ios", active: true },
+    { name: "apns", active: true, tokenRule: "apns" },
+  ]),
+);
+
+const idOf = (i: number): string => String(i).padStart(32, "0");
+const long = new Date("2026-01-01T00:00:00Z");
+const apnsToken = "ab12".repeat(16);
+const count = 1_500;
+
+before(async () => {
+  const all = Array.from({ length: count }, (_, i) =>
+    installation(`token-${i}`, {
+      _id: idOf(i),
+      application: i % 3 === 0 ? "other" : "agent",
+      user: i === 1_400 ? "bob" : "ann",
+      active: i % 2 === 0,
+      ...(i % 500 === 0 ? { last_seen_on: long } : {}),
+    }),
+  );
+  all.push(
+    installation(apnsToken, { _id: idOf(9_001), platform: "apns" }),
+    installation(apnsToken, { _id: idOf(9_002), platform: "ios" }),
+    installation(apnsToken.toUpperCase(), { _id: idOf(9_003), platform: "ios" }),
+  );
+  await records.insertMany(all);
+});
+
+async function idsOf(query: InstallationQuery, limit = 1_000): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { installations, next } = await listing.page(query, { after: cursor, limit });
+    assert.ok(installations.length <= limit);
+    ids.push(...installations.map(({ id }) => id));
+    cursor = next;
+  } while (cursor !== undefined);
+  return ids;
+}
+
+const expected = (isMeant: (i: number) => boolean): string[] =>
+  Array.from({ length: count }, (_, i) => i)
+    .filter(isMeant)
+    .map(idOf);
+
+describe("listing installations", () => {
+  it("gives each once, in the order of ids, however large the pages are", async () => {
+    const all = [...expected(() => true), idOf(9_001), idOf(9_002), idOf(9_003)];
+    for (const limit of [400, 1_000]) assert.deepEqual(await idsOf({}, limit), all);
+  });
+
+  it("narrows by application, platform, user, state and time, alone and together", async () => {
+    assert.deepEqual(
+      await idsOf({ application: "other" }, 300),
+      expected((i) => i % 3 === 0),
+    );
+    assert.deepEqual(await idsOf({ user: "bob" }), [idOf(1_400)]);
+    assert.deepEqual(
+      await idsOf({ active: false, application: "other" }),
+      expected((i) => i % 6 === 3),
+    );
+    assert.deepEqual(
+      await idsOf({ unseenSince: new Date("2026-06-01T00:00:00Z") }, 2),
+      expected((i) => i % 500 === 0),
+    );
+    assert.deepEqual(await idsOf({ application: "agent", platform: "ios", user: "bob" }), [idOf(1_400)]);
+    assert.deepEqual(await idsOf({ platform: "android" }), []);
+  });
+
+  it("finds a token in the form that the platform's rule keeps it in, and in no other", async () => {
+    assert.deepEqual(await idsOf({ token: apnsToken.toUpperCase() }), [idOf(9_001), idOf(9_003)]);
+    assert.deepEqual(await idsOf({ token: apnsToken }), [idOf(9_001), idOf(9_002)]);
+    assert.deepEqual(await idsOf({ token: "token-7", active: true }), []);
+  });
+
+  it("gives every member of a record", async () => {
+    const { installations } = await listing.page({ token: "token-500" }, { limit: 1 });
+    const record = await records.findOne({ token: "token-500" });
+    assert.deepEqual(installations, [
+      {
+        id: idOf(500),
+        application: "agent",
+        platform: "ios",
+        token: "token-500",
+        user: "ann",
+        active: true,
+        createdOn: record?.sys_created_on,
+        updatedOn: record?.sys_updated_on,
+        lastSeenOn: long,
+        deactivatedOn: undefined,
+        deactivatedReason: undefined,
+        previousOwners: [],
+      },
+    ]);
+  });
+
+  it("refuses a cursor that it did not give, and a page of no size or too large", async () => {
+    const foreign = (text: string) => Buffer.from(text).toString("base64url");
+    for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
+      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), Refusal, cursor);
+    }
+    for (const limit of [0, 1_001, 1.5, Number.NaN])
+      await assert.rejects(listing.page({}, { limit }), Refusal, String(limit));
+  });
+});
+
+describe("a shortened token", () => {
+  it("is recognised, but of no use", () => {
+    assert.equal(shortToken("0123456789abcdef0123456789abcdef"), "012345…cdef");
+    assert.equal(shortToken("secret"), "s…");
+  });
+});
