@@ -1,6 +1,7 @@
 import express, { type Express } from "express";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
+import type { Audit } from "../src/audit.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
@@ -25,6 +26,7 @@ export interface AppOptions {
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
   readonly authentication: Authentication;
+  readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
@@ -37,7 +39,7 @@ export interface AppOptions {
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
 export function operationsOf(
-  options: Omit<AppOptions, "authentication" | "overTls" | "log">,
+  options: Omit<AppOptions, "authentication" | "audit" | "overTls" | "log">,
 ): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
@@ -50,7 +52,7 @@ export function operationsOf(
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp({ authentication, overTls, log, ...options }: AppOptions): Express {
+export function createApp({ authentication, audit, overTls, log, ...options }: AppOptions): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -60,7 +62,7 @@ export function createApp({ authentication, overTls, log, ...options }: AppOptio
   // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
   app.use(requestLog(log.child({}, { redact: [] })));
   app.use(guard(apiHeaders({ overTls })));
-  app.use(serve(operationsOf(options), authentication));
+  app.use(serve(operationsOf(options), { authentication, audit }));
   app.use(notFound);
   app.use(errorHandler(log));
   return app;

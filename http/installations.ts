@@ -4,7 +4,9 @@ import {
   type Registration,
   type Removal,
 } from "../schemas/installation.ts";
+import { tokenDigest, type AuditEvent } from "../src/audit.ts";
 import type { InstallationService } from "../src/installations/service.ts";
+import { roles } from "../src/users/user.ts";
 import { compile } from "../src/validation.ts";
 import { operation, versioned, type Operation } from "./operation.ts";
 
@@ -30,7 +32,7 @@ export const installationOperations = (installations: InstallationService): read
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
       await installations.register(application, body, user);
-      return { status: 200 };
+      return { status: 200, audit: registered(application, body) };
     },
   }),
   operation<Removal>({
@@ -48,7 +50,21 @@ export const installationOperations = (installations: InstallationService): read
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
     async handle({ parameters: { application = "" }, body, user }) {
       await installations.remove(application, body, user);
-      return { status: 200 };
+      const of = user.roles.includes(roles.pushAdmin) ? "everybody" : "caller";
+      const { platform } = body;
+      return { status: 200, audit: { action: "installations.removed", application, platform, of } };
     },
   }),
 ];
+
+function registered(application: string, { platform, token, previousToken }: Registration): AuditEvent {
+  const event = {
+    action: "installation.registered",
+    application,
+    platform,
+    tokenDigest: tokenDigest(token),
+  } as const;
+  return previousToken === undefined || previousToken === null
+    ? event
+    : { ...event, replacesDigest: tokenDigest(previousToken) };
+}

@@ -1,3 +1,4 @@
+import type { AuditEvent } from "../src/audit.ts";
 import type { Role, User } from "../src/users/user.ts";
 import type { Checked } from "../src/validation.ts";
 import type { ErrorCode } from "./errors.ts";
@@ -26,6 +27,8 @@ export interface Reply {
   readonly json?: unknown;
   readonly text?: { readonly type: string; readonly content: string };
   readonly headers?: Readonly<Record<string, string>>;
+  /** What was changed, for the audit; who did it and from where is added to it. */
+  readonly audit?: AuditEvent;
 }
 
 /** A JSON body: its schema for people, and its check. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-import type { RequestHandler } from "express";
+import type { RequestHandler, Response } from "express";
 
 import type { Logger } from "../src/logger.ts";
 import { mostUrlLength } from "./guard.ts";
@@ -24,14 +24,26 @@ export const requestLog =
       const began = performance.now();
       response.once("close", () => {
         const { statusCode: status, writableFinished } = response;
-        const ms = Math.round(performance.now() - began);
-        const line = { requestId, method, url, status, ms };
-        if (!writableFinished) log.info(line, `${method} ${url}: the caller left before the answer`);
-        else log[status >= 500 ? "warn" : "info"](line, `${method} ${url} ${status}`);
+        const level = levelOf(response);
+        if (!log.isLevelEnabled(level)) return;
+        const line = { requestId, method, url, status, ms: Math.round(performance.now() - began) };
+        const end = writableFinished ? ` ${status}` : ": the caller left before the answer";
+        log[level](line, `${method} ${url}${end}`);
       });
     }
     next();
   };
+
+/** An audit line tells of this request: its line in the log is for debugging only. */
+export function leaveToAudit(response: Response): void {
+  response.locals["audited"] = true;
+}
+
+function levelOf({ statusCode, writableFinished, locals }: Response): "warn" | "info" | "debug" {
+  if (!writableFinished) return "info";
+  if (statusCode >= 500) return "warn";
+  return locals["audited"] === true ? "debug" : "info";
+}
 
 /** Without the query, which may hold what nobody should read; and not endless. */
 function pathOf(url: string): string {

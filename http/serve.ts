@@ -1,5 +1,6 @@
 import { Router, type Request, type RequestHandler, type Response } from "express";
 
+import type { Audit } from "../src/audit.ts";
 import { Refusal } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
 import type { Authentication } from "./authentication.ts";
@@ -7,15 +8,22 @@ import { checkBodyHeaders, readJson } from "./body.ts";
 import { HttpError, methodNotAllowed } from "./errors.ts";
 import { answersJson } from "./failures.ts";
 import type { BodyRules, Operation, Reply } from "./operation.ts";
+import { leaveToAudit } from "./request-log.ts";
 import { expectsContinue, isUnread } from "./unread.ts";
 
+/** What every operation is served with. */
+export interface Edge {
+  readonly authentication: Authentication;
+  readonly audit: Audit;
+}
+
 /** What one request is allowed and asked for, in the only order in which it is checked. */
-export function serve(operations: readonly Operation[], authentication: Authentication): Router {
+export function serve(operations: readonly Operation[], edge: Edge): Router {
   const router = Router({ caseSensitive: true });
   const methods = new Map<string, string[]>();
   for (const one of operations) {
     const paths = one.paths.map(expressPath);
-    router[one.method === "GET" ? "get" : "post"](paths, handlerOf(one, authentication));
+    router[one.method === "GET" ? "get" : "post"](paths, handlerOf(one, edge));
     for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
   }
   for (const [path, allow] of methods) router.all(path, methodNotAllowed(allow.join(", ")));
@@ -30,23 +38,28 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1
 
 const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
-function handlerOf(operation: Operation, { authenticate }: Authentication): RequestHandler {
+function handlerOf(operation: Operation, { authentication, audit }: Edge): RequestHandler {
   const { access, body: rules, replies } = operation;
   const needsJsonAccepted = answersJson(replies);
 
   return async (request, response) => {
     const address = request.ip ?? "";
-    const user = access === "anybody" ? nobody : await authenticate(request, address);
+    const user = access === "anybody" ? nobody : await authentication.authenticate(request, address);
     if (access !== "anybody" && access !== "user") requireRole(user, access);
     if (needsJsonAccepted) requireJsonAccepted(request);
+    const requestId = response.getHeader("X-Request-Id") as string;
     const reply = await operation.handle({
       parameters: request.params as Readonly<Record<string, string>>,
       query: request.query,
       body: rules === undefined ? undefined : await bodyOf(request, response, rules),
       user,
       address,
-      requestId: response.getHeader("X-Request-Id") as string,
+      requestId,
     });
+    if (reply.audit !== undefined && audit.on) {
+      audit.record(reply.audit, { via: "http", by: user.name, from: address, requestId });
+      leaveToAudit(response);
+    }
     // A body that the operation does not know is not read.
     if (rules === undefined && isUnread(request)) response.setHeader("Connection", "close");
     send(response, reply);

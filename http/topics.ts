@@ -31,7 +31,7 @@ export const topicOperations = (topics: TopicService): readonly Operation[] => [
       const topic = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
-      return { status: 201, json };
+      return { status: 201, json, audit: { action: "topic.created", externalId, id } };
     },
   }),
 ];

@@ -93,6 +93,11 @@ export const settingsSchema = {
       default: "info",
       description: "How much is logged.",
     },
+    AUDIT_LOG: {
+      ...path,
+      default: "stdout",
+      description: "Where the audit goes: stdout, off, or a file that is appended to.",
+    },
     PICKER_LOAD: {
       enum: ["first-use", "start"],
       default: "first-use",

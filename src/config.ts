@@ -38,6 +38,8 @@ export interface Config {
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
   readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly logLevel: Settings["LOG_LEVEL"];
+  /** `stdout`, `off`, or a file's path. */
+  readonly auditLog: string;
   readonly stack: StackConfig;
 }
 
@@ -138,6 +140,7 @@ function group(settings: Settings, faults: string[]): Config {
     }),
     pickerLoad: settings.PICKER_LOAD,
     logLevel: settings.LOG_LEVEL,
+    auditLog: settings.AUDIT_LOG,
     stack: Object.freeze({
       choice: settings.TOPICSYNC_STACK,
       dataFolder: settings.TOPICSYNC_DATA,

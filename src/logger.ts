@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger } from "pino";
+import { pino, symbols, type DestinationStream, type Logger } from "pino";
 
 export type { Logger };
 
@@ -43,7 +43,7 @@ function buffered(fd: number): DestinationStream {
   });
   return {
     // Asks pino to set `lastLevel` before each line.
-    [pino.symbols.needsMetadataGsym]: true,
+    [symbols.needsMetadataGsym]: true,
     lastLevel: 0,
     write(line: string) {
       file.write(line);
@@ -51,3 +51,7 @@ function buffered(fd: number): DestinationStream {
     },
   } as DestinationStream & { readonly lastLevel: number };
 }
+
+/** Where a logger's lines go: whoever else writes there goes through it, so that no line is torn. */
+export const outputOf = (log: Logger): DestinationStream =>
+  (log as unknown as Record<typeof symbols.streamSym, DestinationStream>)[symbols.streamSym];

@@ -4,6 +4,7 @@ import { createApp } from "../http/app.ts";
 import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
+import { openAuditLog } from "./audit-log.ts";
 import type { Config } from "./config.ts";
 import { messageOf } from "./errors.ts";
 import { createCatalog } from "./installations/catalog-cache.ts";
@@ -23,13 +24,14 @@ import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
+import { bootstrap } from "./bootstrap.ts";
 import { createStatus } from "./sync/status.ts";
 import { createFeedbackTally, createTally } from "./sync/tally.ts";
+import { auditAnnouncements } from "./topics/audit.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
-import { bootstrapUser } from "./users/manage.ts";
 import { createLoginThrottle } from "./users/throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
@@ -64,6 +66,8 @@ export interface Service {
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, addresses, log, lifecycle, abort } = options;
+  const audit = openAuditLog(config.auditLog, log);
+  lifecycle.onStop("audit", () => audit.close());
   const database = createDatabase(addresses.mongodbUri, log);
   lifecycle.onStop("MongoDB", () => database.close());
   const broker = createBroker({ ...config.kafka, brokers: addresses.kafkaBrokers }, log);
@@ -72,7 +76,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const topicStore = createTopicStore(database, log);
   const directory = createTopicDirectory(createTopicFeed(database, log), log);
   lifecycle.onStop("picker", () => directory.close());
-  const topics = createTopicService(topicStore, { changed: directory.changed });
+  const topics = createTopicService(topicStore, {
+    changed(writes) {
+      directory.changed(writes);
+      auditAnnouncements(audit, writes);
+    },
+  });
   const users = createUserStore(database, newId);
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);
@@ -142,6 +151,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     authentication: createAuthentication(
       createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
     ),
+    audit,
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
@@ -152,16 +162,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("HTTP", () => http.close());
   log.info({ url: http.url }, "HTTP listens");
 
-  async function bootstrap(): Promise<void> {
-    if (config.bootstrap !== undefined)
-      await bootstrapUser(users, config.bootstrap.user, config.bootstrap.password);
-    await catalogStore.applications.ensure(config.push.applications);
-    await catalogStore.platforms.ensure(config.push.platforms);
-  }
-
   async function becomeReady(): Promise<void> {
     await database.connect(abort);
-    await untilAvailable(bootstrap, { what: "MongoDB", abort, log });
+    await untilAvailable(() => bootstrap(config, { users, catalog: catalogStore, audit }), {
+      what: "MongoDB",
+      abort,
+      log,
+    });
     log.info("MongoDB answers; the indexes are in place");
     if (config.pickerLoad === "start") directory.start();
     await broker.connect(abort);

@@ -47,6 +47,7 @@ describe("the settings", () => {
       push: { applications: [], platforms: [] },
       pickerLoad: "first-use",
       logLevel: "info",
+      auditLog: "stdout",
       stack: {
         choice: "auto",
         dataFolder: ".topicsync",

@@ -1,3 +1,7 @@
+import { hostname, userInfo } from "node:os";
+
+import type { AuditEvent } from "../audit.ts";
+import { openAuditLog } from "../audit-log.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
 import { messageOf, Unavailable } from "../errors.ts";
 import { createBroker, type Broker } from "../kafka/client.ts";
@@ -11,6 +15,11 @@ export interface Connected {
   readonly config: Config;
   /** Goes to standard error: standard output is the command's answer. */
   readonly log: Logger;
+  /**
+   * Opens the audit, before anything is changed. What it gives records a change that the command made, as done by whoever
+   * runs it. Throws a ConfigurationError when the audit cannot be written.
+   */
+  readonly audit: () => RecordChange;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
   /** Throws Unavailable when MongoDB does not answer within 30 s, DatabaseConflict when its indexes conflict. */
@@ -18,6 +27,9 @@ export interface Connected {
   /** Throws Unavailable when Kafka does not answer within 30 s, or no embedded one runs where it is asked for. */
   readonly broker: () => Promise<Broker>;
 }
+
+/** Records a change that is stored. */
+export type RecordChange = (event: AuditEvent) => void;
 
 /** A command does not wait for ever. */
 const longestWaitMs = 30_000;
@@ -72,12 +84,23 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
     }
   }
 
+  function openAudit(): RecordChange {
+    const audit = openAuditLog(config.auditLog, log);
+    lifecycle.onStop("audit", () => audit.close());
+    const origin = { via: "cli", by: userInfo().username, from: hostname() } as const;
+    return (event) => {
+      audit.record(event, origin);
+    };
+  }
+
+  let record: RecordChange | undefined;
   let database: Promise<Database> | undefined;
   let broker: Promise<Broker> | undefined;
   try {
     return await work({
       config,
       log,
+      audit: () => (record ??= openAudit()),
       abort: abort.signal,
       database: () => (database ??= openDatabase()),
       broker: () => (broker ??= openBroker()),

@@ -1,5 +1,5 @@
 import { environmentWithFile, readConfig, type Environment } from "../config.ts";
-import { DatabaseConflict, exitCodes, messageOf, Unavailable } from "../errors.ts";
+import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "../errors.ts";
 import { createLifecycle } from "../lifecycle.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { startService } from "../service.ts";
@@ -54,6 +54,7 @@ class ConsumerDied extends Error {
 }
 
 function exitCodeOf(error: unknown): number {
+  if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
   if (error instanceof ConsumerDied) return exitCodes.consumerDied;
   if (error instanceof Unavailable) return exitCodes.unavailable;

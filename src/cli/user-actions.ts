@@ -1,7 +1,8 @@
+import type { AuditEvent } from "../audit.ts";
 import { createUserStore } from "../storage/users.ts";
 import { newId } from "../topics/topic.ts";
 import type { User, UserStore } from "../users/user.ts";
-import { connected } from "./connected.ts";
+import { connected, type RecordChange } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { say, visible } from "./output.ts";
 
@@ -34,11 +35,27 @@ export async function list({ json }: JsonFlag): Promise<void> {
 export const withUsers = <T>(work: (users: UserStore) => Promise<T>): Promise<T> =>
   connected(async ({ database }) => work(createUserStore(await database(), newId)));
 
+/** Gives the work the store of users to change, and what records a change. */
+export const changingUsers = <T>(work: (users: UserStore, record: RecordChange) => Promise<T>): Promise<T> =>
+  connected(async ({ database, audit }) => {
+    const record = audit();
+    return work(createUserStore(await database(), newId), record);
+  });
+
+/** A change of one user, and what the audit says of it. */
+export interface UserChange {
+  /** False when there is no such user. */
+  readonly change: (users: UserStore) => Promise<boolean>;
+  readonly event: (user: User) => AuditEvent;
+}
+
 /** Changes a user and gives what became of it. Throws when there is none of that name. */
-export const changed = (name: string, change: (users: UserStore) => Promise<boolean>): Promise<User> =>
-  withUsers(async (store) => {
+export const changed = (name: string, { change, event }: UserChange): Promise<User> =>
+  changingUsers(async (store, record) => {
     await change(store);
-    return mustFind(store, name);
+    const user = await mustFind(store, name);
+    record(event(user));
+    return user;
   });
 
 /** The user without the password's hash, which is never shown. Throws when there is none of that name. */

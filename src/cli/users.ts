@@ -5,7 +5,7 @@ import { hashPassword } from "../users/password.ts";
 import { everyRole } from "../users/user.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { askNewPassword } from "./password.ts";
-import { changed, list, mustFind, tell, withUsers } from "./user-actions.ts";
+import { changed, changingUsers, list, mustFind, tell, withUsers } from "./user-actions.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. */
 export function addUsersCommand(program: Command): void {
@@ -22,7 +22,10 @@ export function addUsersCommand(program: Command): void {
     .action(async (name: string, { role: roles, json }: JsonFlag & { role: string[] }) => {
       const password = await askNewPassword(`Password of ${name}`);
       const user = { name, roles: [...new Set(roles)], active: true };
-      await withUsers((store) => addUser(store, { ...user, password }));
+      await changingUsers(async (store, record) => {
+        await addUser(store, { ...user, password });
+        record({ action: "user.added", user: name, roles: user.roles });
+      });
       const withRoles =
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
       tell(user, [`added ${name}${withRoles}`], json);
@@ -54,7 +57,10 @@ export function addUsersCommand(program: Command): void {
       const password = await askNewPassword(`New password of ${name}`);
       const passwordHash = await hashPassword(password);
       tell(
-        await changed(name, (store) => store.change(name, { passwordHash })),
+        await changed(name, {
+          change: (store) => store.change(name, { passwordHash }),
+          event: () => ({ action: "user.password-changed", user: name }),
+        }),
         [`changed the password of ${name}`],
         json,
       );
@@ -73,7 +79,10 @@ export function addUsersCommand(program: Command): void {
         command.error("error: say which roles: --add ROLE, --remove ROLE, or both");
       const both = roles.add.find((one) => roles.remove.includes(one));
       if (both !== undefined) command.error(`error: ${both} is both to be added and to be removed`);
-      const user = await changed(name, (store) => store.changeRoles(name, roles));
+      const user = await changed(name, {
+        change: (store) => store.changeRoles(name, roles),
+        event: (found) => ({ action: "user.changed", user: name, roles: found.roles }),
+      });
       tell(user, [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`], json);
     });
 
@@ -91,7 +100,11 @@ export function addUsersCommand(program: Command): void {
       .argument("<name>", "the user's name")
       .option("--json", "print the user as JSON")
       .action(async (name: string, { json }: JsonFlag) => {
-        tell(await changed(name, (store) => store.change(name, { active })), [`${command}d ${name}`], json);
+        const user = await changed(name, {
+          change: (store) => store.change(name, { active }),
+          event: () => ({ action: active ? "user.enabled" : "user.disabled", user: name }),
+        });
+        tell(user, [`${command}d ${name}`], json);
       });
   }
 }

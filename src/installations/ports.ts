@@ -31,5 +31,5 @@ export interface InstallationStore {
    * Writes what may be written in any order. Gives for each write what it failed with; undefined for one that is
    * acknowledged. When a registered token was another user's, its record keeps from whom it came and when.
    */
-  write(writes: readonly InstallationWrite[]): Promise<readonly unknown[]>;
+  readonly write: (writes: readonly InstallationWrite[]) => Promise<readonly unknown[]>;
 }

@@ -12,13 +12,17 @@ export async function addUser(
 
 /**
  * Makes sure that the user of the settings exists, is active, has every role and this very password: the settings are
- * the way back in for whoever locked themselves out.
+ * the way back in for whoever locked themselves out. Says what that took.
  */
-export async function bootstrapUser(users: UserStore, name: string, password: string): Promise<void> {
+export async function bootstrapUser(
+  users: UserStore,
+  name: string,
+  password: string,
+): Promise<"added" | "changed" | "unchanged"> {
   try {
     if ((await users.find(name)) === undefined) {
       await addUser(users, { name, password, roles: everyRole });
-      return;
+      return "added";
     }
   } catch (error) {
     // Another instance that starts at the same time was quicker.
@@ -26,9 +30,12 @@ export async function bootstrapUser(users: UserStore, name: string, password: st
   }
   const stored = await users.find(name);
   const samePassword = stored !== undefined && (await verifyPassword(password, stored.passwordHash));
+  const missing = everyRole.filter((role) => stored?.roles.includes(role) !== true);
+  if (samePassword && stored.active && missing.length === 0) return "unchanged";
   await users.change(name, {
     active: true,
-    roles: [...new Set([...(stored?.roles ?? []), ...everyRole])],
+    roles: [...(stored?.roles ?? []), ...missing],
     ...(samePassword ? {} : { passwordHash: await hashPassword(password) }),
   });
+  return "changed";
 }

@@ -1,0 +1,68 @@
+import { closeSync, openSync } from "node:fs";
+
+import { pino, type DestinationStream } from "pino";
+
+import type { Audit } from "./audit.ts";
+import { ConfigurationError, messageOf } from "./errors.ts";
+import { outputOf, type Logger } from "./logger.ts";
+
+/** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
+export interface AuditLog extends Audit {
+  /** Opens the file again, after it was moved away. */
+  reopen(): void;
+  /** Writes what still waits. */
+  close(): Promise<void>;
+}
+
+/** More than this waits only where the disk is full or gone: then lines are lost, and the log says so. */
+const mostWaitingBytes = 16 * 1024 * 1024;
+
+/**
+ * Opens the audit: `stdout` (where the log goes, between its lines), `off`, or the path of a file that is appended to.
+ * Throws a ConfigurationError when the file cannot be written.
+ */
+export function openAuditLog(to: string, log: Logger): AuditLog {
+  if (to === "off") return { on: false, record: () => undefined, reopen: () => undefined, close };
+  if (to === "stdout") return { ...auditTo(outputOf(log)), reopen: () => undefined, close };
+  checkWritable(to);
+  const file = pino.destination({ dest: to, append: true, sync: false, maxLength: mostWaitingBytes });
+  let lost = 0;
+  file.on("error", (error: unknown) => {
+    log.error({ reason: messageOf(error) }, "the audit log cannot be written");
+  });
+  file.on("drop", () => {
+    lost += 1;
+    if (lost === 1) log.error("lines of the audit log are lost: they come faster than they can be written");
+  });
+  return {
+    ...auditTo(file),
+    reopen() {
+      file.reopen();
+    },
+    close: () =>
+      new Promise((resolve) => {
+        file.once("close", resolve).once("error", resolve).end();
+      }),
+  };
+}
+
+const close = (): Promise<void> => Promise.resolve();
+
+function auditTo(stream: DestinationStream): Audit {
+  // Not the log's own logger: neither its level nor its redaction have anything to do here, and both cost time.
+  const out = pino({ level: "info", base: null }, stream);
+  return {
+    on: true,
+    record({ action, ...what }, origin) {
+      out.info({ audit: true, ...origin, ...what }, action);
+    },
+  };
+}
+
+function checkWritable(path: string): void {
+  try {
+    closeSync(openSync(path, "a"));
+  } catch (error) {
+    throw new ConfigurationError(`AUDIT_LOG cannot be written: ${messageOf(error)}`);
+  }
+}
