@@ -26,7 +26,7 @@ function scene() {
   return {
     installations,
     /** Stores applications, a platform, and these. */
-    async prepare(records: InstallationRecord[] = []): Promise<void> {
+    prepare: async (records: InstallationRecord[] = []): Promise<void> => {
       await ensureIndexes(db);
       await db.collection("sys_push_application").insertMany(["agent", "other"].map(named));
       await db.collection("sys_push_platform").insertOne(named("ios"));
