@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 
 import { Refusal } from "../../src/errors.ts";
-import { decideFeedback, type ReadReport, type SeenInstallation } from "../../src/installations/feedback.ts";
+import {
+  createFeedbackService,
+  decideFeedback,
+  type ReadReport,
+  type SeenInstallation,
+} from "../../src/installations/feedback.ts";
+import { createLogger } from "../../src/logger.ts";
+import { Fenced } from "../../src/positions.ts";
+import { createDatabase } from "../../src/storage/database.ts";
+import { createFeedbackStore } from "../../src/storage/push-feedback.ts";
+import { installation as record, type InstallationRecord } from "../support/installations.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
 
 const at = (hour: number): Date => new Date(Date.UTC(2026, 10, 21, hour));
 
@@ -74,5 +85,56 @@ describe("deciding push feedback", () => {
       refused: 1,
     });
     assert.deepEqual(decideFeedback(reports, []).refusals, [refused]);
+  });
+});
+
+describe("applying push feedback to a real store", async () => {
+  const { uri, db } = testDatabase(sharedStack().mongodb);
+  const log = await createLogger("silent");
+  const database = createDatabase(uri, log);
+  await database.connect(new AbortController().signal);
+  after(() => database.close());
+  const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+  const store = createFeedbackStore(database, log);
+  const known = (name: string) => Promise.resolve({ name, active: true });
+  const catalog = { application: known, platform: known };
+  const key = { group: "group", topic: "feedback", partition: 0 };
+  const to = { offset: 1, log: 1 };
+
+  it("leaves a token alone that is registered between the look and the write", async () => {
+    await records.insertMany([record("t"), record("t", { application: "other" })]);
+    const racing = {
+      ...store,
+      findTokens: async (tokens: readonly string[]) => {
+        const found = await store.findTokens(tokens);
+        await records.updateOne({ application: "agent" }, { $set: { last_seen_on: new Date() } });
+        return found;
+      },
+    };
+    await store.claim(key);
+    const reports = [report(new Date(Date.now() - 60_000))];
+    const deadLetter = () => Promise.reject(new Error("nothing is refused"));
+    await createFeedbackService(racing, catalog).apply({ key, from: undefined, to, reports, deadLetter });
+    const found = await records.find().sort({ application: 1 }).toArray();
+    assert.deepEqual(
+      found.map(({ application, active }) => [application, active]),
+      [
+        ["agent", true],
+        ["other", false],
+      ],
+    );
+    assert.deepEqual(await store.positions("group", "feedback"), new Map([[0, to]]));
+  });
+
+  it("changes nothing, and refuses nothing, for a consumer whose position another has moved", async () => {
+    await records.deleteMany({});
+    await records.insertOne(record("t"));
+    let letters = 0;
+    const reports = [report(new Date()), { offset: 5, refusal: new Refusal("BAD_TOKEN", "no") }];
+    const deadLetter = () => Promise.resolve(void (letters += 1));
+    const stale = { key, from: undefined, to: { offset: 2, log: 1 }, reports, deadLetter };
+    await assert.rejects(createFeedbackService(store, catalog).apply(stale), Fenced);
+    assert.equal((await records.findOne({}))?.active, true);
+    assert.equal(letters, 0);
   });
 });
