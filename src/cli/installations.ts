@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import ms from "ms";
 
 import { shortToken, viewOf, type Installation } from "../installations/installation.ts";
 import { sweep } from "../installations/sweep.ts";
@@ -100,7 +99,7 @@ async function sweepTokens({ database, abort }: Connected, flags: SweepFlags): P
   const store = await database();
   const reader = createInstallationReader(store);
   const unseenSince = new Date(Date.now() - unseenFor);
-  const reason = `not seen for ${ms(unseenFor, { long: true })}`;
+  const reason = `not seen for ${spanText(unseenFor)}`;
   const total = await reader.count();
 
   async function go(title: string, deactivate: Parameters<typeof sweep>[1]["deactivate"]) {
@@ -129,6 +128,14 @@ async function sweepTokens({ database, abort }: Connected, flags: SweepFlags): P
   }
   const { deactivated } = await go("sweeping", (ids) => reader.deactivate(ids, { unseenSince, reason }));
   say(`deactivated ${plural(deactivated)}: ${reason}`);
+}
+
+const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 };
+
+/** A time in its largest whole unit, so that nothing is rounded: 36 hours are not 2 days. */
+function spanText(span: number): string {
+  const [unit, length] = Object.entries(units).find(([, one]) => span % one === 0) ?? ["millisecond", 1];
+  return `${span / length} ${unit}${span === length ? "" : "s"}`;
 }
 
 const plural = (count: number): string => `${count} installation${count === 1 ? "" : "s"}`;

@@ -90,8 +90,8 @@ describe("topicsync installations sweep", () => {
       assert.equal(deactivated_reason, reason);
       assert.equal(deactivated_on instanceof Date, token !== "gone");
     }
-    const again = await cli("sweep", ...choice, "--yes");
-    assert.match(again.output, /deactivated 0 installations/);
+    const again = await cli("sweep", "--unseen-for", "1.5d", "--application", "agent", "--yes");
+    assert.match(again.output, /deactivated 1 installation: not seen for 36 hours/);
   });
 });
 
