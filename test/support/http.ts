@@ -13,7 +13,7 @@ export interface Answer {
 
 export interface Call {
   readonly method?: string;
-  /** A string is sent as it is; anything else as JSON. */
+  /** A string and bytes are sent as they are; anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** `undefined` sends no credentials. */
@@ -37,12 +37,15 @@ export async function call(url: string, options: Call = {}): Promise<Answer> {
       ...(as === undefined ? {} : { Authorization: basic(as) }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: sent(body) }),
   });
   const text = await response.text();
   assertKeepsContract({ method, url, status: response.status, headers: response.headers, text });
   return { status: response.status, headers: response.headers, text, json: parsed(text) };
 }
+
+const sent = (body: unknown): string | Uint8Array<ArrayBuffer> =>
+  typeof body === "string" ? body : body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
 
 function parsed(text: string): unknown {
   try {
