@@ -12,6 +12,7 @@ const operations = operationsOf({
   topics: uncalled,
   directory: uncalled,
   installations: uncalled,
+  listing: uncalled,
   checkReadiness: uncalled,
   metrics: uncalled,
   syncStatus: uncalled,

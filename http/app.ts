@@ -2,6 +2,7 @@ import express, { type Express } from "express";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/audit.ts";
+import type { InstallationListing } from "../src/installations/listing.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
@@ -11,6 +12,7 @@ import { documentationOperations } from "./documentation.ts";
 import { errorHandler, notFound } from "./errors.ts";
 import { guard } from "./guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
+import { installationListOperations } from "./installation-list.ts";
 import { installationOperations } from "./installations.ts";
 import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
@@ -25,6 +27,7 @@ export interface AppOptions {
   readonly topics: TopicService;
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
+  readonly listing: InstallationListing;
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
@@ -43,6 +46,7 @@ export function operationsOf(
 ): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
+    ...installationListOperations(options.listing),
     ...topicOperations(options.topics),
     ...pickOperations(options.directory),
     ...syncOperations(options.syncStatus),

@@ -5,6 +5,7 @@ import {
   type Removal,
 } from "../schemas/installation.ts";
 import { tokenDigest, type AuditEvent } from "../src/audit.ts";
+import type { InstallationKey } from "../src/installations/ports.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import { roles } from "../src/users/user.ts";
 import { compile } from "../src/validation.ts";
@@ -31,8 +32,9 @@ export const installationOperations = (installations: InstallationService): read
     replies: { 200: { description: "The token is stored and active." } },
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
-      await installations.register(application, body, user);
-      return { status: 200, audit: registered(application, body) };
+      const { token, previousToken } = await installations.register(application, body, user);
+      const { platform } = body;
+      return { status: 200, audit: registered({ application, platform, token }, previousToken) };
     },
   }),
   operation<Removal>({
@@ -57,14 +59,15 @@ export const installationOperations = (installations: InstallationService): read
   }),
 ];
 
-function registered(application: string, { platform, token, previousToken }: Registration): AuditEvent {
+function registered(
+  { application, platform, token }: InstallationKey,
+  previousToken: string | undefined,
+): AuditEvent {
   const event = {
     action: "installation.registered",
     application,
     platform,
     tokenDigest: tokenDigest(token),
   } as const;
-  return previousToken === undefined || previousToken === null
-    ? event
-    : { ...event, replacesDigest: tokenDigest(previousToken) };
+  return previousToken === undefined ? event : { ...event, replacesDigest: tokenDigest(previousToken) };
 }

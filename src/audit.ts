@@ -3,7 +3,8 @@ import { hash } from "node:crypto";
 /** Something that somebody changed. */
 export type AuditEvent =
   | {
-      readonly action: "topic.created" | "topic.changed" | "topic.retired";
+      readonly action:
+        "topic.created" | "topic.changed" | "topic.retired" | "topic.disabled" | "topic.enabled";
       readonly externalId: string;
       /** The sys_id. */
       readonly id: string;

@@ -9,6 +9,8 @@ export interface MetricsOptions {
   readonly status: () => Promise<SyncStatus>;
   /** What can be picked; zero until somebody asked. */
   readonly picker: () => { readonly topics: number; readonly unreadable: number };
+  /** Registrations and removals that wait for a bulk, and that are on their way. */
+  readonly registrations: () => { readonly waiting: number; readonly writing: number };
   /** What `GET /readyz` looks at. Never throws. */
   readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
 }
@@ -20,6 +22,8 @@ export interface Metrics {
   applied(batch: AppliedBatch): void;
   /** Told of each batch of push feedback once it is stored. */
   feedbackApplied(decision: FeedbackDecision): void;
+  /** Told of each bulk of registrations and removals. */
+  registrationsWritten(bulk: { readonly writes: number; readonly tookMs: number }): void;
   /** Looks at everything anew. */
   text(): Promise<string>;
 }
@@ -37,7 +41,7 @@ const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
 
 /** Makes the metrics, named by Prometheus' conventions; with those of the process. */
-export function createMetrics({ status, picker, readiness }: MetricsOptions): Metrics {
+export function createMetrics({ status, picker, registrations, readiness }: MetricsOptions): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -103,6 +107,23 @@ export function createMetrics({ status, picker, readiness }: MetricsOptions): Me
     help: "Stored topics that are never picked, since a filter of theirs cannot be read.",
     registers,
   });
+  const bulkWrites = new Histogram({
+    name: "topicsync_registration_bulk_writes",
+    help: "Registrations and removals of push tokens written together.",
+    buckets: batchSizes,
+    registers,
+  });
+  const bulkTime = new Histogram({
+    name: "topicsync_registration_bulk_seconds",
+    help: "Time that MongoDB took for a bulk of them.",
+    buckets: writeSeconds,
+    registers,
+  });
+  const waitingRegistrations = new Gauge({
+    name: "topicsync_registrations_waiting",
+    help: "Registrations and removals that wait for the bulk on its way.",
+    registers,
+  });
   const setPartitions = partitionGauges(registry);
 
   return {
@@ -122,12 +143,18 @@ export function createMetrics({ status, picker, readiness }: MetricsOptions): Me
       for (const { refusal } of refusals) feedbackRefusals.inc({ code: refusal.code });
     },
 
+    registrationsWritten({ writes, tookMs }) {
+      bulkWrites.observe(writes);
+      bulkTime.observe(tookMs / 1_000);
+    },
+
     async text() {
       const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
       for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
       setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
       pickable.set(picker().topics);
       unreadable.set(picker().unreadable);
+      waitingRegistrations.set(registrations().waiting);
       return registry.metrics();
     },
   };

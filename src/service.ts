@@ -9,6 +9,8 @@ import type { Config } from "./config.ts";
 import { messageOf } from "./errors.ts";
 import { createCatalog } from "./installations/catalog-cache.ts";
 import { createGroupCommit } from "./installations/group-commit.ts";
+import { auditFeedback } from "./installations/audit.ts";
+import { createInstallationListing } from "./installations/listing.ts";
 import { createInstallationService } from "./installations/service.ts";
 import { createBroker, type Broker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -20,6 +22,7 @@ import { untilAvailable } from "./retry.ts";
 import { createPushFeedback } from "./service-feedback.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase, type Database } from "./storage/database.ts";
+import { createInstallationReader } from "./storage/installation-reader.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
@@ -85,7 +88,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const users = createUserStore(database, newId);
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);
-  const registrations = createGroupCommit(createInstallationStore(database, newId));
+  const registrations = createGroupCommit(createInstallationStore(database, newId), {
+    written: (bulk) => {
+      metrics.registrationsWritten(bulk);
+    },
+  });
 
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
@@ -125,6 +132,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       applied(decision) {
         feedbackTally.add(decision);
         metrics.feedbackApplied(decision);
+        auditFeedback(audit, decision, channel.topic);
       },
       died: options.died,
     });
@@ -142,12 +150,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     tally,
     feedbackTally,
   });
-  const metrics = createMetrics({ status, readiness, picker: directory.status });
+  const metrics = createMetrics({
+    status,
+    readiness,
+    picker: directory.status,
+    registrations: registrations.status,
+  });
 
   const app = createApp({
     topics,
     directory,
     installations: createInstallationService(registrations, catalog),
+    listing: createInstallationListing(createInstallationReader(database), () =>
+      catalogStore.platforms.list(),
+    ),
     authentication: createAuthentication(
       createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
     ),

@@ -26,6 +26,26 @@ const withCatalog = <T>(
     return work(createCatalogStore(opened, newId)[catalog], opened);
   });
 
+/** As `withCatalog`, with what records a change of one of them. */
+const changingCatalog = <T>(
+  catalog: CatalogName,
+  work: (store: NamedStore<PushPlatform>, record: RecordCatalogChange) => Promise<T>,
+): Promise<T> =>
+  connected(async ({ database, audit }) => {
+    const record = audit();
+    return work(createCatalogStore(await database(), newId)[catalog], (verb, name, tokenRule) => {
+      if (catalog === "platforms") {
+        record({ action: `platform.${verb}`, platform: name, ...(tokenRule !== undefined && { tokenRule }) });
+      } else if (verb !== "changed") record({ action: `application.${verb}`, application: name });
+    });
+  });
+
+type RecordCatalogChange = (
+  verb: "added" | "changed" | "disabled" | "enabled",
+  name: string,
+  tokenRule?: string | null,
+) => void;
+
 /** Lists them by name. */
 export async function list(catalog: CatalogName, { json }: JsonFlag): Promise<void> {
   const found = await withCatalog(catalog, (store) => store.list());
@@ -62,10 +82,11 @@ export async function add(
 ): Promise<void> {
   const added: string[] = [];
   const refused: { name: string; message: string }[] = [];
-  await withCatalog(catalog, async (store) => {
+  await changingCatalog(catalog, async (store, record) => {
     for (const name of names) {
       try {
         await store.insert({ name, active: true, tokenRule });
+        record("added", name, tokenRule);
         added.push(name);
       } catch (error) {
         if (!(error instanceof NameTaken)) throw error;
@@ -124,11 +145,15 @@ export async function change(
   { json }: JsonFlag,
 ): Promise<void> {
   const { catalog, name, done } = what;
-  const record = await withCatalog(catalog, async (store) => {
+  const changed = await changingCatalog(catalog, async (store, record) => {
     await store.change(name, what.change);
-    return mustFind(store, catalog, name);
+    const found = await mustFind(store, catalog, name);
+    const { active, tokenRule } = what.change;
+    if (active === undefined) record("changed", name, tokenRule);
+    else record(active ? "enabled" : "disabled", name);
+    return found;
   });
-  if (json) sayJson(record);
+  if (json) sayJson(changed);
   else say(visible(done));
 }
 

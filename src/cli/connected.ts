@@ -1,4 +1,4 @@
-import { hostname, userInfo } from "node:os";
+import { hostname } from "node:os";
 
 import type { AuditEvent } from "../audit.ts";
 import { openAuditLog } from "../audit-log.ts";
@@ -9,6 +9,7 @@ import { createLifecycle } from "../lifecycle.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { embeddedBroker, embeddedStore } from "../stack/embedded.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
+import { osUser } from "./os-user.ts";
 
 /** What a command works with; each neighbour is connected when it is first asked for. */
 export interface Connected {
@@ -87,7 +88,7 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
   function openAudit(): RecordChange {
     const audit = openAuditLog(config.auditLog, log);
     lifecycle.onStop("audit", () => audit.close());
-    const origin = { via: "cli", by: userInfo().username, from: hostname() } as const;
+    const origin = { via: "cli", by: osUser(), from: hostname() } as const;
     return (event) => {
       audit.record(event, origin);
     };

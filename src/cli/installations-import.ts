@@ -36,12 +36,13 @@ export function addImportCommand(installations: Command): void {
 }
 
 async function importAll(
-  { database, abort }: Connected,
+  { database, audit, abort }: Connected,
   files: readonly string[],
   flags: ImportFlags,
 ): Promise<void> {
   const dryRun = flags.dryRun === true;
   const size = await sizeOf(files);
+  const record = dryRun ? undefined : audit();
   const store = await database();
   const catalog = createCatalog(createCatalogStore(store, newId));
   const importer = createImporter(createInstallationArchive(store), catalog, newId);
@@ -57,6 +58,9 @@ async function importAll(
     for await (const bulk of bulksOf(file, importer, refuse)) {
       const { idTaken, ...counts } = await importer.store([...bulk.placed.keys()], { dryRun });
       addCounts(totals, counts);
+      const stored = counts.added + counts.updated;
+      // For each bulk, so that an import that is cut off is told of as well.
+      if (stored > 0) record?.({ action: "installations.imported", count: stored });
       for (const one of idTaken)
         refuse(
           bulk.placed.get(one) ?? file,

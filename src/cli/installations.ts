@@ -94,7 +94,7 @@ interface SweepFlags extends InstallationFlags {
   readonly yes?: true;
 }
 
-async function sweepTokens({ database, abort }: Connected, flags: SweepFlags): Promise<void> {
+async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFlags): Promise<void> {
   const { application, platform, unseenFor } = flags;
   const store = await database();
   const reader = createInstallationReader(store);
@@ -126,7 +126,18 @@ async function sweepTokens({ database, abort }: Connected, flags: SweepFlags): P
       return;
     }
   }
-  const { deactivated } = await go("sweeping", (ids) => reader.deactivate(ids, { unseenSince, reason }));
+  const record = audit();
+  let deactivated = 0;
+  try {
+    await go("sweeping", async (ids) => {
+      const count = await reader.deactivate(ids, { unseenSince, reason });
+      deactivated += count;
+      return count;
+    });
+  } finally {
+    // Also of a sweep that is cut off.
+    if (deactivated > 0) record({ action: "installations.swept", count: deactivated });
+  }
   say(`deactivated ${plural(deactivated)}: ${reason}`);
 }
 

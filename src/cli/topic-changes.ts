@@ -14,12 +14,18 @@ import { topicJson, topicText, type ShownTopic } from "./topic-view.ts";
 const checkTopic = compile<TopicBody>(topicBodySchema);
 
 /** Creates a topic by the one service that makes topics. Throws a Refusal. */
-export async function add({ database, log }: Connected, body: TopicBody, { json }: JsonFlag): Promise<void> {
+export async function add(
+  { database, audit, log }: Connected,
+  body: TopicBody,
+  { json }: JsonFlag,
+): Promise<void> {
   const checked = checkTopic(body);
   if (!checked.ok)
     throw new Refusal("SCHEMA_VIOLATION", sentenceOf(checked.faults, "The topic"), checked.faults);
+  const record = audit();
   const service = createTopicService(createTopicStore(await database(), log));
   const topic = await service.create(checked.value, commandLineUser());
+  record({ action: "topic.created", externalId: topic.externalId, id: topic.id });
   tell({ topic }, "added", json);
 }
 
@@ -39,15 +45,19 @@ export async function show(connection: Connected, externalId: string, { json }: 
 
 /** See TopicSwitch. */
 export async function disable(connection: Connected, externalId: string, { json }: JsonFlag): Promise<void> {
+  const record = connection.audit();
   const { store, retired } = await storesOf(connection);
   const done = await known(createTopicSwitch({ store, retired }).disable(externalId, commandLineUser()));
+  if (done.changed) record({ action: "topic.disabled", externalId, id: done.topic.id });
   const [last] = await retired.lastOf([externalId]);
   tell({ topic: done.topic, retired: last }, done.changed ? "disabled" : "is disabled already:", json);
 }
 
 /** See TopicSwitch. */
 export async function enable(connection: Connected, externalId: string, { json }: JsonFlag): Promise<void> {
+  const record = connection.audit();
   const done = await known(createTopicSwitch(await storesOf(connection)).enable(externalId));
+  if (done.changed) record({ action: "topic.enabled", externalId, id: done.topic.id });
   tell({ topic: done.topic }, done.changed ? "enabled" : "is active already:", json);
 }
 

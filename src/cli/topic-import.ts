@@ -38,10 +38,15 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
   });
 }
 
-async function importerOf({ database, log }: Connected, { dryRun }: ImportFlags): Promise<Importer> {
+async function importerOf({ database, audit, log }: Connected, { dryRun }: ImportFlags): Promise<Importer> {
   const store = createTopicStore(await database(), log);
   if (dryRun) return createRehearsal(store);
-  const topics = createTopicService(store);
+  const record = audit();
+  const topics = createTopicService(store, {
+    changed({ created = [] }) {
+      for (const { externalId, id } of created) record({ action: "topic.created", externalId, id });
+    },
+  });
   const user = commandLineUser();
   return createImporter(store, (body: TopicBody) => topics.create(body, user));
 }

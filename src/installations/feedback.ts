@@ -33,9 +33,8 @@ export interface SeenInstallation extends InstallationKey {
 }
 
 /** A token to deactivate, unless it was seen after `unseenSince`. */
-export interface Deactivation {
+export interface Deactivation extends InstallationKey {
   readonly id: string;
-  readonly token: string;
   readonly reason: string;
   readonly unseenSince: Date;
 }
@@ -138,7 +137,14 @@ export function decideFeedback(
     const dead = active.filter(({ lastSeenOn }) => lastSeenOn <= reportedOn);
     for (const one of dead) {
       gone.add(one);
-      deactivations.push({ id: one.id, token, reason, unseenSince: reportedOn });
+      deactivations.push({
+        id: one.id,
+        application: one.application,
+        platform,
+        token,
+        reason,
+        unseenSince: reportedOn,
+      });
     }
     if (dead.length > 0) return "deactivated";
     if (active.length > 0) return "renewed";

@@ -26,6 +26,12 @@ export interface GroupCommitLimits {
   readonly waitingCharacters: number;
 }
 
+export interface GroupCommitOptions {
+  readonly limits?: Partial<GroupCommitLimits>;
+  /** Told of each bulk when the store has answered, whatever it said. */
+  readonly written?: (bulk: { readonly writes: number; readonly tookMs: number }) => void;
+}
+
 const defaults: GroupCommitLimits = {
   writes: 500,
   characters: 1024 * 1024,
@@ -47,7 +53,7 @@ interface Entry {
  */
 export function createGroupCommit(
   store: InstallationStore,
-  limits: Partial<GroupCommitLimits> = {},
+  { limits = {}, written = () => undefined }: GroupCommitOptions = {},
 ): GroupCommit {
   const most = { ...defaults, ...limits };
   let waiting: Entry[] = [];
@@ -102,7 +108,9 @@ export function createGroupCommit(
   async function send(bulk: readonly Entry[]): Promise<void> {
     bulks += 1;
     writing += bulk.length;
+    const began = performance.now();
     const failures = await outcomeOf(bulk.map(({ write }) => write));
+    written({ writes: bulk.length, tookMs: performance.now() - began });
     bulks -= 1;
     writing -= bulk.length;
     for (const [i, { write, done }] of bulk.entries()) {

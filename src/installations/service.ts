@@ -6,13 +6,19 @@ import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { checkToken } from "./token-rules.ts";
 
+/** The tokens of a registration in the form in which they are stored. */
+export interface Registered {
+  readonly token: string;
+  readonly previousToken: string | undefined;
+}
+
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
 export interface InstallationService {
   /**
    * Throws a Refusal when the application or the platform is unknown or not active, or when the token breaks the
    * platform's rule, Overloaded and Unavailable.
    */
-  register(application: string, body: Registration, user: User): Promise<void>;
+  register(application: string, body: Registration, user: User): Promise<Registered>;
   /** Deactivates the user's own tokens; everybody's for a push_admin. Throws as `register` does. */
   remove(application: string, body: Removal, user: User): Promise<void>;
 }
@@ -51,13 +57,15 @@ export function createInstallationService(
       const platform = await platformOf(application, body.platform);
       const token = checked(body.token, { platform, path: "/token" });
       const previous = body.previousToken ?? undefined;
+      const previousToken =
+        previous === undefined ? undefined : checked(previous, { platform, path: "/previousToken" });
       await submit({
         kind: "register",
         key: { application, platform: platform.name, token },
         user: user.name,
-        previousToken:
-          previous === undefined ? undefined : checked(previous, { platform, path: "/previousToken" }),
+        previousToken,
       });
+      return { token, previousToken };
     },
     async remove(application, body, user) {
       const platform = await platformOf(application, body.platform);

@@ -48,7 +48,14 @@ describe("deciding push feedback", () => {
     for (const hour of [8, 9]) {
       const { deactivations } = decideFeedback([report(at(hour))], [installation()]);
       assert.deepEqual(deactivations, [
-        { id: "an id", token: "t", reason: `at ${hour}`, unseenSince: at(hour) },
+        {
+          id: "an id",
+          application: "agent",
+          platform: "ios",
+          token: "t",
+          reason: `at ${hour}`,
+          unseenSince: at(hour),
+        },
       ]);
     }
   });

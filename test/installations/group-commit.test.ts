@@ -95,7 +95,7 @@ describe("the group commit", () => {
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
         await records.deleteMany({});
-        const { submit, status } = createGroupCommit(store, given);
+        const { submit, status } = createGroupCommit(store, { limits: given });
         const answers: Promise<void>[] = [];
         for (const one of traffic) {
           if (one === "turn") await turn();
@@ -122,7 +122,7 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { writes: 50 });
+    const { submit } = createGroupCommit(counting, { limits: { writes: 50 } });
     const first = submit(registration(unique("lone")));
     await turn();
     const rest = Array.from({ length: 49 }, () => submit(registration(unique("many"))));
@@ -141,13 +141,13 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { characters: 10_000 });
+    const { submit } = createGroupCommit(counting, { limits: { characters: 10_000 } });
     await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
     assert.deepEqual(sizes, [2, 2, 1]);
   });
 
   it("refuses what comes when too much is waiting, and takes more once it is written", async () => {
-    const { submit } = createGroupCommit(store, { waiting: 4 });
+    const { submit } = createGroupCommit(store, { limits: { waiting: 4 } });
     const names = Array.from({ length: 6 }, () => unique("flood"));
     const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));
     assert.deepEqual(
@@ -159,7 +159,7 @@ describe("the group commit", () => {
     assert.equal(await records.countDocuments({ token: { $in: names } }), 4);
     await submit(registration(names[5] ?? ""));
 
-    const long = createGroupCommit(store, { waitingCharacters: 6_000 });
+    const long = createGroupCommit(store, { limits: { waitingCharacters: 6_000 } });
     const big = await Promise.allSettled(
       [1, 2].map((n) => long.submit(registration(`${n}`.padEnd(4_000, "x")))),
     );

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { ensureIndexes } from "../../src/storage/indexes.ts";
+import { call, type Answer } from "../support/http.ts";
+import { installation, type InstallationRecord } from "../support/installations.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const day = 86_400_000;
+const ann = { user: "ann", password: "password of ann" };
+let service: TestService;
+
+/** 25 of Ann's, and a few that are special. */
+const stored = [
+  ...Array.from({ length: 25 }, (_, i) => installation(`token-of-ann-0123456789-${i}`)),
+  installation("bobs-token-0123456789abcdef", { user: "bob", platform: "android" }),
+  installation("gone-token-0123456789abcdef", {
+    user: "bob",
+    active: false,
+    deactivated_on: new Date(),
+    deactivated_reason: "Unregistered",
+  }),
+  installation("old-token-0123456789abcdefg", { last_seen_on: new Date(Date.now() - 300 * day) }),
+];
+
+before(async () => {
+  await ensureIndexes(db);
+  await records.insertMany(stored);
+  service = await startTopicsync(settings);
+  await service.ready();
+  assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
+});
+
+const list = (query = "", as: { user: string; password: string } | "nobody" = bootstrap): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/installations${query}`, {
+    method: "GET",
+    as: as === "nobody" ? undefined : as,
+  });
+const usersOf = (answer: Answer): string[] => {
+  const { installations } = answer.json as { installations: { user: string }[] };
+  return installations.map(({ user }) => user);
+};
+
+describe("listing installations over HTTP", () => {
+  it("needs the role push_admin", async () => {
+    assert.equal((await list("", ann)).status, 403);
+    assert.equal((await list("", "nobody")).status, 401);
+    assert.equal((await list()).status, 200);
+  });
+
+  it("gives pages behind each other, each installation once", async () => {
+    const found: string[] = [];
+    let pages = 0;
+    let next: string | null = "";
+    while (next !== null) {
+      const { status, json }: Answer = await list(`?limit=10${next === "" ? "" : `&after=${next}`}`);
+      assert.equal(status, 200);
+      assert.ok(json.installations.length <= 10);
+      found.push(...json.installations.map(({ id }: { id: string }) => id));
+      ({ next } = json);
+      pages += 1;
+    }
+    assert.ok(pages >= 3, `${pages} pages`);
+    assert.deepEqual(found, stored.map(({ _id }) => _id).toSorted());
+  });
+
+  it("shows tokens shortened unless asked for", async () => {
+    const [short] = (await list("?user=bob&platform=android")).json.installations;
+    assert.equal(short.token, "bobs-t…cdef");
+    const [full] = (await list("?user=bob&platform=android&fullTokens=true")).json.installations;
+    assert.equal(full.token, "bobs-token-0123456789abcdef");
+  });
+
+  it("narrows by what is asked for", async () => {
+    assert.deepEqual(usersOf(await list("?user=bob")), ["bob", "bob"]);
+    const [gone] = (await list("?active=false")).json.installations;
+    assert.equal(gone.deactivatedReason, "Unregistered");
+    assert.deepEqual(usersOf(await list("?token=bobs-token-0123456789abcdef")), ["bob"]);
+    const before = new Date(Date.now() - 270 * day).toISOString();
+    assert.equal((await list(`?unseenSince=${before}`)).json.installations.length, 1);
+    assert.deepEqual((await list("?application=none")).json, { installations: [], next: null });
+  });
+
+  it("refuses a query that it does not understand, by the name of its member", async () => {
+    for (const [query, path] of [
+      ["?limit=0", "/limit"],
+      ["?limit=1001", "/limit"],
+      ["?limit=ten", "/limit"],
+      ["?active=yes", "/active"],
+      ["?after=nonsense", "/after"],
+      ["?unseenSince=yesterday", "/unseenSince"],
+      ["?user=a&user=b", "/user"],
+      ["?aplication=x", "/aplication"],
+      ["?user[$ne]=x", "/user[$ne]"],
+    ] as const) {
+      const { status, json } = await list(query);
+      assert.equal(status, 400, query);
+      assert.equal(json.error.code, "SCHEMA_VIOLATION", query);
+      assert.equal(json.error.details[0].path, path);
+    }
+  });
+});
