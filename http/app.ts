@@ -7,6 +7,7 @@ import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import { addressBehind } from "./address.ts";
 import type { Authentication } from "./authentication.ts";
 import { documentationOperations } from "./documentation.ts";
 import { errorHandler, notFound } from "./errors.ts";
@@ -37,13 +38,16 @@ export interface AppOptions {
   readonly securitySchemes?: SecuritySchemes;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;
+  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   readonly log: Logger;
 }
 
+/** What all operations are served with, as opposed to what they do. */
+type EdgeOption = "authentication" | "audit" | "overTls" | "trustedProxies" | "log";
+
 /** Everything that can be asked for over HTTP, what is asked for most first. */
-export function operationsOf(
-  options: Omit<AppOptions, "authentication" | "audit" | "overTls" | "log">,
-): readonly Operation[] {
+export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
     ...installationListOperations(options.listing),
@@ -56,17 +60,19 @@ export function operationsOf(
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp({ authentication, audit, overTls, log, ...options }: AppOptions): Express {
+export function createApp(options: AppOptions): Express {
+  const { authentication, audit, overTls, trustedProxies, log } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.enable("case sensitive routing");
   app.set("query parser", "simple");
+  app.set("trust proxy", [...trustedProxies]);
 
   // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
   app.use(requestLog(log.child({}, { redact: [] })));
   app.use(guard(apiHeaders({ overTls })));
-  app.use(serve(operationsOf(options), { authentication, audit }));
+  app.use(serve(operationsOf(options), { authentication, audit, addressOf: addressBehind(trustedProxies) }));
   app.use(notFound);
   app.use(errorHandler(log));
   return app;

@@ -3,6 +3,7 @@ import { Router, type Request, type RequestHandler, type Response } from "expres
 import type { Audit } from "../src/audit.ts";
 import { Refusal } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
+import type { AddressOf } from "./address.ts";
 import type { Authentication } from "./authentication.ts";
 import { checkBodyHeaders, readJson } from "./body.ts";
 import { HttpError, methodNotAllowed } from "./errors.ts";
@@ -15,6 +16,7 @@ import { expectsContinue, isUnread } from "./unread.ts";
 export interface Edge {
   readonly authentication: Authentication;
   readonly audit: Audit;
+  readonly addressOf: AddressOf;
 }
 
 /** What one request is allowed and asked for, in the only order in which it is checked. */
@@ -38,12 +40,12 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1
 
 const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
-function handlerOf(operation: Operation, { authentication, audit }: Edge): RequestHandler {
+function handlerOf(operation: Operation, { authentication, audit, addressOf }: Edge): RequestHandler {
   const { access, body: rules, replies } = operation;
   const needsJsonAccepted = answersJson(replies);
 
   return async (request, response) => {
-    const address = request.ip ?? "";
+    const address = addressOf(request);
     const user = access === "anybody" ? nobody : await authentication.authenticate(request, address);
     if (access !== "anybody" && access !== "user") requireRole(user, access);
     if (needsJsonAccepted) requireJsonAccepted(request);

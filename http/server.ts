@@ -1,17 +1,21 @@
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
 import type { Express } from "express";
 
 import type { Logger } from "../src/logger.ts";
+import type { TlsPair } from "../src/tls.ts";
 import { answerClientError } from "./client-error.ts";
 import { mostHeadersRead } from "./guard.ts";
 import { apiHeaders } from "./secure-headers.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
-  /** `http://host:port`, with the port that was really taken. */
+  /** `http://host:port`, or `https://…` over TLS, with the port that was really taken. */
   readonly url: string;
+  /** Takes another certificate for the connections to come; only over TLS. */
+  renewTls(pair: TlsPair): void;
   /** Takes no new requests, answers those under way, and resolves when all are answered. */
   close(): Promise<void>;
 }
@@ -21,6 +25,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Connections beyond these are closed as soon as they are made. */
   readonly maxConnections: number;
+  /** Undefined for plain HTTP. */
+  readonly tls: TlsPair | undefined;
   readonly log: Logger;
   readonly limits?: Partial<Readonly<Record<keyof typeof limits, number>>>;
 }
@@ -32,7 +38,9 @@ const limits = {
   headersTimeout: 10_000,
   /** The whole request, its body included. */
   requestTimeout: 30_000,
-  /** How often the two are looked after. */
+  /** Of TLS. */
+  handshakeTimeout: 10_000,
+  /** How often headers and requests are looked after. */
   connectionsCheckingInterval: 1_000,
   /** Until the next request. */
   keepAliveTimeout: 60_000,
@@ -47,17 +55,25 @@ const drainMs = 10_000;
 
 /** Listens. Throws when the address cannot be had, saying which. */
 export async function listen(app: Express, options: ListenOptions): Promise<HttpServer> {
-  const { host, port, maxConnections, log } = options;
-  const { requestsPerConnection, idleTimeout, ...timeouts } = { ...limits, ...options.limits };
+  const { host, port, maxConnections, tls, log } = options;
+  const { requestsPerConnection, idleTimeout, handshakeTimeout, ...timeouts } = {
+    ...limits,
+    ...options.limits,
+  };
   // Without a Host header the answer is ours: Node's own has no body.
   const handle = upTo(requestsPerConnection, app);
-  const server = createServer({ ...timeouts, requireHostHeader: false }, handle);
+  const settings = { ...timeouts, requireHostHeader: false };
+  const secure =
+    tls === undefined
+      ? undefined
+      : createSecureServer({ ...settings, handshakeTimeout, cert: tls.cert, key: tls.key }, handle);
+  const server = secure ?? createServer(settings, handle);
   server.maxConnections = maxConnections;
   server.maxHeadersCount = mostHeadersRead;
   server.timeout = idleTimeout;
   // Whether the body is wanted, and whether the expectation is known, is decided where everything is.
   server.on("checkContinue", handle).on("checkExpectation", handle);
-  server.on("clientError", answerClientError(apiHeaders({ overTls: false })));
+  server.on("clientError", answerClientError(apiHeaders({ overTls: secure !== undefined })));
   warnOfDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -65,7 +81,11 @@ export async function listen(app: Express, options: ListenOptions): Promise<Http
   });
   const address = server.address() as AddressInfo;
   const shown = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  return { url: `http://${shown}:${address.port}`, close: () => drain(server) };
+  return {
+    url: `${secure === undefined ? "http" : "https"}://${shown}:${address.port}`,
+    renewTls: ({ cert, key }) => secure?.setSecureContext({ cert, key }),
+    close: () => drain(server),
+  };
 }
 
 /**
@@ -83,7 +103,7 @@ function upTo(most: number, app: RequestListener): RequestListener {
 }
 
 /** Says it once a minute at most: there may be very many. */
-function warnOfDrops(server: Server, log: Logger): void {
+function warnOfDrops(server: Server | SecureServer, log: Logger): void {
   let dropped = 0;
   let saidAt = -Infinity;
   server.on("drop", () => {
@@ -95,7 +115,7 @@ function warnOfDrops(server: Server, log: Logger): void {
   });
 }
 
-function drain(server: Server): Promise<void> {
+function drain(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
     const late = setTimeout(() => {
       server.closeAllConnections();

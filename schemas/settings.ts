@@ -29,6 +29,15 @@ export const settingsSchema = {
       default: 8080,
       description: "Port the HTTP facade listens on; 0 takes a free one.",
     },
+    HTTP_TLS_CERT: { ...path, description: "File with the facade's certificate and its chain (PEM)." },
+    HTTP_TLS_KEY: { ...path, description: "File with the certificate's key (PEM)." },
+    HTTP_TRUSTED_PROXIES: {
+      type: "array",
+      items: { type: "string", minLength: 1 },
+      default: [],
+      description:
+        "Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed, separated by commas.",
+    },
     HTTP_MAX_CONNECTIONS: {
       type: "integer",
       minimum: 1,
@@ -123,6 +132,8 @@ export const settingsSchema = {
   dependentRequired: {
     BOOTSTRAP_USER: ["BOOTSTRAP_PASSWORD"],
     BOOTSTRAP_PASSWORD: ["BOOTSTRAP_USER"],
+    HTTP_TLS_CERT: ["HTTP_TLS_KEY"],
+    HTTP_TLS_KEY: ["HTTP_TLS_CERT"],
     KAFKA_TLS_CERT: ["KAFKA_TLS_KEY"],
     KAFKA_TLS_KEY: ["KAFKA_TLS_CERT"],
     KAFKA_SASL_MECHANISM: ["KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"],

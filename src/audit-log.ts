@@ -8,6 +8,7 @@ import { outputOf, type Logger } from "./logger.ts";
 
 /** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
 export interface AuditLog extends Audit {
+  readonly inFile: boolean;
   /** Opens the file again, after it was moved away. */
   reopen(): void;
   /** Writes what still waits. */
@@ -22,8 +23,8 @@ const mostWaitingBytes = 16 * 1024 * 1024;
  * Throws a ConfigurationError when the file cannot be written.
  */
 export function openAuditLog(to: string, log: Logger): AuditLog {
-  if (to === "off") return { on: false, record: () => undefined, reopen: () => undefined, close };
-  if (to === "stdout") return { ...auditTo(outputOf(log)), reopen: () => undefined, close };
+  if (to === "off") return { on: false, record: () => undefined, ...noFile };
+  if (to === "stdout") return { ...auditTo(outputOf(log)), ...noFile };
   checkWritable(to);
   const file = pino.destination({ dest: to, append: true, sync: false, maxLength: mostWaitingBytes });
   let lost = 0;
@@ -36,6 +37,7 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
   });
   return {
     ...auditTo(file),
+    inFile: true,
     reopen() {
       file.reopen();
     },
@@ -46,7 +48,11 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
   };
 }
 
-const close = (): Promise<void> => Promise.resolve();
+const noFile = {
+  inFile: false,
+  reopen: () => undefined,
+  close: () => Promise.resolve(),
+} as const;
 
 function auditTo(stream: DestinationStream): Audit {
   // Not the log's own logger: neither its level nor its redaction have anything to do here, and both cost time.

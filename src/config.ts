@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { parseEnv } from "node:util";
 
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
+import { readTlsPair, type TlsFiles, type TlsPair } from "./tls.ts";
 import { compile } from "./validation.ts";
 
 export interface KafkaConfig {
@@ -29,8 +31,18 @@ export interface Channel {
 
 type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
 
+export interface HttpConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  /** Addresses and CIDR ranges. */
+  readonly trustedProxies: readonly string[];
+  /** Undefined for plain HTTP; the files, to be read again when they have changed. */
+  readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
+}
+
 export interface Config {
-  readonly http: { readonly host: string; readonly port: number; readonly maxConnections: number };
+  readonly http: HttpConfig;
   /** With the database's name; undefined asks for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
@@ -126,11 +138,7 @@ function group(settings: Settings, faults: string[]): Config {
   faults.push(...topicFaults(kafka));
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
   return Object.freeze({
-    http: Object.freeze({
-      host: settings.HTTP_HOST,
-      port: settings.HTTP_PORT,
-      maxConnections: settings.HTTP_MAX_CONNECTIONS,
-    }),
+    http: http(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
@@ -178,6 +186,36 @@ function topicFaults({ announcementsTopic, deadLetterTopic, pushFeedback: feedba
       faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC with .dead-letter behind it must differ from ${name}`);
   }
   return faults;
+}
+
+function http(settings: Settings, faults: string[]): HttpConfig {
+  for (const proxy of settings.HTTP_TRUSTED_PROXIES) {
+    if (!isAddressRange(proxy))
+      faults.push(`HTTP_TRUSTED_PROXIES: "${proxy}" is neither an address nor a CIDR range`);
+  }
+  return Object.freeze({
+    host: settings.HTTP_HOST,
+    port: settings.HTTP_PORT,
+    maxConnections: settings.HTTP_MAX_CONNECTIONS,
+    trustedProxies: settings.HTTP_TRUSTED_PROXIES,
+    tls: httpTls(settings, faults),
+  });
+}
+
+function isAddressRange(text: string): boolean {
+  const [, address = "", prefix = "1"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  return version !== 0 && Number(prefix) >= 1 && Number(prefix) <= (version === 4 ? 32 : 128);
+}
+
+function httpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
+  const { HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key } = settings;
+  if (cert === undefined || key === undefined) return undefined;
+  const files = { cert, key };
+  const pair = readTlsPair(files);
+  if ("cert" in pair) return { ...pair, files };
+  faults.push(...pair.faults);
+  return undefined;
 }
 
 function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {

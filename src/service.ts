@@ -5,6 +5,7 @@ import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
+import { bootstrap } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
 import { messageOf } from "./errors.ts";
 import { createCatalog } from "./installations/catalog-cache.ts";
@@ -27,12 +28,12 @@ import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
-import { bootstrap } from "./bootstrap.ts";
 import { createStatus } from "./sync/status.ts";
 import { createFeedbackTally, createTally } from "./sync/tally.ts";
 import { auditAnnouncements } from "./topics/audit.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
+import { readTlsPair } from "./tls.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
 import { createLoginThrottle } from "./users/throttle.ts";
@@ -61,6 +62,8 @@ export interface Service {
   readonly url: string;
   /** Resolves when database, broker and consumer are in place. Throws DatabaseConflict; Unavailable once aborted. */
   readonly ready: Promise<void>;
+  /** Reads the certificate again, and opens the audit's file again; undefined where there is neither. */
+  readonly reload: (() => void) | undefined;
 }
 
 /**
@@ -171,7 +174,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
-    overTls: false,
+    overTls: config.http.tls !== undefined,
+    trustedProxies: config.http.trustedProxies,
     log,
   });
   const http = await listen(app, { ...config.http, log });
@@ -194,7 +198,22 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     );
     await Promise.all(starts);
   }
-  return { url: http.url, ready: becomeReady() };
+
+  const { tls } = config.http;
+  function reload(): void {
+    audit.reopen();
+    if (tls === undefined) return;
+    const pair = readTlsPair(tls.files);
+    if ("cert" in pair) {
+      http.renewTls(pair);
+      log.info("the certificate was read again");
+    } else log.error({ faults: pair.faults }, "the certificate cannot be read again; the old one stays");
+  }
+  return {
+    url: http.url,
+    ready: becomeReady(),
+    reload: tls !== undefined || audit.inFile ? reload : undefined,
+  };
 }
 
 const loginThrottle = (log: Logger) =>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { hostname, tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -172,8 +172,15 @@ describe("the audit's file", () => {
     await other.ready();
     const url = `${other.url}/api/now/push/App/installation`;
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
+    await until("the line is written", () => audited("installation.registered", linesOf(file)).length === 1);
+
+    renameSync(file, `${file}.1`);
+    other.process.kill("SIGHUP");
+    await until("there is a new file", () => existsSync(file));
+    assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await other.stop();
     assert.equal(audited("installation.registered", linesOf(file)).length, 1);
+    assert.equal(audited("installation.registered", linesOf(`${file}.1`)).length, 1);
     assert.deepEqual(
       other.log.filter(({ audit }) => audit === true),
       [],

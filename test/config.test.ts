@@ -31,7 +31,13 @@ const faultsOf = (environment: Record<string, string>): string => {
 describe("the settings", () => {
   it("have the defaults of the contract", () => {
     assert.deepEqual(readConfig({}), {
-      http: { host: "127.0.0.1", port: 8080, maxConnections: 10_000 },
+      http: {
+        host: "127.0.0.1",
+        port: 8080,
+        maxConnections: 10_000,
+        trustedProxies: [],
+        tls: undefined,
+      },
       mongodbUri: undefined,
       kafka: {
         brokers: undefined,

@@ -36,6 +36,7 @@ export async function start(environment: Environment): Promise<number> {
       fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
     };
     const service = await startService({ config, addresses, log, lifecycle, abort: abort.signal, died });
+    if (service.reload !== undefined) process.on("SIGHUP", service.reload);
     service.ready.then(() => {
       log.info({ url: service.url }, "topicsync is ready");
     }, fail);

@@ -23,7 +23,14 @@ async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?:
     response.json("read");
   });
   app.use(errorHandler(log));
-  const server = await listen(app, { host: "127.0.0.1", port: 0, maxConnections: 100, log, ...options });
+  const server = await listen(app, {
+    host: "127.0.0.1",
+    port: 0,
+    maxConnections: 100,
+    tls: undefined,
+    log,
+    ...options,
+  });
   servers.push(server);
   return server.url;
 }

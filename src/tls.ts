@@ -1,0 +1,51 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
+
+import { messageOf } from "./errors.ts";
+
+/** The files of a certificate and its key, as PEM. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A certificate (with those that lead to its authority behind it) and its key: PEM texts. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Reads the certificate and the key, and checks that they belong together; or says what is wrong with them. */
+export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: readonly string[] } {
+  const faults: string[] = [];
+  function read<T>(name: string, file: string, parse: (text: string) => T, what: string) {
+    let text: string;
+    try {
+      text = readFileSync(file, "utf8");
+    } catch (error) {
+      faults.push(`${name}: ${messageOf(error)}`);
+      return undefined;
+    }
+    try {
+      return { text, parsed: parse(text) };
+    } catch {
+      // What OpenSSL says of it helps nobody.
+      faults.push(`${name}: ${file} holds no ${what}`);
+      return undefined;
+    }
+  }
+  const parseCert = (text: string) => new X509Certificate(text);
+  const cert = read("HTTP_TLS_CERT", files.cert, parseCert, "certificate (PEM)");
+  const key = read("HTTP_TLS_KEY", files.key, createPrivateKey, "private key (PEM, without a passphrase)");
+  if (cert === undefined || key === undefined) return { faults };
+  if (!cert.parsed.checkPrivateKey(key.parsed))
+    return { faults: ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"] };
+  const pair = { cert: cert.text, key: key.text };
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    return { faults: [`HTTP_TLS_CERT: OpenSSL refuses it: ${messageOf(error)}`] };
+  }
+  return pair;
+}
