@@ -87,9 +87,11 @@ export class HttpError extends Error {
       readonly detail?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly status?: number;
+      /** Only the log has it. */
+      readonly cause?: unknown;
     } = {},
   ) {
-    super(message);
+    super(message, { cause: more.cause });
     this.code = code;
     this.detail = more.detail ?? "";
     this.headers = more.headers ?? {};
@@ -127,12 +129,15 @@ export const errorHandler =
     const { code, headers } = described;
     if (code === "INTERNAL") log.error({ requestId, err: error }, "the request failed");
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
-      log.warn({ requestId, reason: messageOf(error) }, "the request could not be served");
+      log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
     response.statusCode = statusOf(described);
     response.setHeader("Content-Type", "application/json; charset=utf-8");
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     endAnswer(request, response, JSON.stringify(errorBodyOf(described)));
   };
+
+const reasonOf = (error: unknown): string =>
+  messageOf(error instanceof HttpError ? (error.cause ?? error) : error);
 
 /** The status that goes with an error. */
 export const statusOf = ({ code, status }: Pick<Description, "code" | "status">): number =>

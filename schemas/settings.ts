@@ -95,6 +95,14 @@ export const settingsSchema = {
       description: "User that exists at start with every role.",
     },
     BOOTSTRAP_PASSWORD: { ...name, description: "Password of BOOTSTRAP_USER." },
+    OIDC_ISSUER: {
+      ...name,
+      description:
+        "OpenID provider whose bearer tokens are taken besides HTTP Basic, as in its tokens' `iss`.",
+    },
+    OIDC_AUDIENCE: { ...name, description: "What the tokens' `aud` must name." },
+    OIDC_ROLES_CLAIM: { ...name, default: "roles", description: "Claim with the roles, or the path to it." },
+    OIDC_USER_CLAIM: { ...name, default: "sub", description: "Claim with the user's name." },
     PUSH_APPLICATIONS: { ...names, default: [], description: "Push applications that exist at start." },
     PUSH_PLATFORMS: { ...names, default: [], description: "Push platforms that exist at start." },
     LOG_LEVEL: {
@@ -134,6 +142,8 @@ export const settingsSchema = {
     BOOTSTRAP_PASSWORD: ["BOOTSTRAP_USER"],
     HTTP_TLS_CERT: ["HTTP_TLS_KEY"],
     HTTP_TLS_KEY: ["HTTP_TLS_CERT"],
+    OIDC_ISSUER: ["OIDC_AUDIENCE"],
+    OIDC_AUDIENCE: ["OIDC_ISSUER"],
     KAFKA_TLS_CERT: ["KAFKA_TLS_KEY"],
     KAFKA_TLS_KEY: ["KAFKA_TLS_CERT"],
     KAFKA_SASL_MECHANISM: ["KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"],

@@ -5,6 +5,7 @@ import { parseEnv } from "node:util";
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./tls.ts";
+import { isTrustworthy, type OidcConfig } from "./users/oidc-config.ts";
 import { compile } from "./validation.ts";
 
 export interface KafkaConfig {
@@ -47,6 +48,8 @@ export interface Config {
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
   readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
+  /** Undefined: HTTP Basic only. */
+  readonly oidc: OidcConfig | undefined;
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
   readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly logLevel: Settings["LOG_LEVEL"];
@@ -142,6 +145,7 @@ function group(settings: Settings, faults: string[]): Config {
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
+    oidc: oidc(settings, faults),
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
@@ -216,6 +220,20 @@ function httpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
   if ("cert" in pair) return { ...pair, files };
   faults.push(...pair.faults);
   return undefined;
+}
+
+function oidc(settings: Settings, faults: string[]): OidcConfig | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience } = settings;
+  if (issuer === undefined || audience === undefined) return undefined;
+  if (!isTrustworthy(issuer)) {
+    faults.push("OIDC_ISSUER must be an https:// URL (http:// only on this machine)");
+  }
+  return Object.freeze({
+    issuer,
+    audience,
+    rolesClaim: settings.OIDC_ROLES_CLAIM,
+    userClaim: settings.OIDC_USER_CLAIM,
+  });
 }
 
 function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {

@@ -36,6 +36,7 @@ import { newId } from "./topics/topic.ts";
 import { readTlsPair } from "./tls.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
+import { createCheckToken } from "./users/oidc.ts";
 import { createLoginThrottle } from "./users/throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
@@ -169,6 +170,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     ),
     authentication: createAuthentication(
       createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
+      config.oidc === undefined ? undefined : createCheckToken(config.oidc),
     ),
     audit,
     checkReadiness: readiness,

@@ -50,6 +50,7 @@ describe("the settings", () => {
         sasl: undefined,
       },
       bootstrap: undefined,
+      oidc: undefined,
       push: { applications: [], platforms: [] },
       pickerLoad: "first-use",
       logLevel: "info",

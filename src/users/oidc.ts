@@ -1,0 +1,137 @@
+import { hash } from "node:crypto";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type RemoteJWKSet } from "jose";
+import { LRUCache } from "lru-cache";
+
+import { messageOf, Unavailable } from "../errors.ts";
+import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
+import { everyRole, type User } from "./user.ts";
+
+/** A token that is not taken, and why. */
+export class BadToken extends Error {
+  override readonly name = "BadToken";
+}
+
+/**
+ * Checks a bearer token, and gives the user that it stands for; at once when it was checked lately. Throws BadToken, and
+ * Unavailable while the issuer's keys cannot be had.
+ */
+export type CheckToken = (token: string) => User | Promise<User>;
+
+/** Only signatures that the issuer alone can make: no `none`, and no HMAC, for which a public key would be the secret. */
+const algorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+const clockTolerance = 30;
+const patienceMs = 5_000;
+
+/** A token is believed until it expires, but looked at again after so long: the issuer may have withdrawn a key. */
+const freshForMs = 5 * 60_000;
+const mostRemembered = 10_000;
+const longestName = 200;
+
+/** Makes the check of tokens. Nothing is asked of the issuer before the first of them comes. */
+export function createCheckToken(config: OidcConfig, clock: () => number = Date.now): CheckToken {
+  const checked = new LRUCache<string, { readonly user: User; readonly until: number }>({
+    max: mostRemembered,
+  });
+  let discovering: Promise<RemoteJWKSet> | undefined;
+
+  async function keys(): Promise<RemoteJWKSet> {
+    discovering ??= discover(config.issuer);
+    try {
+      return await discovering;
+    } catch (error) {
+      discovering = undefined;
+      throw error;
+    }
+  }
+
+  async function check(token: string, digest: string): Promise<User> {
+    try {
+      const { issuer, audience } = config;
+      const { payload } = await jwtVerify(token, await keys(), {
+        issuer,
+        audience,
+        algorithms,
+        clockTolerance,
+        requiredClaims: ["exp"],
+        currentDate: new Date(clock()),
+      });
+      const user = userOf(payload, config);
+      checked.set(digest, { user, until: Math.min((payload.exp ?? 0) * 1_000, clock() + freshForMs) });
+      return user;
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  return (token) => {
+    const digest = hash("sha256", token, "base64");
+    const known = checked.get(digest);
+    return known !== undefined && clock() < known.until ? known.user : check(token, digest);
+  };
+}
+
+/** OpenID Connect Discovery 1.0, section 4. */
+async function discover(issuer: string): Promise<RemoteJWKSet> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const signal = AbortSignal.timeout(patienceMs);
+  const found = (await (await fetched(url, { redirect: "error", signal })).json()) as Record<string, unknown>;
+  if (found["issuer"] !== issuer)
+    throw new Unavailable(`${url} speaks of another issuer: ${String(found["issuer"])}`);
+  const jwksUri = String(found["jwks_uri"]);
+  if (!isTrustworthy(jwksUri)) throw new Unavailable(`the issuer's jwks_uri is not HTTPS: ${jwksUri}`);
+  return createRemoteJWKSet(new URL(jwksUri), { timeoutDuration: patienceMs, [customFetch]: fetched });
+}
+
+async function fetched(url: string, options: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, options);
+  } catch (error) {
+    const { cause = error } = error as Error;
+    throw new Unavailable(`${url} does not answer: ${messageOf(cause)}`, { cause: error });
+  }
+  if (response.status !== 200) throw new Unavailable(`${url} answers ${response.status}`);
+  return response;
+}
+
+/**
+ * The user of a token. Its name begins with `oidc:`, and a stored user's name has no colon, so neither can be taken for
+ * the other.
+ */
+function userOf(payload: JWTPayload, { userClaim, rolesClaim }: OidcConfig): User {
+  const name = claimAt(payload, userClaim);
+  if (typeof name !== "string" || !isName(name))
+    throw new BadToken(`the claim ${userClaim} is no user's name`);
+  const given = claimAt(payload, rolesClaim) ?? [];
+  const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
+  return { name: `oidc:${name}`, roles: everyRole.filter((role) => listed.includes(role)), active: true };
+}
+
+const isName = (text: string): boolean =>
+  text !== "" && text.length <= longestName && text.isWellFormed() && !/\p{Cc}/u.test(text);
+
+/** The claim of this very name (which may have dots: `https://example.org/roles`), or else the one at this path. */
+function claimAt(payload: JWTPayload, claim: string): unknown {
+  if (Object.hasOwn(payload, claim)) return payload[claim];
+  let at: unknown = payload;
+  for (const name of claim.split(".")) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Record<string, unknown>)[name];
+  }
+  return at;
+}
+
+function translated(error: unknown): unknown {
+  if (error instanceof errors.JWKSTimeout) return new Unavailable("the issuer's keys do not come in time");
+  if (error instanceof errors.JWKSInvalid || isUnreadable(error))
+    return new Unavailable(`the issuer's answer cannot be read: ${messageOf(error)}`);
+  if (error instanceof errors.JOSEError) return new BadToken(error.message, { cause: error });
+  return error;
+}
+
+/** JSON that is none; jose says so of the keys in an error without a class of its own. */
+const isUnreadable = (error: unknown): boolean =>
+  error instanceof SyntaxError || (error instanceof errors.JOSEError && error.code === errors.JOSEError.code);

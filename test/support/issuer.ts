@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after } from "node:test";
+
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type JWTPayload } from "jose";
+
+/** An OpenID provider on this machine. */
+export interface Issuer {
+  readonly url: string;
+  /** The public key, PEM. */
+  readonly publicKey: string;
+  /** How often its keys were asked for. */
+  readonly asked: () => number;
+  /** A good token for the audience `topicsync`, unless the claims (undefined: left out) or the header say otherwise. */
+  token(
+    claims?: Readonly<Record<string, unknown>>,
+    header?: Readonly<Record<string, unknown>>,
+  ): Promise<string>;
+  /** What it answers from now on: as it should, with 500, or with what is no JSON. */
+  behave(as: "well" | "failing" | "garbled"): void;
+}
+
+export const audience = "topicsync";
+
+/** Starts a provider; it ends with the tests of the file. */
+export async function startIssuer(): Promise<Issuer> {
+  const kid = "key-1";
+  const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
+  let asked = 0;
+  let behaviour = "well" as Parameters<Issuer["behave"]>[0];
+
+  const server = createServer((request, response) => {
+    response.setHeader("Content-Type", "application/json");
+    if (behaviour === "failing") response.writeHead(500).end("{}");
+    else if (behaviour === "garbled") response.end("<html>");
+    else if (request.url === "/realm/.well-known/openid-configuration")
+      response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }));
+    else if (request.url === "/realm/keys") {
+      asked += 1;
+      response.end(JSON.stringify({ keys: [jwk] }));
+    } else response.writeHead(404).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realm`;
+
+  return {
+    url,
+    publicKey: await exportSPKI(publicKey),
+    asked: () => asked,
+    token(claims = {}, header = {}) {
+      const now = Math.floor(Date.now() / 1_000);
+      const good = { iss: url, aud: audience, sub: "ann", iat: now, exp: now + 300 };
+      const payload = Object.fromEntries(
+        Object.entries({ ...good, ...claims }).filter(([, value]) => value !== undefined),
+      ) as JWTPayload;
+      return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
+    },
+    behave: (as) => void (behaviour = as),
+  };
+}
