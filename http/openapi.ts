@@ -12,6 +12,17 @@ export const basicScheme: SecuritySchemes = {
   basic: { type: "http", scheme: "basic", description: "A user of topicsync and the password (RFC 7617)." },
 };
 
+/** Basic beside bearer tokens of an OpenID provider. */
+export const basicOrBearerSchemes: SecuritySchemes = {
+  ...basicScheme,
+  bearer: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "An access token of the OpenID provider that the service is set up with (RFC 6750).",
+  },
+};
+
 /** A document of OpenAPI 3.1, as far as its readers here need to know it. */
 export interface OpenApiDocument {
   readonly openapi: string;
