@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
@@ -62,6 +63,7 @@ function rawAnswer(refusal: HttpError, headers: Headers): string {
   const status = statusOf(refusal);
   const lines = Object.entries({
     ...headers,
+    "X-Request-Id": randomUUID(),
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": String(Buffer.byteLength(body)),
     Connection: "close",
