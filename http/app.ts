@@ -1,4 +1,6 @@
-import express, { type Express } from "express";
+import type { RequestListener } from "node:http";
+
+import express from "express";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/audit.ts";
@@ -15,6 +17,7 @@ import { guard } from "./guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationListOperations } from "./installation-list.ts";
 import { installationOperations } from "./installations.ts";
+import { pathIn } from "./message.ts";
 import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { pickOperations } from "./pick.ts";
@@ -60,7 +63,7 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp(options: AppOptions): Express {
+export function createApp(options: AppOptions): RequestListener {
   const { authentication, audit, overTls, trustedProxies, log } = options;
   const app = express();
   app.disable("x-powered-by");
@@ -75,5 +78,8 @@ export function createApp(options: AppOptions): Express {
   app.use(serve(operationsOf(options), { authentication, audit, addressOf: addressBehind(trustedProxies) }));
   app.use(notFound);
   app.use(errorHandler(log));
-  return app;
+  return (request, response) => {
+    request.url = pathIn(request.url ?? "");
+    app(request, response);
+  };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { STATUS_CODES, type ServerResponse } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 import { errorBodyOf, HttpError, statusOf } from "./errors.ts";
@@ -24,11 +24,24 @@ export function answerClientError(headers: Headers) {
       socket.destroy();
       return;
     }
-    afterAnswers(socket, () => {
-      socket.end(rawAnswer(refusalOf(code), headers));
-      setTimeout(() => socket.destroy(), lingerMs).unref();
-    });
+    refuse(socket, refusalOf(code), headers);
   };
+}
+
+/** Answers whoever takes this for a proxy; Node would just close the connection. A listener for `connect`. */
+export function answerConnect(headers: Headers) {
+  return (_request: IncomingMessage, socket: Duplex): void => {
+    // From here on the socket is nobody's but ours.
+    socket.on("error", () => socket.destroy());
+    refuse(socket, new HttpError("BAD_REQUEST", "This is no proxy: CONNECT is not possible."), headers);
+  };
+}
+
+function refuse(socket: Duplex, refusal: HttpError, headers: Headers): void {
+  afterAnswers(socket, () => {
+    socket.end(rawAnswer(refusal, headers));
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  });
 }
 
 const isFromTls = (code: string): boolean => code.startsWith("ERR_SSL") || code.startsWith("ERR_TLS");
@@ -45,7 +58,8 @@ function refusalOf(code: string): HttpError {
 
 /**
  * Requests that came whole before the nonsense, on the same connection, get their answers first. The answer under way of
- * the very request that is cut off or malformed is replaced, unless it has begun: then there is nothing to say any more.
+ * the very request that is cut off or malformed is replaced, unless it is written already and only waits for the rest of the
+ * body (unread.ts): then it is the answer.
  */
 function afterAnswers(socket: Duplex, then: () => void): void {
   const { _httpMessage: answer } = socket as { _httpMessage?: ServerResponse | null };
@@ -54,7 +68,7 @@ function afterAnswers(socket: Duplex, then: () => void): void {
     answer.once("close", () => {
       if (socket.writable) afterAnswers(socket, then);
     });
-  } else if (answer.headersSent) socket.destroy();
+  } else if (answer.headersSent) answer.end();
   else then();
 }
 

@@ -1,6 +1,7 @@
 import type { RequestHandler } from "express";
 
 import { HttpError } from "./errors.ts";
+import { messageFault } from "./message.ts";
 import type { Headers } from "./secure-headers.ts";
 import { expectsContinue } from "./unread.ts";
 
@@ -19,9 +20,10 @@ export function guard(headers: Headers): RequestHandler {
       throw new HttpError("URI_TOO_LONG", `The URL has more than ${mostUrlLength} characters.`);
     if (request.rawHeaders.length > 2 * mostHeaders)
       throw new HttpError("HEADERS_TOO_LARGE", `The request has more than ${mostHeaders} headers.`);
-    // RFC 9112, section 3.2.
-    if (request.headers.host === undefined && request.httpVersion === "1.1")
-      throw new HttpError("BAD_REQUEST", "The request has no Host header.");
+    const fault = messageFault(request);
+    if (fault !== undefined) throw new HttpError("BAD_REQUEST", fault, { headers: { Connection: "close" } });
+    // Node's parser drops what follows on the connection: it expects the protocol that is asked for.
+    if (request.headers.upgrade !== undefined) response.setHeader("Connection", "close");
     if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
       throw new HttpError("EXPECTATION_FAILED", "Only 100-continue can be expected.");
     next();

@@ -2,11 +2,9 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
-import type { Express } from "express";
-
 import type { Logger } from "../src/logger.ts";
 import type { TlsPair } from "../src/tls.ts";
-import { answerClientError } from "./client-error.ts";
+import { answerClientError, answerConnect } from "./client-error.ts";
 import { mostHeadersRead } from "./guard.ts";
 import { apiHeaders } from "./secure-headers.ts";
 
@@ -54,7 +52,7 @@ const limits = {
 const drainMs = 10_000;
 
 /** Listens. Throws when the address cannot be had, saying which. */
-export async function listen(app: Express, options: ListenOptions): Promise<HttpServer> {
+export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { host, port, maxConnections, tls, log } = options;
   const { requestsPerConnection, idleTimeout, handshakeTimeout, ...timeouts } = {
     ...limits,
@@ -73,7 +71,8 @@ export async function listen(app: Express, options: ListenOptions): Promise<Http
   server.timeout = idleTimeout;
   // Whether the body is wanted, and whether the expectation is known, is decided where everything is.
   server.on("checkContinue", handle).on("checkExpectation", handle);
-  server.on("clientError", answerClientError(apiHeaders({ overTls: secure !== undefined })));
+  const headers = apiHeaders({ overTls: secure !== undefined });
+  server.on("clientError", answerClientError(headers)).on("connect", answerConnect(headers));
   warnOfDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
