@@ -12,14 +12,13 @@ export const basicScheme: SecuritySchemes = {
   basic: { type: "http", scheme: "basic", description: "A user of topicsync and the password (RFC 7617)." },
 };
 
-/** Basic beside bearer tokens of an OpenID provider. */
-export const basicOrBearerSchemes: SecuritySchemes = {
-  ...basicScheme,
+/** Tokens of an OpenID provider, where one is set up. */
+export const bearerScheme: SecuritySchemes = {
   bearer: {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "An access token of the OpenID provider that the service is set up with (RFC 6750).",
+    description: "An access token of the OpenID provider that the service trusts (RFC 6750).",
   },
 };
 

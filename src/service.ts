@@ -1,7 +1,7 @@
 import { announcementWork } from "../consumers/announcements.ts";
 import { createLogConsumer, type LogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
-import { basicOrBearerSchemes, basicScheme } from "../http/openapi.ts";
+import { basicScheme, bearerScheme } from "../http/openapi.ts";
 import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
@@ -177,7 +177,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
-    securitySchemes: config.oidc === undefined ? basicScheme : basicOrBearerSchemes,
+    securitySchemes: config.oidc === undefined ? basicScheme : { ...basicScheme, ...bearerScheme },
     overTls: config.http.tls !== undefined,
     trustedProxies: config.http.trustedProxies,
     log,
