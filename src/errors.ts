@@ -93,5 +93,10 @@ export const sentenceOf = (faults: readonly Fault[], whole: string): string =>
     .map((text) => (text.endsWith("?") ? text : `${text}.`))
     .join(" ");
 
-/** The message of whatever was thrown. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** The message of whatever was thrown, without push tokens. */
+export const messageOf = (error: unknown): string =>
+  withoutTokens(error instanceof Error ? error.message : String(error));
+
+/** MongoDB tells the key that is there twice: `dup key: { token: "…", application: "…" }`. */
+export const withoutTokens = (text: string): string =>
+  text.replaceAll(/(\btoken: )"(?:[^"\\]|\\.)*"/g, '$1"[redacted]"');

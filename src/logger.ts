@@ -1,9 +1,27 @@
-import { pino, symbols, type DestinationStream, type Logger } from "pino";
+import { pino, stdSerializers, symbols, type DestinationStream, type Logger } from "pino";
+
+import { messageOf, withoutTokens } from "./errors.ts";
 
 export type { Logger };
 
 /** Members that must never be seen in a log, wherever they stand in a logged object's first two levels. */
 const secrets = ["authorization", "password", "password_hash", "token"];
+
+/**
+ * What is logged of an error: its kind, message, code and stack, with those of its causes. Not its other members, as pino
+ * does it: errors of MongoDB carry the documents that could not be written, and those have tokens in them.
+ */
+export function errorForLog(error: unknown): unknown {
+  if (!(error instanceof Error)) return messageOf(error);
+  const { type, message, stack } = stdSerializers.err(error);
+  const { code } = error as { code?: unknown };
+  return {
+    type,
+    message: withoutTokens(message),
+    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+    stack: withoutTokens(stack),
+  };
+}
 
 /**
  * Makes the program's logger: readable lines when it goes to a terminal, JSON lines otherwise. A command whose answer
@@ -13,6 +31,7 @@ export async function createLogger(level: string, to: "stdout" | "stderr" = "std
   const options = {
     level,
     base: null,
+    serializers: { err: errorForLog },
     redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
   const { isTTY, fd: destination } = process[to];

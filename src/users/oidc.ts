@@ -43,7 +43,10 @@ export function createCheckToken(config: OidcConfig, clock: () => number = Date.
       return await discovering;
     } catch (error) {
       discovering = undefined;
-      throw error;
+      if (error instanceof Unavailable) throw error;
+      throw new Unavailable(`the issuer's configuration cannot be read: ${messageOf(error)}`, {
+        cause: error,
+      });
     }
   }
 
