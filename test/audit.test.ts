@@ -8,6 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { call } from "./support/http.ts";
 import { unique } from "./support/names.ts";
 import { until } from "./support/poll.ts";
+import { ownLogFile } from "./support/secrets.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "./support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "./support/stack.ts";
 
@@ -149,10 +150,11 @@ describe("the audit", () => {
 
 describe("the audit's file", () => {
   it("has what commands and services did, and nothing of what failed", async () => {
-    const file = join(folder, "audit.log");
+    const file = ownLogFile("audit");
     const withFile = { ...settings, ...ownNames(), AUDIT_LOG: file };
     const name = unique("user");
-    const run = async (...args: string[]) => (await runCli(["users", ...args], withFile, "a password")).code;
+    const run = async (...args: string[]) =>
+      (await runCli(["users", ...args], withFile, "known to nobody")).code;
     assert.equal(await run("add", name, "--role", "push_admin"), 0);
     assert.equal(await run("add", name), 1);
     assert.equal(await run("passwd", name), 0);
@@ -174,13 +176,14 @@ describe("the audit's file", () => {
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await until("the line is written", () => audited("installation.registered", linesOf(file)).length === 1);
 
-    renameSync(file, `${file}.1`);
+    const moved = ownLogFile("audit-1");
+    renameSync(file, moved);
     other.process.kill("SIGHUP");
     await until("there is a new file", () => existsSync(file));
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await other.stop();
     assert.equal(audited("installation.registered", linesOf(file)).length, 1);
-    assert.equal(audited("installation.registered", linesOf(`${file}.1`)).length, 1);
+    assert.equal(audited("installation.registered", linesOf(moved)).length, 1);
     assert.deepEqual(
       other.log.filter(({ audit }) => audit === true),
       [],

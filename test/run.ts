@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,7 @@ import { environmentWithFile, readConfig } from "../src/config.ts";
 import { messageOf } from "../src/errors.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
 import type { Running } from "../src/stack/stack.ts";
+import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
@@ -45,20 +46,36 @@ async function run(files: readonly string[]): Promise<number> {
   started.defer(() => end(store));
   say(`The tests run on ${broker.description} and ${store.description}, Node ${process.version}.`);
 
+  const logs = join(folder, "logs");
+  mkdirSync(logs);
   const child = spawn(
     process.execPath,
     ["--test", "--test-timeout=300000", `--test-concurrency=${filesAtOnce}`, ...files],
     {
       cwd: root,
       stdio: ["ignore", "inherit", "inherit"],
-      env: { ...process.env, TEST_MONGODB_URI: store.address, TEST_KAFKA_BROKERS: broker.address },
+      env: {
+        ...process.env,
+        TEST_MONGODB_URI: store.address,
+        TEST_KAFKA_BROKERS: broker.address,
+        TEST_LOGS: logs,
+      },
     },
   );
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   process.on("SIGINT", forward).on("SIGTERM", forward);
   await once(child, "exit");
   say(`The tests ran on ${broker.description} and ${store.description}.`);
-  return child.exitCode ?? 1;
+  return lookThrough(logs) ? (child.exitCode ?? 1) : 1;
+}
+
+/** Whether no log of the run shows a secret. */
+function lookThrough(logs: string): boolean {
+  const { leaks, lines, secrets } = findLeaks(logs);
+  if (lines > 0 && secrets === 0) say("The tests kept logs, but told no secret to look for in them.");
+  else if (leaks.length === 0) say(`No secret in ${lines} lines of logs.`);
+  else say([`These lines of the logs have a secret (test/support/secrets.ts):`, ...leaks].join("\n"));
+  return leaks.length === 0 && (lines === 0 || secrets > 0);
 }
 
 async function end(running: Running): Promise<void> {

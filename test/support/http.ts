@@ -1,4 +1,5 @@
 import { assertKeepsContract } from "./contract.ts";
+import { keepSecret } from "./secrets.ts";
 import { bootstrap } from "./service.ts";
 
 /** An answer, read whole. */
@@ -30,6 +31,7 @@ export const basic = ({ user, password }: { user: string; password: string }): s
 export async function call(url: string, options: Call = {}): Promise<Answer> {
   const { method = "POST", body, headers = {} } = options;
   const as = "as" in options ? options.as : bootstrap;
+  keepSecretsOf(body, as?.password, headers["Authorization"] ?? (as && basic(as)));
   const response = await fetch(url, {
     method,
     headers: {
@@ -46,6 +48,13 @@ export async function call(url: string, options: Call = {}): Promise<Answer> {
 
 const sent = (body: unknown): string | Uint8Array<ArrayBuffer> =>
   typeof body === "string" ? body : body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
+/** What a caller brings that no log may show: a password, the Authorization header behind its scheme, push tokens. */
+function keepSecretsOf(body: unknown, password?: string, authorization?: string): void {
+  keepSecret(password, authorization?.replace(/^\w+ +/, ""));
+  if (typeof body !== "object" || body === null) return;
+  for (const name of ["token", "previousToken"])
+    if (name in body) keepSecret(body[name as keyof typeof body]);
+}
 
 function parsed(text: string): unknown {
   try {

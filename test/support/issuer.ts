@@ -57,9 +57,9 @@ export async function startIssuer(): Promise<Issuer> {
       const now = Math.floor(Date.now() / 1_000);
       const good = { iss: url, aud: audience, sub: "ann", iat: now, exp: now + 300 };
       const all: Readonly<Record<string, unknown>> = { ...good, ...claims };
-      const payload = Object.fromEntries(
+      const payload: JWTPayload = Object.fromEntries(
         Object.entries(all).filter(([, value]) => value !== undefined),
-      ) as JWTPayload;
+      );
       return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
     },
     behave: (as) => void (behaviour = as),

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
+import { keepLog, keepSecret } from "./secrets.ts";
 
 const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
@@ -48,13 +49,15 @@ export function environment(settings: Readonly<Record<string, string>>): NodeJS.
 
 /** Starts a service and waits until it listens. It is killed after the tests of this file. */
 export async function startTopicsync(settings: Readonly<Record<string, string>>): Promise<TestService> {
+  const all = {
+    HTTP_PORT: "0",
+    BOOTSTRAP_USER: bootstrap.user,
+    BOOTSTRAP_PASSWORD: bootstrap.password,
+    ...settings,
+  };
+  keepSecret(all.BOOTSTRAP_PASSWORD, settings["KAFKA_SASL_PASSWORD"]);
   const child = spawn(process.execPath, [cli, "start"], {
-    env: environment({
-      HTTP_PORT: "0",
-      BOOTSTRAP_USER: bootstrap.user,
-      BOOTSTRAP_PASSWORD: bootstrap.password,
-      ...settings,
-    }),
+    env: environment(all),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
@@ -62,8 +65,14 @@ export async function startTopicsync(settings: Readonly<Record<string, string>>)
 
   const log: LogLine[] = [];
   let errors = "";
-  createInterface({ input: child.stdout }).on("line", (line) => log.push(JSON.parse(line) as LogLine));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    keepLog(`${line}\n`);
+    log.push(JSON.parse(line) as LogLine);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    keepLog(text);
+    errors += text;
+  });
 
   const said = (message: string): Promise<LogLine> =>
     until(`the service says "${message}"`, () => {
@@ -93,6 +102,7 @@ export async function runCli(
   settings: Readonly<Record<string, string>>,
   input = "",
 ): Promise<{ code: number | null; output: string; errors: string }> {
+  if (args[0] === "users") keepSecret(input.split("\n", 1)[0]);
   const child = spawn(process.execPath, [cli, ...args], { env: environment(settings), stdio: "pipe" });
   let output = "";
   let errors = "";
@@ -100,5 +110,8 @@ export async function runCli(
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
   child.stdin.end(input);
   await once(child, "close");
+  keepLog(errors);
+  // Standard output is the command's answer; the service's is its log.
+  if (args[0] === "start") keepLog(output);
   return { code: child.exitCode, output, errors };
 }
