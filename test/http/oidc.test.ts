@@ -86,6 +86,8 @@ describe("a bearer token", () => {
       answer.headers.get("www-authenticate"),
       'Basic realm="topicsync", charset="UTF-8", Bearer realm="topicsync"',
     );
+    const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
+    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "bearer"]);
   });
 });
 
