@@ -4,7 +4,6 @@ import { createApp } from "../http/app.ts";
 import { basicScheme, bearerScheme } from "../http/openapi.ts";
 import { createAuthentication } from "../http/authentication.ts";
 import type { Check } from "../http/health.ts";
-import { basicScheme, bearerScheme } from "../http/openapi.ts";
 import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
