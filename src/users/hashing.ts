@@ -25,41 +25,63 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
-/** Makes the bound on hashing. */
-export function createHashing({ atOnce = atOnceHere, mostWaiting = mostWaitingHere } = {}): Hashing {
+/**
+ * Makes the bound on hashing. After work that was not urgent, as much time as it took passes before the next of its kind:
+ * a flood of it gets half of what everybody else gets. `rest` is that share, 1 unless told otherwise.
+ */
+export function createHashing({
+  atOnce = atOnceHere,
+  mostWaiting = mostWaitingHere,
+  rest = 1,
+} = {}): Hashing {
   let running = 0;
+  let restUntil = 0;
+  let waking: NodeJS.Timeout | undefined;
   const urgentOnes: Waiting[] = [];
   const others: Waiting[] = [];
+
+  /** Begins what may begin now. */
+  function beginMore(): void {
+    while (running < atOnce) {
+      const next = urgentOnes.shift() ?? (performance.now() < restUntil ? undefined : others.shift());
+      if (next === undefined) break;
+      running += 1;
+      next.begin();
+    }
+    if (others.length === 0 || running >= atOnce) return;
+    clearTimeout(waking);
+    waking = setTimeout(beginMore, Math.max(0, restUntil - performance.now()) + 1).unref();
+  }
 
   function turn(urgent: boolean): Promise<void> {
     return new Promise((begin, reject) => {
       const giveUp = (): void => {
         reject(new Overloaded("too many logins wait for their check"));
       };
-      if (urgentOnes.length + others.length < mostWaiting) {
-        (urgent ? urgentOnes : others).push({ begin, giveUp });
-        return;
-      }
-      const last = urgent ? others.pop() : undefined;
-      if (last === undefined) giveUp();
-      else {
-        urgentOnes.push({ begin, giveUp });
+      if (urgentOnes.length + others.length >= mostWaiting) {
+        const last = urgent ? others.pop() : undefined;
+        if (last === undefined) {
+          giveUp();
+          return;
+        }
         last.giveUp();
       }
+      (urgent ? urgentOnes : others).push({ begin, giveUp });
+      beginMore();
     });
   }
 
   return {
     async run(urgent, work) {
-      if (running < atOnce) running += 1;
-      else await turn(urgent);
+      await turn(urgent);
+      const began = performance.now();
       try {
         return await work();
       } finally {
-        const next = urgentOnes.shift() ?? others.shift();
-        // The place is handed on: nobody who comes in between can take it.
-        if (next === undefined) running -= 1;
-        else next.begin();
+        running -= 1;
+        const now = performance.now();
+        if (!urgent) restUntil = Math.max(restUntil, now + rest * (now - began));
+        beginMore();
       }
     },
   };

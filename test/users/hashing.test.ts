@@ -3,6 +3,7 @@ import { it } from "node:test";
 
 import { Overloaded } from "../../src/errors.ts";
 import { createHashing } from "../../src/users/hashing.ts";
+import { until } from "../support/poll.ts";
 
 /** Work that ends when it is told to, and says when it began. */
 function works() {
@@ -19,42 +20,59 @@ function works() {
   return { began, work, end: (name: string) => ends.get(name)?.() };
 }
 
+/** Waits until these have begun, and sees that no others have. */
+async function untilBegan(began: readonly string[], ...names: string[]): Promise<void> {
+  await until(`${names.join(", ")} began`, () => began.length >= names.length);
+  assert.deepEqual(began, names);
+}
+
 it("computes only so many hashes at once, in the order of their coming", async () => {
   const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 2, mostWaiting: 10 });
+  const hashing = createHashing({ atOnce: 2, mostWaiting: 10, rest: 0 });
   const all = ["a", "b", "c", "d"].map((name) => hashing.run(false, work(name)));
-  assert.deepEqual(began, ["a", "b"]);
+  await untilBegan(began, "a", "b");
   end("b");
-  await all[1];
-  await Promise.resolve();
-  assert.deepEqual(began, ["a", "b", "c"]);
+  await untilBegan(began, "a", "b", "c");
   end("a");
   end("c");
-  await Promise.all([all[0], all[2]]);
-  await Promise.resolve();
+  await untilBegan(began, "a", "b", "c", "d");
   end("d");
   assert.deepEqual(await Promise.all(all), ["a", "b", "c", "d"]);
 });
 
 it("does what is urgent first, and in the place of what is not when too many wait", async () => {
   const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 1, mostWaiting: 2 });
+  const hashing = createHashing({ atOnce: 1, mostWaiting: 2, rest: 0 });
   const first = hashing.run(false, work("first"));
+  await untilBegan(began, "first");
   const older = hashing.run(false, work("older"));
   const younger = hashing.run(false, work("younger"));
   await assert.rejects(hashing.run(false, work("too many")), Overloaded);
   const urgent = hashing.run(true, work("urgent"));
   await assert.rejects(younger, Overloaded);
   end("first");
-  await first;
-  await Promise.resolve();
-  assert.deepEqual(began, ["first", "urgent"]);
+  await untilBegan(began, "first", "urgent");
   end("urgent");
-  await urgent;
-  await Promise.resolve();
+  await untilBegan(began, "first", "urgent", "older");
   end("older");
-  await older;
-  assert.deepEqual(began, ["first", "urgent", "older"]);
+  assert.deepEqual(await Promise.all([first, urgent, older]), ["first", "urgent", "older"]);
+});
+
+it("lets what is not urgent rest between its works, in which what is urgent goes on", async () => {
+  const { began, work, end } = works();
+  const hashing = createHashing({ atOnce: 1, mostWaiting: 10, rest: 1_000_000 });
+  const tired = hashing.run(false, work("tired"));
+  void hashing.run(false, work("resting")).catch(() => undefined);
+  await untilBegan(began, "tired");
+  end("tired");
+  await tired;
+  const urgent = [hashing.run(true, work("urgent")), hashing.run(true, work("as urgent"))];
+  await untilBegan(began, "tired", "urgent");
+  end("urgent");
+  await untilBegan(began, "tired", "urgent", "as urgent");
+  end("as urgent");
+  assert.deepEqual(await Promise.all(urgent), ["urgent", "as urgent"]);
+  assert.deepEqual(began, ["tired", "urgent", "as urgent"]);
 });
 
 it("goes on after work that failed", async () => {
