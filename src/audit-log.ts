@@ -16,7 +16,7 @@ export interface AuditLog extends Audit {
 }
 
 /** More than this waits only where the disk is full or gone: then lines are lost, and the log says so. */
-const mostWaitingBytes = 16 * 1024 * 1024;
+const mostWaitingBytes = 64 * 1024 * 1024;
 
 /**
  * Opens the audit: `stdout` (where the log goes, between its lines), `off`, or the path of a file that is appended to.
@@ -27,14 +27,10 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
   if (to === "stdout") return { ...auditTo(outputOf(log)), ...noFile };
   checkWritable(to);
   const file = pino.destination({ dest: to, append: true, sync: false, maxLength: mostWaitingBytes });
-  let lost = 0;
   file.on("error", (error: unknown) => {
     log.error({ reason: messageOf(error) }, "the audit log cannot be written");
   });
-  file.on("drop", () => {
-    lost += 1;
-    if (lost === 1) log.error("lines of the audit log are lost: they come faster than they can be written");
-  });
+  file.on("drop", lossReport(log));
   return {
     ...auditTo(file),
     inFile: true,
@@ -53,6 +49,19 @@ const noFile = {
   reopen: () => undefined,
   close: () => Promise.resolve(),
 } as const;
+
+/** Says once a minute at most how many lines are lost. */
+function lossReport(log: Logger): () => void {
+  let lost = 0;
+  let saidAt = -Infinity;
+  return () => {
+    lost += 1;
+    if (performance.now() - saidAt < 60_000) return;
+    saidAt = performance.now();
+    log.error({ lost }, "the audit log loses lines: they come faster than they can be written");
+    lost = 0;
+  };
+}
 
 function auditTo(stream: DestinationStream): Audit {
   // Not the log's own logger: neither its level nor its redaction have anything to do here, and both cost time.
