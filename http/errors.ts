@@ -7,6 +7,7 @@ import {
   Refusal,
   sentenceOf,
   TooManyAttempts,
+  StillLoading,
   Unavailable,
   type Fault,
   type RefusalCode,
@@ -175,6 +176,15 @@ function describe(error: unknown, requestId: string): Description {
   if (error instanceof Refusal) {
     const detail = sentenceOf(error.details, "The body");
     return { ...plain, code: error.code, message: error.message, detail, details: error.details };
+  }
+  if (error instanceof StillLoading) {
+    return {
+      ...plain,
+      code: "UNAVAILABLE",
+      message: `Not yet: ${error.message}.`,
+      detail: `Try again in ${retryAfterSeconds} seconds.`,
+      headers: { "Retry-After": retryAfterSeconds },
+    };
   }
   if (error instanceof Unavailable) {
     return {

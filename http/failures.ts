@@ -32,7 +32,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   HEADERS_TOO_LARGE: "the request has too many headers, or too large ones",
   INTERNAL: "the request failed for a reason that was not foreseen; the log has it under the request id",
   OVERLOADED: "more requests wait than may wait; nothing was stored",
-  UNAVAILABLE: "the database does not answer; it is not known to be stored",
+  UNAVAILABLE:
+    "the database does not answer, so nothing is known to be stored; or what is asked for is still being loaded",
 };
 
 /** What can be wrong with any request. */

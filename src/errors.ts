@@ -41,6 +41,9 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** What was asked for is not loaded yet; the same request may succeed in a moment. */
+export class StillLoading extends Unavailable {}
+
 /** More is waiting than may wait; the same request may succeed in a moment. */
 export class Overloaded extends Error {
   override readonly name = "Overloaded";

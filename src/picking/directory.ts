@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf, Unavailable } from "../errors.ts";
+import { messageOf, StillLoading, Unavailable } from "../errors.ts";
 import { FilterSyntaxError } from "../filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "../filter/topic-filters.ts";
 import type { Logger } from "../logger.ts";
@@ -179,7 +179,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
   function ready(): Loaded {
     start();
     if (current === undefined)
-      throw new Unavailable(`the topics are being loaded for picking; ${loaded} are there already`);
+      throw new StillLoading(`the topics are being loaded for picking; ${loaded} are there already`);
     return current;
   }
 

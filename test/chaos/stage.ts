@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Admin, Kafka } from "kafkajs";
 
 import type { TopicBody } from "../../schemas/topic.ts";
+import { makeTopics } from "../support/kafka-topics.ts";
 import { connectKafka, logEnds } from "./log.ts";
 import type { Patience } from "./patience.ts";
 import { watchPositions, type Positions } from "./positions.ts";
@@ -43,17 +44,13 @@ export async function setStage(
   const admin = kafka.admin();
   await admin.connect();
   started.defer(() => admin.disconnect());
-  await admin.createTopics({
-    topics: [
-      {
-        topic: names.topic,
-        numPartitions: partitions,
-        // Nothing of it may go before the oracle has read it, and records without a key belong to it.
-        configEntries: [
-          { name: "cleanup.policy", value: "delete" },
-          { name: "retention.ms", value: "-1" },
-        ],
-      },
+  await makeTopics(admin, {
+    topic: names.topic,
+    numPartitions: partitions,
+    // Nothing of it may go before the oracle has read it, and records without a key belong to it.
+    configEntries: [
+      { name: "cleanup.policy", value: "delete" },
+      { name: "retention.ms", value: "-1" },
     ],
   });
   const positions = watchPositions(uri.href, names.group);

@@ -8,6 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
 import type { LogRecord } from "../../src/records.ts";
+import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { environment, ownNames, runCli, startTopicsync } from "../support/service.ts";
@@ -57,12 +58,7 @@ function scene() {
     return lines.map((line) => JSON.parse(line) as Listed);
   }
   const createTopics = (partitions = 1) =>
-    admin.createTopics({
-      topics: [
-        { topic, numPartitions: partitions },
-        { topic: letterTopic, numPartitions: 1 },
-      ],
-    });
+    makeTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
   async function recordsOf(of: string): Promise<LogRecord[]> {
     const records: LogRecord[] = [];
     for await (const { record } of broker.read(of, { abort: never })) records.push(record);

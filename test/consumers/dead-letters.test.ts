@@ -8,6 +8,7 @@ import { readConfig } from "../../src/config.ts";
 import { Refusal, Unavailable } from "../../src/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
+import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { sharedStack, testKafka } from "../support/stack.ts";
@@ -23,7 +24,7 @@ const received: KafkaMessage[] = [];
 before(async () => {
   await Promise.all([admin.connect(), consumer.connect()]);
   const configEntries = [{ name: "max.message.bytes", value: "4000" }];
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+  await makeTopics(admin, { topic, numPartitions: 1, configEntries });
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void received.push(message)) });
 });

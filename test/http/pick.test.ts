@@ -48,6 +48,7 @@ describe("picking the topics of an event", () => {
   it("answers 503 while they are loaded, and then the topics with their four members", async () => {
     const first = await pick(event);
     assert.equal(first.status, 503);
+    assert.match(first.json.error.message, /being loaded/);
     assert.equal(first.json.error.code, "UNAVAILABLE");
     assert.ok(Number(first.headers.get("retry-after")) > 0);
     const answer = await until("they are loaded", async () => {

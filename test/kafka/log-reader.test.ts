@@ -9,6 +9,7 @@ import { Unavailable } from "../../src/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
 import type { PlacedRecord } from "../../src/records.ts";
+import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { sharedStack, testKafka } from "../support/stack.ts";
@@ -30,7 +31,7 @@ after(() => broker.close());
 async function topicOf(numPartitions = 1): Promise<string> {
   const topic = unique("log");
   const configEntries = [{ name: "cleanup.policy", value: "delete" }];
-  await admin.createTopics({ topics: [{ topic, numPartitions, configEntries }] });
+  await makeTopics(admin, { topic, numPartitions, configEntries });
   return topic;
 }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { before } from "node:test";
 
 import { call } from "./http.ts";
+import { makeTopics } from "./kafka-topics.ts";
 import { until } from "./poll.ts";
 import { ownNames, type TestService } from "./service.ts";
 import { testDatabase, testKafka, type StackAddresses } from "./stack.ts";
@@ -97,8 +98,7 @@ export function stage(stack: StackAddresses) {
       positions,
       announced,
       createTopic: async (numPartitions = 1): Promise<void> => {
-        // A topic of this name that was deleted may still be on its way out.
-        await until("the topic is created", () => admin.createTopics({ topics: [{ topic, numPartitions }] }));
+        await makeTopics(admin, { topic, numPartitions });
       },
       deleteTopic: async (): Promise<void> => {
         await admin.deleteTopics({ topics: [topic] });

@@ -6,6 +6,7 @@ import { portOf } from "../stack/local.ts";
 import { call } from "../support/http.ts";
 import { installation, type InstallationRecord } from "../support/installations.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";
+import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { notReady, readyAgain, type PositionRecord } from "../support/scene.ts";
@@ -65,8 +66,7 @@ function scene() {
     /** The topic and the indexes, as a service makes them: an index on records that are there takes its time. */
     prepare: async (): Promise<void> => {
       await ensureIndexes(db);
-      // Whoever waits for its leader is told at times that there is no such topic.
-      await admin.createTopics({ waitForLeaders: false, topics: [{ topic, numPartitions: 1 }] });
+      await makeTopics(admin, { topic, numPartitions: 1 });
     },
     report,
     applied,
