@@ -9,7 +9,6 @@ import { addFiltersCommand } from "./cli/filters.ts";
 import { complain, visible } from "./cli/output.ts";
 import { addInstallationsCommand } from "./cli/installations.ts";
 import { addPickCommand } from "./cli/pick.ts";
-import { start } from "./cli/start.ts";
 import { addStatusCommand } from "./cli/status.ts";
 import { addTopicsCommand } from "./cli/topics.ts";
 import { addUsersCommand } from "./cli/users.ts";
@@ -41,6 +40,8 @@ program
   .command("start")
   .description("run the service until SIGTERM or SIGINT")
   .action(async () => {
+    // Half of the program, which no other command needs.
+    const { start } = await import("./cli/start.ts");
     process.exit(await start(process.env));
   });
 addStatusCommand(program);

@@ -4,7 +4,7 @@ import type { AuditEvent } from "../audit.ts";
 import { openAuditLog } from "../audit-log.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
 import { messageOf, Unavailable } from "../errors.ts";
-import { createBroker, type Broker } from "../kafka/client.ts";
+import type { Broker } from "../kafka/client.ts";
 import { createLifecycle } from "../lifecycle.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { embeddedBroker, embeddedStore } from "../stack/embedded.ts";
@@ -59,6 +59,8 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
 
   async function openBroker(): Promise<Broker> {
     const brokers = await embeddedBroker({ config });
+    // Most commands need no Kafka, and it takes a good part of their start.
+    const { createBroker } = await import("../kafka/client.ts");
     const broker = createBroker({ ...config.kafka, brokers }, log);
     lifecycle.onStop("Kafka", () => broker.close());
     await answerOf("Kafka", brokers.join(","), (signal) => broker.reach(signal));
