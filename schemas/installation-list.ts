@@ -5,7 +5,10 @@ import { installationViewSchema } from "./installation-view.ts";
 const name = { type: "string", format: "text", minLength: 1 } as const;
 const truth = { enum: ["true", "false"] } as const;
 
-/** The query of `GET /api/topicsync/v1/installations`: texts, as they stand in a URL. */
+/**
+ * The query of `GET /api/topicsync/v1/installations`: texts, as they stand in a URL. Tokens are not among them: URLs are
+ * written into the logs of whatever lies between.
+ */
 export const installationQuerySchema = {
   $id: "installation-query",
   type: "object",
@@ -20,11 +23,6 @@ export const installationQuerySchema = {
       type: "string",
       format: "date-time",
       description: "Only those that were last registered before this time (RFC 3339).",
-    },
-    token: {
-      ...name,
-      maxLength: 4096,
-      description: "Only those of this token, in any form that the platform's rule takes.",
     },
     fullTokens: {
       ...truth,

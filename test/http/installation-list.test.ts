@@ -80,7 +80,6 @@ describe("listing installations over HTTP", () => {
     assert.deepEqual(usersOf(await list("?user=bob")), ["bob", "bob"]);
     const [gone] = (await list("?active=false")).json.installations;
     assert.equal(gone.deactivatedReason, "Unregistered");
-    assert.deepEqual(usersOf(await list("?token=bobs-token-0123456789abcdef")), ["bob"]);
     const before = new Date(Date.now() - 270 * day).toISOString();
     assert.equal((await list(`?unseenSince=${before}`)).json.installations.length, 1);
     assert.deepEqual((await list("?application=none")).json, { installations: [], next: null });
@@ -96,6 +95,7 @@ describe("listing installations over HTTP", () => {
       ["?unseenSince=yesterday", "/unseenSince"],
       ["?user=a&user=b", "/user"],
       ["?aplication=x", "/aplication"],
+      ["?token=bobs-token-0123456789abcdef", "/token"],
       ["?user[$ne]=x", "/user[$ne]"],
     ] as const) {
       const { status, json } = await list(query);
