@@ -68,6 +68,10 @@ function buffered(fd: number): DestinationStream {
       file.write(line);
       if (this.lastLevel >= warning) file.flush();
     },
+    // Called by pino after the line of an error that ends the program.
+    flushSync() {
+      file.flushSync();
+    },
   } as DestinationStream & { readonly lastLevel: number };
 }
 

@@ -358,8 +358,8 @@ describe("credentials", () => {
       encoded(""),
       "Basic",
       "Basic %%%",
-      "Bearer bootstrap",
-      "Digest username=bootstrap",
+      "Bearer x",
+      "Digest username=x",
     ]) {
       const answer = await ask(register, {
         as: undefined,

@@ -76,8 +76,10 @@ export async function startTopicsync(settings: Readonly<Record<string, string>>)
 
   const said = (message: string): Promise<LogLine> =>
     until(`the service says "${message}"`, () => {
-      if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}: ${errors}`);
-      return log.find(({ msg }) => msg === message);
+      const line = log.find(({ msg }) => msg === message);
+      if (line === undefined && child.exitCode !== null)
+        throw new Error(`the service ended with ${child.exitCode}: ${errors}`);
+      return line;
     });
   const listening = await said("HTTP listens");
 

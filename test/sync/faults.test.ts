@@ -179,8 +179,8 @@ describe("a database that conflicts", () => {
     const service = await startTopicsync(settings);
     await until("it ended", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 65);
-    const fatal = service.log.find(({ level }) => level === 60);
-    assert.match(fatal?.msg ?? "", /svc_api_notif_mgmt_topic.*topic_id.*Remove the duplicates/);
+    const fatal = await until("it says why", () => service.log.find(({ level }) => level === 60));
+    assert.match(fatal.msg ?? "", /svc_api_notif_mgmt_topic.*topic_id.*Remove the duplicates/);
   });
 
   it("is also one with another index under a declared name", async () => {
