@@ -48,7 +48,7 @@ export async function createLogger(level: string, to: "stdout" | "stderr" = "std
 }
 
 /** A busy service logs thousands of lines a second: written one by one they would cost more than what they tell of. */
-const bufferBytes = 8 * 1024;
+const bufferBytes = 32 * 1024;
 const flushEveryMs = 100;
 const warning = 40;
 
@@ -58,6 +58,7 @@ function buffered(fd: number): DestinationStream {
     dest: fd,
     sync: false,
     minLength: bufferBytes,
+    maxWrite: 2 * bufferBytes,
     periodicFlush: flushEveryMs,
   });
   return {

@@ -12,6 +12,8 @@ export interface Database {
   /** Waits until MongoDB answers, then makes sure of the indexes. Throws DatabaseConflict; ends early when aborted. */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;
+  /** Sends a command, as it is; whoever calls wraps it in `run`. */
+  command(command: Document): Promise<Document>;
   /** Runs an operation. Throws Unavailable when MongoDB does not answer or was not connected yet. */
   run<T>(operation: () => Promise<T>): Promise<T>;
   /** A session to run transactions in, one at a time; undefined on a store without transactions. */
@@ -83,6 +85,7 @@ export function createDatabase(uri: string, log: Logger): Database {
   return {
     run,
     collection: (name) => db.collection(name),
+    command: (command) => db.command(command),
 
     connect: (abort) =>
       untilAvailable(

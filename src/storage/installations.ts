@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { AnyBulkWriteOperation, MongoServerError } from "mongodb";
+import type { MongoServerError } from "mongodb";
 
 import { Unavailable } from "../errors.ts";
 import type {
@@ -11,12 +11,11 @@ import type {
   RemoveWrite,
 } from "../installations/ports.ts";
 import type { Database } from "./database.ts";
-import { translated, violatedIndex, writeErrorsOf, type WriteError } from "./failures.ts";
+import { translated, violatedIndex } from "./failures.ts";
 import { uniqueIndexes } from "./indexes.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
-
-type Operation = AnyBulkWriteOperation<InstallationRecord>;
+import { updateAll, type UpdateStatement } from "./update-command.ts";
 
 /** A write under way, with the owner that the token's record is believed to have. */
 interface Attempt {
@@ -44,7 +43,7 @@ export function createInstallationStore(database: Database, newId: () => string)
    */
   async function round(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const now = new Date();
-    const operations: Operation[] = [];
+    const operations: UpdateStatement[] = [];
     /** The attempt of each operation. */
     const attemptOf: Attempt[] = [];
     for (const attempt of attempts) {
@@ -54,7 +53,7 @@ export function createInstallationStore(database: Database, newId: () => string)
       }
     }
     const again = new Set<Attempt>();
-    for (const { index, error } of await writeErrors(operations)) {
+    for (const { index, error } of await updateAll(database, installations, operations)) {
       const attempt = attemptOf[index];
       if (attempt === undefined) continue;
       if (mayBeRepeated(error)) again.add(attempt);
@@ -62,17 +61,6 @@ export function createInstallationStore(database: Database, newId: () => string)
     }
     const left = [...again].filter(({ index }) => failures[index] === undefined);
     return left.length === 0 ? [] : withOwners(left);
-  }
-
-  async function writeErrors(operations: Operation[]): Promise<readonly WriteError[]> {
-    try {
-      await installations.bulkWrite(operations, { ordered: false });
-      return [];
-    } catch (error) {
-      const found = writeErrorsOf(error);
-      if (found === undefined) throw error;
-      return found;
-    }
   }
 
   async function withOwners(attempts: readonly Attempt[]): Promise<Attempt[]> {
@@ -106,7 +94,7 @@ export function createInstallationStore(database: Database, newId: () => string)
 const mayBeRepeated = (error: MongoServerError): boolean =>
   violatedIndex(error) === uniqueIndexes.installation || error.code === writeConflict;
 
-const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string): Operation[] =>
+const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
   write.kind === "remove"
     ? [removal(write, now)]
     : [registration(write, { owner: owner ?? write.user, now, id: newId() }), ...replacement(write, now)];
@@ -114,7 +102,7 @@ const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string)
 function registration(
   { key: { token, application, platform }, user }: RegisterWrite,
   { owner, now, id }: { readonly owner: string; readonly now: Date; readonly id: string },
-): Operation {
+): UpdateStatement {
   const seen = { active: true, sys_updated_on: now, last_seen_on: now };
   const update = {
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,
@@ -122,29 +110,26 @@ function registration(
   };
   const moved = { $each: [{ user: owner, until: now }], $slice: -mostOwnersKept };
   return {
-    updateOne: {
-      filter: { token, application, platform, user: owner },
-      update:
-        owner === user
-          ? { $set: seen, ...update }
-          : { $set: { ...seen, user }, ...update, $push: { previous_owners: moved } },
-      upsert: true,
-    },
+    q: { token, application, platform, user: owner },
+    u:
+      owner === user
+        ? { $set: seen, ...update }
+        : { $set: { ...seen, user }, ...update, $push: { previous_owners: moved } },
+    upsert: true,
   };
 }
 
 /** The token that a registration replaces; another's is not touched. */
-function replacement({ key, user, previousToken }: RegisterWrite, now: Date): Operation[] {
+function replacement({ key, user, previousToken }: RegisterWrite, now: Date): UpdateStatement[] {
   if (previousToken === undefined || previousToken === key.token) return [];
-  const filter = { ...key, token: previousToken, user, active: true };
-  return [{ updateOne: { filter, update: deactivation("replaced by a new token", now) } }];
+  const q = { ...key, token: previousToken, user, active: true };
+  return [{ q, u: deactivation("replaced by a new token", now) }];
 }
 
-const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date): Operation => ({
-  updateMany: {
-    filter: { application, platform, ...(user === undefined ? {} : { user }), active: true },
-    update: deactivation(reason, now),
-  },
+const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date): UpdateStatement => ({
+  q: { application, platform, ...(user === undefined ? {} : { user }), active: true },
+  u: deactivation(reason, now),
+  multi: true,
 });
 
 const nameOf = ({ token, application, platform }: InstallationKey): string =>
