@@ -46,10 +46,15 @@ interface Entry {
   readonly done: PromiseWithResolvers<undefined>;
 }
 
+/** A bulk that leaves beside another has at least so many writes: a small one costs nearly as much. */
+const leastBeside = 16;
+
 /**
- * Makes the group commit. A bulk leaves at the end of the turn of the event loop in which its first write came, with all
- * that came meanwhile: a lone write waits for nobody. While one is on its way, what comes is gathered, so that a busy or slow
- * store gets larger bulks instead of more; a second one leaves beside it only when it is full.
+ * Makes the group commit. A bulk leaves as soon as it has as many writes as the last one had, or else at the end of the turn
+ * of the event loop in which its first write came: so a lone write after a lone write waits for nothing. What comes while
+ * a bulk is on its way is gathered. A second one leaves beside it when it has become as large, so that the store has work
+ * while answers are sent and new requests read; a further one only when it is full, so that a slow store gets larger bulks
+ * instead of more.
  */
 export function createGroupCommit(
   store: InstallationStore,
@@ -61,21 +66,37 @@ export function createGroupCommit(
   let bulks = 0;
   let writing = 0;
   let scheduled = false;
+  let lastBulk = 1;
+  /** Everything waits for something that is on its way. */
+  let stuck = false;
   /** What is on its way; nothing that conflicts with it may leave. */
   const claims = createClaims();
 
   function schedule(): void {
-    if (scheduled || waiting.length === 0) return;
-    if (bulks > 0 && (bulks >= most.bulks || waiting.length < most.writes)) return;
-    scheduled = true;
-    setImmediate(leave);
+    if (waiting.length === 0 || stuck || bulks >= most.bulks) return;
+    if (waiting.length >= enough()) leave();
+    else if (bulks === 0 && !scheduled) {
+      scheduled = true;
+      setImmediate(leaveAsItIs);
+    }
+  }
+
+  /** How many must wait for a bulk that leaves before this turn of the event loop ends. */
+  function enough(): number {
+    if (bulks === 0) return lastBulk;
+    return bulks === 1 ? Math.max(writing, leastBeside) : most.writes;
+  }
+
+  function leaveAsItIs(): void {
+    scheduled = false;
+    if (bulks === 0) leave();
   }
 
   function leave(): void {
-    scheduled = false;
     const bulk = take();
-    // Everything waits for something that is on its way, whose end schedules again.
-    if (bulk.length === 0) return;
+    stuck = bulk.length === 0;
+    if (stuck) return;
+    lastBulk = bulk.length;
     void send(bulk);
     schedule();
   }
@@ -110,8 +131,9 @@ export function createGroupCommit(
     writing += bulk.length;
     const began = performance.now();
     const failures = await outcomeOf(bulk.map(({ write }) => write));
-    written({ writes: bulk.length, tookMs: performance.now() - began });
+    const tookMs = performance.now() - began;
     bulks -= 1;
+    stuck = false;
     writing -= bulk.length;
     for (const [i, { write, done }] of bulk.entries()) {
       claims.remove(write);
@@ -120,6 +142,7 @@ export function createGroupCommit(
       else done.reject(failure);
     }
     schedule();
+    written({ writes: bulk.length, tookMs });
   }
 
   async function outcomeOf(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {

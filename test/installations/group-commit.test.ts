@@ -114,7 +114,7 @@ describe("the group commit", () => {
     );
   });
 
-  it("writes what comes in one turn in one bulk, and what comes meanwhile in the next", async () => {
+  it("writes a lone one at once, and gathers what comes meanwhile", async () => {
     const sizes: number[] = [];
     const counting = {
       write(writes: readonly InstallationWrite[]) {
@@ -123,14 +123,35 @@ describe("the group commit", () => {
       },
     };
     const { submit } = createGroupCommit(counting, { limits: { writes: 50 } });
-    const first = submit(registration(unique("lone")));
-    await turn();
-    const rest = Array.from({ length: 49 }, () => submit(registration(unique("many"))));
-    await Promise.all([first, ...rest]);
-    assert.deepEqual(sizes, [1, 49]);
-    sizes.length = 0;
-    await Promise.all(Array.from({ length: 120 }, () => submit(registration(unique("more")))));
-    assert.deepEqual(sizes, [50, 50, 20]);
+    const submitMany = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => submit(registration(unique("many")))));
+    await submit(registration(unique("lone")));
+    const lone = submit(registration(unique("lone")));
+    assert.deepEqual(sizes, [1, 1], "it did not wait for the end of the turn");
+    await Promise.all([lone, submitMany(15)]);
+    assert.deepEqual(sizes, [1, 1, 15], "so few do not leave beside another");
+    await submitMany(10);
+    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "those of one turn leave at its end");
+    await submitMany(26);
+    assert.deepEqual(sizes.splice(0), [10, 16], "the second leaves beside the first");
+    await submitMany(100);
+    assert.deepEqual(sizes.splice(0), [16, 16, 50, 18], "a third only when it is full");
+  });
+
+  it("does not look again and again at what must wait", async () => {
+    let asked = 0;
+    const { submit } = createGroupCommit(store);
+    const token = unique("same");
+    const write = {
+      ...registration(token),
+      get key() {
+        asked += 1;
+        return { application, platform: "ios", token };
+      },
+    };
+    const answers = Array.from({ length: 500 }, () => submit(write));
+    assert.ok(asked < 10 * 500, `looked ${asked} times`);
+    await Promise.all(answers);
   });
 
   it("bounds a bulk's characters", async () => {
@@ -143,29 +164,30 @@ describe("the group commit", () => {
     };
     const { submit } = createGroupCommit(counting, { limits: { characters: 10_000 } });
     await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
-    assert.deepEqual(sizes, [2, 2, 1]);
+    assert.deepEqual(sizes, [1, 2, 2]);
   });
 
   it("refuses what comes when too much is waiting, and takes more once it is written", async () => {
     const { submit } = createGroupCommit(store, { limits: { waiting: 4 } });
-    const names = Array.from({ length: 6 }, () => unique("flood"));
+    // The first is on its way, and does not wait.
+    const names = Array.from({ length: 7 }, () => unique("flood"));
     const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));
     assert.deepEqual(
       outcomes.map(({ status }) => status),
-      ["fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
+      ["fulfilled", "fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
     );
-    for (const outcome of outcomes.slice(4))
+    for (const outcome of outcomes.slice(5))
       assert.ok(outcome.status === "rejected" && outcome.reason instanceof Overloaded);
-    assert.equal(await records.countDocuments({ token: { $in: names } }), 4);
-    await submit(registration(names[5] ?? ""));
+    assert.equal(await records.countDocuments({ token: { $in: names } }), 5);
+    await submit(registration(names[6] ?? ""));
 
     const long = createGroupCommit(store, { limits: { waitingCharacters: 6_000 } });
     const big = await Promise.allSettled(
-      [1, 2].map((n) => long.submit(registration(`${n}`.padEnd(4_000, "x")))),
+      [1, 2, 3].map((n) => long.submit(registration(`${n}`.padEnd(4_000, "x")))),
     );
     assert.deepEqual(
       big.map(({ status }) => status),
-      ["fulfilled", "rejected"],
+      ["fulfilled", "fulfilled", "rejected"],
     );
   });
 
