@@ -1,7 +1,5 @@
 import type { RequestListener } from "node:http";
 
-import express from "express";
-
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/audit.ts";
 import type { InstallationListing } from "../src/installations/listing.ts";
@@ -10,9 +8,11 @@ import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import { addressBehind } from "./address.ts";
+import { createSend } from "./answer.ts";
 import type { Authentication } from "./authentication.ts";
 import { documentationOperations } from "./documentation.ts";
-import { errorHandler, notFound } from "./errors.ts";
+import { begin } from "./exchange.ts";
+import { createFail } from "./fail.ts";
 import { guard } from "./guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
 import { installationListOperations } from "./installation-list.ts";
@@ -21,7 +21,6 @@ import { pathIn } from "./message.ts";
 import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { pickOperations } from "./pick.ts";
-import { requestLog } from "./request-log.ts";
 import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
 import { syncOperations } from "./sync.ts";
@@ -65,21 +64,19 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): RequestListener {
   const { authentication, audit, overTls, trustedProxies, log } = options;
-  const app = express();
-  app.disable("x-powered-by");
-  app.disable("etag");
-  app.enable("case sensitive routing");
-  app.set("query parser", "simple");
-  app.set("trust proxy", [...trustedProxies]);
-
-  // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
-  app.use(requestLog(log.child({}, { redact: [] })));
-  app.use(guard(apiHeaders({ overTls })));
-  app.use(serve(operationsOf(options), { authentication, audit, addressOf: addressBehind(trustedProxies) }));
-  app.use(notFound);
-  app.use(errorHandler(log));
+  const send = createSend(apiHeaders({ overTls }), log);
+  const fail = createFail(send, log);
+  const addressOf = addressBehind(trustedProxies);
+  const answer = serve(operationsOf(options), { authentication, audit, addressOf, send, fail });
   return (request, response) => {
-    request.url = pathIn(request.url ?? "");
-    app(request, response);
+    const exchange = begin(request, response);
+    try {
+      request.url = pathIn(request.url ?? "");
+      guard(exchange);
+    } catch (error) {
+      fail(exchange, error);
+      return;
+    }
+    answer(exchange);
   };
 }

@@ -1,19 +1,7 @@
-import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { RequestHandler } from "express";
 
 import type { ErrorBody } from "../schemas/error.ts";
-import {
-  messageOf,
-  Overloaded,
-  Refusal,
-  sentenceOf,
-  TooManyAttempts,
-  StillLoading,
-  Unavailable,
-  type Fault,
-  type RefusalCode,
-} from "../src/errors.ts";
-import type { Logger } from "../src/logger.ts";
-import { endAnswer } from "./unread.ts";
+import type { Fault, RefusalCode } from "../src/errors.ts";
 
 /** Codes of errors that arise in HTTP itself. */
 export type HttpCode =
@@ -70,8 +58,6 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   UNAVAILABLE: 503,
 };
 
-const retryAfterSeconds = "5";
-
 /** An error that arises in HTTP itself, with the headers that belong to it. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
@@ -117,112 +103,25 @@ export const methodNotAllowed =
     });
   };
 
-/** Turns whatever was thrown into the one error body. What was not foreseen is logged whole and told only by its id. */
-export const errorHandler =
-  (log: Logger): ErrorRequestHandler =>
-  (error: unknown, request, response, next) => {
-    if (response.headersSent) {
-      next(error);
-      return;
-    }
-    const requestId = response.get("X-Request-Id") ?? "";
-    const described = describe(error, requestId);
-    const { code, headers } = described;
-    if (code === "INTERNAL") log.error({ requestId, err: error }, "the request failed");
-    if (code === "UNAVAILABLE" || code === "OVERLOADED")
-      log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
-    response.statusCode = statusOf(described);
-    response.setHeader("Content-Type", "application/json; charset=utf-8");
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-    endAnswer(request, response, JSON.stringify(errorBodyOf(described)));
-  };
-
-const reasonOf = (error: unknown): string =>
-  messageOf(error instanceof HttpError ? (error.cause ?? error) : error);
-
-/** The status that goes with an error. */
-export const statusOf = ({ code, status }: Pick<Description, "code" | "status">): number =>
-  status ?? statuses[code];
-
-/** The one error body. */
-export const errorBodyOf = (
-  described: Pick<Description, "code" | "message" | "detail"> & Partial<Pick<Description, "details">>,
-): ErrorBody => {
-  const { message, detail, code, details = [] } = described;
-  return { error: { message, detail, code, details: [...details] }, status: "failure" };
-};
-
-interface Description {
+/** What is told of an error. */
+export interface ErrorDescription {
   readonly code: ErrorCode;
   readonly message: string;
   readonly detail: string;
   readonly details: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
+  /** Where it is not the code's own. */
   readonly status?: number | undefined;
 }
 
-function describe(error: unknown, requestId: string): Description {
-  const plain = { detail: "", details: [], headers: {} };
-  if (error instanceof HttpError) {
-    return {
-      ...plain,
-      code: error.code,
-      message: error.message,
-      detail: error.detail,
-      headers: error.headers,
-      status: error.status,
-    };
-  }
-  if (error instanceof Refusal) {
-    const detail = sentenceOf(error.details, "The body");
-    return { ...plain, code: error.code, message: error.message, detail, details: error.details };
-  }
-  if (error instanceof StillLoading) {
-    return {
-      ...plain,
-      code: "UNAVAILABLE",
-      message: `Not yet: ${error.message}.`,
-      detail: `Try again in ${retryAfterSeconds} seconds.`,
-      headers: { "Retry-After": retryAfterSeconds },
-    };
-  }
-  if (error instanceof Unavailable) {
-    return {
-      ...plain,
-      code: "UNAVAILABLE",
-      message: "The database does not answer at the moment.",
-      detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
-      headers: { "Retry-After": retryAfterSeconds },
-    };
-  }
-  if (error instanceof Overloaded) {
-    return {
-      ...plain,
-      code: "OVERLOADED",
-      message: "More requests are waiting than can be served at the moment.",
-      detail: "Nothing was stored. Try again in a second.",
-      headers: { "Retry-After": "1" },
-    };
-  }
-  if (error instanceof TooManyAttempts) {
-    const { retryAfterSeconds } = error;
-    return {
-      ...plain,
-      code: "TOO_MANY_ATTEMPTS",
-      message: "Too many logins failed lately: these credentials were not checked.",
-      detail: `Try again in ${retryAfterSeconds} seconds.`,
-      headers: { "Retry-After": String(retryAfterSeconds) },
-    };
-  }
-  if (isMalformedPath(error)) {
-    return { ...plain, code: "BAD_REQUEST", message: "The path has a malformed percent-encoding." };
-  }
-  return {
-    ...plain,
-    code: "INTERNAL",
-    message: "The request failed unexpectedly.",
-    detail: `The service's log tells more under the request id ${requestId}.`,
-  };
-}
+/** The status that goes with an error. */
+export const statusOf = ({ code, status }: Pick<ErrorDescription, "code" | "status">): number =>
+  status ?? statuses[code];
 
-const isMalformedPath = (error: unknown): boolean => error instanceof URIError;
+/** The one error body. */
+export const errorBodyOf = (
+  described: Pick<ErrorDescription, "code" | "message" | "detail"> & Partial<ErrorDescription>,
+): ErrorBody => {
+  const { message, detail, code, details = [] } = described;
+  return { error: { message, detail, code, details: [...details] }, status: "failure" };
+};

@@ -1,8 +1,6 @@
-import type { RequestHandler } from "express";
-
 import { HttpError } from "./errors.ts";
+import type { Exchange } from "./exchange.ts";
 import { messageFault } from "./message.ts";
-import type { Headers } from "./secure-headers.ts";
 import { expectsContinue } from "./unread.ts";
 
 /** The longest path that means anything has three names in it. */
@@ -11,21 +9,19 @@ const mostHeaders = 100;
 /** Node leaves out what is beyond its own limit without a word: one more than ours lets us see that there are too many. */
 export const mostHeadersRead = mostHeaders + 1;
 
-/** Sets the headers of every answer, and refuses what no operation has to look at. */
-export function guard(headers: Headers): RequestHandler {
-  const all = Object.entries(headers);
-  return (request, response, next) => {
-    for (const [name, value] of all) response.setHeader(name, value);
-    if (request.url.length > mostUrlLength)
-      throw new HttpError("URI_TOO_LONG", `The URL has more than ${mostUrlLength} characters.`);
-    if (request.rawHeaders.length > 2 * mostHeaders)
-      throw new HttpError("HEADERS_TOO_LARGE", `The request has more than ${mostHeaders} headers.`);
-    const fault = messageFault(request);
-    if (fault !== undefined) throw new HttpError("BAD_REQUEST", fault, { headers: { Connection: "close" } });
-    // Node's parser drops what follows on the connection: it expects the protocol that is asked for.
-    if (request.headers.upgrade !== undefined) response.setHeader("Connection", "close");
-    if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
-      throw new HttpError("EXPECTATION_FAILED", "Only 100-continue can be expected.");
-    next();
-  };
+/** Refuses what no operation has to look at. Throws an HttpError. */
+export function guard({ request, response }: Exchange): void {
+  if ((request.url ?? "").length > mostUrlLength)
+    throw new HttpError("URI_TOO_LONG", `The URL has more than ${mostUrlLength} characters.`);
+  if (request.rawHeaders.length > 2 * mostHeaders)
+    throw new HttpError("HEADERS_TOO_LARGE", `The request has more than ${mostHeaders} headers.`);
+  const fault = messageFault(request);
+  if (fault !== undefined) {
+    response.shouldKeepAlive = false;
+    throw new HttpError("BAD_REQUEST", fault);
+  }
+  // Node's parser drops what follows on the connection: it expects the protocol that is asked for.
+  if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+  if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
+    throw new HttpError("EXPECTATION_FAILED", "Only 100-continue can be expected.");
 }

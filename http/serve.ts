@@ -1,36 +1,97 @@
-import { Router, type Request, type RequestHandler, type Response } from "express";
+import accepts from "accepts";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import { LRUCache } from "lru-cache";
+import { parse as parseQuery } from "node:querystring";
 
 import type { Audit } from "../src/audit.ts";
 import { Refusal } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
 import type { AddressOf } from "./address.ts";
+import { jsonType, type Send } from "./answer.ts";
 import type { Authentication } from "./authentication.ts";
 import { checkBodyHeaders, readJson } from "./body.ts";
-import { HttpError, methodNotAllowed } from "./errors.ts";
+import { HttpError, methodNotAllowed, notFound } from "./errors.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Fail } from "./fail.ts";
 import { answersJson } from "./failures.ts";
-import type { BodyRules, Operation, Reply } from "./operation.ts";
-import { leaveToAudit } from "./request-log.ts";
-import { expectsContinue, isUnread } from "./unread.ts";
+import type { BodyRules, Operation } from "./operation.ts";
+import { expectsContinue } from "./unread.ts";
 
 /** What every operation is served with. */
 export interface Edge {
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly addressOf: AddressOf;
+  readonly send: Send;
+  readonly fail: Fail;
 }
 
-/** What one request is allowed and asked for, in the only order in which it is checked. */
-export function serve(operations: readonly Operation[], edge: Edge): Router {
-  const router = Router({ caseSensitive: true });
+/** Answers a request, sooner or later. Never throws. */
+export type Serve = (exchange: Exchange) => void;
+
+/** An operation that is served, and what the path says for it. */
+interface Route {
+  readonly perform: Perform;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+type Perform = (exchange: Exchange, parameters: Route["parameters"]) => Promise<void>;
+
+/** Routes beyond these are found anew each time, and so are those of longer URLs. */
+const mostRemembered = 1_000;
+const mostRememberedLength = 256;
+
+/**
+ * Serves operations. Express finds which one a request means, and says what it is when it means none; a route that was found
+ * is remembered by its method and URL, since the same few are asked for thousands of times a second.
+ */
+export function serve(operations: readonly Operation[], edge: Edge): Serve {
+  const routes = new LRUCache<string, Route>({ max: mostRemembered });
+  const app = express();
+  app.disable("x-powered-by");
+  app.enable("case sensitive routing");
+
+  const handlerOf = (perform: Perform): RequestHandler => {
+    return ({ method, url, params }, { locals }) => {
+      const parameters = params as Route["parameters"];
+      if (url.length <= mostRememberedLength) routes.set(`${method} ${url}`, { perform, parameters });
+      void perform((locals as Locals).exchange, parameters);
+    };
+  };
   const methods = new Map<string, string[]>();
   for (const one of operations) {
     const paths = one.paths.map(expressPath);
-    router[one.method === "GET" ? "get" : "post"](paths, handlerOf(one, edge));
+    app[one.method === "GET" ? "get" : "post"](paths, handlerOf(performing(one, edge)));
     for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
   }
-  for (const [path, allow] of methods) router.all(path, methodNotAllowed(allow.join(", ")));
-  return router;
+  for (const [path, allow] of methods) app.all(path, methodNotAllowed(allow.join(", ")));
+  app.use(notFound);
+  app.use(failing(edge.fail));
+
+  return (exchange) => {
+    const { request, response } = exchange;
+    const known = routes.get(`${request.method ?? ""} ${request.url ?? ""}`);
+    if (known !== undefined) {
+      void known.perform(exchange, known.parameters);
+      return;
+    }
+    const found = Object.assign(response, { locals: { exchange } satisfies Locals });
+    app(request, found);
+  };
 }
+
+/** What Express carries from here to the handler that it finds. */
+interface Locals {
+  readonly exchange: Exchange;
+}
+
+/** Express knows what is for errors by its four parameters. */
+const failing =
+  (fail: Fail): ErrorRequestHandler =>
+  (error: unknown, _request, response, next) => {
+    if (response.headersSent) next(error);
+    else fail((response.locals as Locals).exchange, error);
+  };
 
 /** Express answers HEAD by itself where there is GET. */
 const allowed = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
@@ -40,32 +101,42 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1
 
 const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
-function handlerOf(operation: Operation, { authentication, audit, addressOf }: Edge): RequestHandler {
+/** What one request is allowed and asked for, in the only order in which it is checked. */
+function performing(operation: Operation, edge: Edge): Perform {
+  const { authentication, audit, addressOf, send, fail } = edge;
   const { access, body: rules, replies } = operation;
   const needsJsonAccepted = answersJson(replies);
 
-  return async (request, response) => {
+  async function perform(exchange: Exchange, parameters: Route["parameters"]): Promise<void> {
+    const { request, requestId } = exchange;
     const address = addressOf(request);
-    const user = access === "anybody" ? nobody : await authentication.authenticate(request, address);
+    // What is at hand is not waited for.
+    const found = access === "anybody" ? nobody : authentication.authenticate(request, address);
+    const user = found instanceof Promise ? await found : found;
     if (access !== "anybody" && access !== "user") requireRole(user, access);
-    if (needsJsonAccepted) requireJsonAccepted(request);
-    const requestId = response.getHeader("X-Request-Id") as string;
-    const reply = await operation.handle({
-      parameters: request.params as Readonly<Record<string, string>>,
-      query: request.query,
-      body: rules === undefined ? undefined : await bodyOf(request, response, rules),
-      user,
-      address,
-      requestId,
+    if (needsJsonAccepted) requireJsonAccepted(exchange);
+    const query = queryOf(request.url ?? "");
+    const given = rules === undefined ? undefined : await bodyOf(exchange, rules);
+    const reply = await operation.handle({ parameters, query, body: given, user, address, requestId });
+    const { status, json, text, headers } = reply;
+    const event = audit.on ? reply.audit : undefined;
+    const body = json === undefined ? text : { type: jsonType, content: JSON.stringify(json) };
+    send(exchange, { status, body, headers, audited: event !== undefined });
+    // The caller need not wait for it.
+    if (event !== undefined) audit.record(event, { via: "http", by: user.name, from: address, requestId });
+  }
+
+  return (exchange, parameters) =>
+    perform(exchange, parameters).catch((error: unknown) => {
+      fail(exchange, error);
     });
-    if (reply.audit !== undefined && audit.on) {
-      audit.record(reply.audit, { via: "http", by: user.name, from: address, requestId });
-      leaveToAudit(response);
-    }
-    // A body that the operation does not know is not read.
-    if (rules === undefined && isUnread(request)) response.setHeader("Connection", "close");
-    send(response, reply);
-  };
+}
+
+const noQuery: Readonly<Record<string, unknown>> = Object.freeze({});
+
+function queryOf(url: string): Readonly<Record<string, unknown>> {
+  const at = url.indexOf("?");
+  return at === -1 ? noQuery : parseQuery(url.slice(at + 1));
 }
 
 /** The only place where a role is asked for. */
@@ -77,9 +148,10 @@ function requireRole(user: User, role: string): void {
 }
 
 /** Refuses a request whose answer could not be JSON (specification 4.3: only application/json is supported). */
-function requireJsonAccepted(request: Request): void {
+function requireJsonAccepted({ request }: Exchange): void {
   const { accept } = request.headers;
-  if (accept === undefined || accept === "*/*" || request.accepts("application/json") !== false) return;
+  if (accept === undefined || accept === "*/*") return;
+  if (accepts(request).type("application/json") !== false) return;
   throw new HttpError("NOT_ACCEPTABLE", "The answer would be JSON, which the Accept header rules out.", {
     detail: 'Send "Accept: application/json".',
   });
@@ -87,8 +159,7 @@ function requireJsonAccepted(request: Request): void {
 
 /** The body, checked. Throws an HttpError, or a Refusal with every fault. */
 async function bodyOf<Body>(
-  request: Request,
-  response: Response,
+  { request, response }: Exchange,
   { check, wrongTypeStatus }: BodyRules<Body>,
 ): Promise<Body> {
   checkBodyHeaders(request.headers, wrongTypeStatus);
@@ -97,12 +168,4 @@ async function bodyOf<Body>(
   const checked = check((await readJson(request)) ?? null);
   if (checked.ok) return checked.value;
   throw new Refusal("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
-}
-
-function send(response: Response, { status, json, text, headers = {} }: Reply): void {
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (json !== undefined) response.json(json);
-  else if (text !== undefined) response.type(text.type).send(text.content);
-  else response.end();
 }

@@ -92,11 +92,12 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
  * connection, and answers what else comes with 503 without a body.
  */
 function upTo(most: number, app: RequestListener): RequestListener {
-  const counts = new WeakMap<Socket, number>();
+  const counts = new WeakMap<Socket, { requests: number }>();
   return (request, response) => {
-    const count = (counts.get(request.socket) ?? 0) + 1;
-    counts.set(request.socket, count);
-    if (count >= most) response.setHeader("Connection", "close");
+    const count = counts.get(request.socket) ?? { requests: 0 };
+    if (count.requests === 0) counts.set(request.socket, count);
+    count.requests += 1;
+    if (count.requests >= most) response.shouldKeepAlive = false;
     app(request, response);
   };
 }

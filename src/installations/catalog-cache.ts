@@ -2,9 +2,9 @@ import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./
 
 /** Looks applications and platforms up without asking the store for each request. */
 export interface Catalog {
-  /** Throws Unavailable. */
-  application(name: string): Promise<PushApplication | undefined>;
-  platform(name: string): Promise<PushPlatform | undefined>;
+  /** At once where it is remembered. Throws Unavailable. */
+  application(name: string): PushApplication | Promise<PushApplication | undefined>;
+  platform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
 }
 
 /** What was read longer ago is read again beside the requests that use it … */
@@ -25,7 +25,7 @@ export function createCatalog(store: CatalogStore, clock: () => number = Date.no
 function remembered<T extends PushApplication>(
   store: NamedStore<T>,
   clock: () => number,
-): (name: string) => Promise<T | undefined> {
+): (name: string) => T | Promise<T | undefined> {
   let records: ReadonlyMap<string, T> = new Map();
   let readAt = -Infinity;
   let reading: Promise<void> | undefined;
@@ -39,15 +39,22 @@ function remembered<T extends PushApplication>(
 
   const readOnce = (): Promise<void> => (reading ??= read().finally(() => (reading = undefined)));
 
-  return async (name) => {
-    const asked = clock();
+  async function find(name: string, asked: number): Promise<T | undefined> {
     if (asked - readAt >= usableForMs) await readOnce();
-    else if (asked - readAt >= freshForMs) readOnce().catch(() => undefined);
     const known = records.get(name);
     if (known !== undefined) return known;
     // A reading that began before the question may have missed what was added meanwhile.
     if (readAt < asked) await reading?.catch(() => undefined);
     if (readAt < asked) await readOnce();
     return records.get(name);
+  }
+
+  return (name) => {
+    const asked = clock();
+    const age = asked - readAt;
+    const known = age < usableForMs ? records.get(name) : undefined;
+    if (known === undefined) return find(name, asked);
+    if (age >= freshForMs) readOnce().catch(() => undefined);
+    return known;
   };
 }

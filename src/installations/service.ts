@@ -29,10 +29,8 @@ export function createInstallationService(
   catalog: Catalog,
 ): InstallationService {
   async function platformOf(application: string, name: string): Promise<PushPlatform> {
-    const [knownApplication, platform] = await Promise.all([
-      catalog.application(application),
-      catalog.platform(name),
-    ]);
+    const knownApplication = await catalog.application(application);
+    const platform = await catalog.platform(name);
     if (knownApplication?.active !== true) {
       throw new Refusal("UNKNOWN_APPLICATION", `There is no active push application named "${application}".`);
     }

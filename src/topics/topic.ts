@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 
 import type { TopicBody } from "../../schemas/topic.ts";
 import { Refusal } from "../errors.ts";
@@ -67,8 +67,19 @@ export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean 
   a.headerQuery === b.headerQuery &&
   a.contentQuery === b.contentQuery;
 
-/** A new sys_id: 32 lower-case hexadecimal digits. */
-export const newId = (): string => randomUUID().replaceAll("-", "");
+/** Random bytes for the next ids: to ask for many at once is many times faster. */
+const randomness = Buffer.alloc(256 * 16);
+let used = randomness.length;
+
+/** A new sys_id: 32 lower-case hexadecimal digits, 128 random bits. */
+export function newId(): string {
+  if (used === randomness.length) {
+    randomFillSync(randomness);
+    used = 0;
+  }
+  used += 16;
+  return randomness.toString("hex", used - 16, used);
+}
 
 /** The two faults of specification 4.3, in its own words. */
 export const externalIdFault = {

@@ -2,22 +2,11 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
 
+import type { InstallationRecord } from "../../src/storage/installation-records.ts";
 import { call, type Answer } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
-
-interface InstallationRecord {
-  _id: string;
-  token: string;
-  user: string;
-  active: boolean;
-  sys_created_on: Date;
-  last_seen_on: Date;
-  deactivated_on?: Date;
-  deactivated_reason?: string;
-  previous_owners?: { user: string; until: Date }[];
-}
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
@@ -67,6 +56,25 @@ function assertRefused(answer: Answer, code: string): void {
   assert.equal(answer.status, 400, answer.text);
   assert.equal(answer.json.error.code, code);
 }
+
+describe("a path", () => {
+  it("means the same the second time, whatever is asked for in between", async () => {
+    const body = { platform: "ios", token: unique("token") };
+    const unknown = unique("app");
+    for (const times of ["once", "twice"]) {
+      for (const app of [unknown, "a%20b", "constructor", "mobile%20agent"]) {
+        const refused = await post("installation", body, ann, app);
+        assertRefused(refused, "UNKNOWN_APPLICATION");
+        assert.ok(refused.json.error.message.includes(`"${decodeURIComponent(app)}"`), times);
+      }
+      assert.equal((await post("installation", body)).status, 200, times);
+      assert.equal((await post("installation?a=b", body)).status, 200, times);
+      assertRefused(await post("installation", body, ann, "%zz"), "BAD_REQUEST");
+      const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
+      assert.equal((await call(url, { method: "GET", as: ann })).status, 405, times);
+    }
+  });
+});
 
 describe("registering a push token", () => {
   it("answers 200 without a body and stores the token as the caller's", async () => {

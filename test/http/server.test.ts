@@ -1,28 +1,36 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
 
-import express from "express";
-
+import { createSend, jsonType } from "../../http/answer.ts";
 import { readJson } from "../../http/body.ts";
-import { errorHandler } from "../../http/errors.ts";
+import { begin } from "../../http/exchange.ts";
+import { createFail } from "../../http/fail.ts";
 import { listen, type HttpServer, type ListenOptions } from "../../http/server.ts";
 import { createLogger } from "../../src/logger.ts";
 import { exchange, send, type RawAnswer } from "../support/raw-http.ts";
 
 const log = await createLogger("silent");
+const answer = createSend({}, log);
+const fail = createFail(answer, log);
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.close())));
 
 /** A server that reads a body and says that it did. */
 async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?: number }): Promise<string> {
-  const app = express();
-  app.post("/", async (request, response) => {
-    await readJson(request);
-    response.json("read");
-  });
-  app.use(errorHandler(log));
+  const app: RequestListener = (request, response) => {
+    const exchange = begin(request, response);
+    readJson(request).then(
+      () => {
+        answer(exchange, { status: 200, body: { type: jsonType, content: '"read"' } });
+      },
+      (error: unknown) => {
+        fail(exchange, error);
+      },
+    );
+  };
   const server = await listen(app, {
     host: "127.0.0.1",
     port: 0,

@@ -44,7 +44,7 @@ describe("the remembered applications and platforms", () => {
     const { catalog, reads } = scene();
     const name = unique("app");
     await store.applications.insert({ name, active: true });
-    await Promise.all(Array.from({ length: 50 }, () => catalog.application(name)));
+    await Promise.all(Array.from({ length: 50 }, async () => await catalog.application(name)));
     assert.deepEqual(await catalog.application(name), { name, active: true });
     assert.equal(reads(), 1);
   });
@@ -84,7 +84,7 @@ describe("the remembered applications and platforms", () => {
     const { catalog, reads } = scene();
     await catalog.application("nothing");
     const before = reads();
-    await Promise.all(Array.from({ length: 50 }, (_, i) => catalog.application(`nothing-${i}`)));
+    await Promise.all(Array.from({ length: 50 }, async (_, i) => await catalog.application(`nothing-${i}`)));
     assert.ok(reads() - before <= 1, `${reads() - before} reads`);
   });
 });

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import type { Logger } from "../src/logger.ts";
+import type { Exchange } from "./exchange.ts";
+import { requestLog } from "./request-log.ts";
+import type { Headers } from "./secure-headers.ts";
+import { isUnread, mostLingerBytes, lingerMs } from "./unread.ts";
+
+/** The Content-Type of JSON. */
+export const jsonType = "application/json; charset=utf-8";
+
+/** What is sent. */
+export interface Answer {
+  readonly status: number;
+  /** Without it the answer has no body. */
+  readonly body?: { readonly type: string; readonly content: string } | undefined;
+  /** In the spelling of the headers that every answer has, so that these can be replaced. */
+  readonly headers?: Headers | undefined;
+  /** Whether the audit tells of the request: its line in the log is for debugging only. */
+  readonly audited?: boolean;
+}
+
+/** Answers a request, and writes its line in the log. */
+export type Send = (exchange: Exchange, answer: Answer) => void;
+
+/** Makes the one place where requests are answered; `common` are the headers of every answer. */
+export function createSend(common: Headers, log: Logger): Send {
+  const tell = requestLog(log);
+  const commonLines = linesOf(common);
+  return (exchange, { status, body, headers, audited = false }) => {
+    const { request, response, requestId } = exchange;
+    const lines = headers === undefined ? commonLines.slice() : linesOf({ ...common, ...headers });
+    lines.push("X-Request-Id", requestId);
+    if (body !== undefined) lines.push("Content-Type", body.type);
+    const content = body?.content ?? "";
+    lines.push("Content-Length", String(Buffer.byteLength(content)));
+    const unread = isUnread(request);
+    if (unread) response.shouldKeepAlive = false;
+    response.writeHead(status, lines);
+    if (unread) endAfterLingering(request, response, content);
+    else response.end(content);
+    tell(exchange, { status, audited });
+  };
+}
+
+/** Names and values in turn, as Node writes them without looking at them one by one. */
+const linesOf = (headers: Headers): string[] => Object.entries(headers).flat();
+
+/**
+ * Ends an answer with a body of the request still to come. The connection is closed after it, but not at once: what lies
+ * unread when a connection is closed makes the other side lose the answer (RFC 9112, section 9.6).
+ */
+function endAfterLingering(request: IncomingMessage, response: ServerResponse, content: string): void {
+  response.write(content);
+  let taken = 0;
+  const end = (): void => {
+    clearTimeout(late);
+    response.end();
+  };
+  const late = setTimeout(end, lingerMs);
+  request
+    .on("data", (chunk: Buffer) => {
+      taken += chunk.length;
+      if (taken > mostLingerBytes) end();
+    })
+    .once("close", end)
+    .once("end", end)
+    .resume();
+}

@@ -1,0 +1,18 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** A request, its answer to come, and the id under which the log tells of both. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** When the request's headers had come, as `performance.now()` tells. */
+  readonly began: number;
+}
+
+/** Begins an exchange; its id is the caller's own where that is one. */
+export function begin(request: IncomingMessage, response: ServerResponse): Exchange {
+  const given = request.headers["x-request-id"];
+  const requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+  return { request, response, requestId, began: performance.now() };
+}
