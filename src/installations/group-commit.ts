@@ -50,8 +50,8 @@ interface Entry {
 const leastBeside = 16;
 
 /**
- * Makes the group commit. A bulk leaves as soon as it has as many writes as the last one had, or else at the end of the turn
- * of the event loop in which its first write came: so a lone write after a lone write waits for nothing. What comes while
+ * Makes the group commit. A bulk leaves as soon as it has as many writes as is usual lately, or else at the end of the turn
+ * of the event loop in which its first write came: so a lone write after lone writes waits for nothing. What comes while
  * a bulk is on its way is gathered. A second one leaves beside it when it has become as large, so that the store has work
  * while answers are sent and new requests read; a further one only when it is full, so that a slow store gets larger bulks
  * instead of more.
@@ -66,7 +66,8 @@ export function createGroupCommit(
   let bulks = 0;
   let writing = 0;
   let scheduled = false;
-  let lastBulk = 1;
+  /** How large bulks are lately: a small one among large ones, of writes that had to wait, means nothing. */
+  let usual = 1;
   /** Everything waits for something that is on its way. */
   let stuck = false;
   /** What is on its way; nothing that conflicts with it may leave. */
@@ -83,7 +84,7 @@ export function createGroupCommit(
 
   /** How many must wait for a bulk that leaves before this turn of the event loop ends. */
   function enough(): number {
-    if (bulks === 0) return lastBulk;
+    if (bulks === 0) return usual;
     return bulks === 1 ? Math.max(writing, leastBeside) : most.writes;
   }
 
@@ -96,7 +97,7 @@ export function createGroupCommit(
     const bulk = take();
     stuck = bulk.length === 0;
     if (stuck) return;
-    lastBulk = bulk.length;
+    usual = Math.max(bulk.length, Math.floor(usual / 2));
     void send(bulk);
     schedule();
   }
