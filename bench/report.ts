@@ -43,8 +43,13 @@ export function print(
   }
 }
 
-/** The value in the middle; NaN of nothing. */
-export const median = (values: readonly number[]): number => quantile(values, 0.5);
+/** The value in the middle, or between the two in the middle; NaN of nothing. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = Math.floor(sorted.length / 2);
+  const lower = Math.ceil(sorted.length / 2) - 1;
+  return ((sorted[lower] ?? NaN) + (sorted[upper] ?? NaN)) / 2;
+}
 
 /** The value below which this share of the values lies. */
 export const quantile = (values: readonly number[], share: number): number =>
