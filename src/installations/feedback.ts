@@ -2,7 +2,7 @@ import { Refusal } from "../errors.ts";
 import type { BatchStep, PositionStep, PositionStore } from "../positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./ports.ts";
-import { checkToken } from "./token-rules.ts";
+import { storedToken } from "./token-rules.ts";
 
 /** A push service's word that a token is dead. */
 export interface TokenReport {
@@ -75,30 +75,31 @@ export interface FeedbackService {
 
 /** Makes the feedback service. */
 export function createFeedbackService(store: FeedbackStore, catalog: Catalog): FeedbackService {
-  /** The report with its token as it is stored, or why it cannot be taken. Disabled names are fine: less is sent to them. */
+  /** The report, or why it cannot be taken. */
   async function checked(read: ReadReport): Promise<ReadReport> {
     if ("refusal" in read) return read;
     const { offset, report } = read;
-    const refused = (...of: ConstructorParameters<typeof Refusal>) => ({
-      offset,
-      refusal: new Refusal(...of),
-    });
+    try {
+      return { offset, report: { ...report, token: await tokenIn(report) } };
+    } catch (error) {
+      if (error instanceof Refusal) return { offset, refusal: error };
+      throw error;
+    }
+  }
+
+  /** As it is stored. Disabled names are fine: less is sent to them. Throws a Refusal. */
+  async function tokenIn(report: TokenReport): Promise<string> {
     if (report.application !== undefined && (await catalog.application(report.application)) === undefined) {
       const message = `There is no push application named "${report.application}".`;
-      return refused("UNKNOWN_APPLICATION", message, [
+      throw new Refusal("UNKNOWN_APPLICATION", message, [
         { path: "/application", message: "is not the name of a push application" },
       ]);
     }
     const platform = await catalog.platform(report.platform);
-    if (platform === undefined) {
-      return refused("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
-        { path: "/platform", message: "is not the name of a push platform" },
-      ]);
-    }
-    const found = checkToken(report.token, platform.tokenRule);
-    if ("token" in found) return { offset, report: { ...report, token: found.token } };
-    const message = `The platform "${platform.name}" does not take this token.`;
-    return refused("BAD_TOKEN", message, [{ path: "/token", message: found.fault }]);
+    if (platform !== undefined) return storedToken(platform, report.token, "/token");
+    throw new Refusal("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
+      { path: "/platform", message: "is not the name of a push platform" },
+    ]);
   }
 
   return {

@@ -4,7 +4,7 @@ import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { checkToken } from "./token-rules.ts";
+import { storedToken } from "./token-rules.ts";
 
 /** The tokens of a registration in the form in which they are stored. */
 export interface Registered {
@@ -42,21 +42,13 @@ export function createInstallationService(
     return platform;
   }
 
-  function checked(token: string, { platform, path }: { platform: PushPlatform; path: string }): string {
-    const found = checkToken(token, platform.tokenRule);
-    if ("token" in found) return found.token;
-    throw new Refusal("BAD_TOKEN", `The platform "${platform.name}" does not take this token.`, [
-      { path, message: found.fault },
-    ]);
-  }
-
   return {
     async register(application, body, user) {
       const platform = await platformOf(application, body.platform);
-      const token = checked(body.token, { platform, path: "/token" });
+      const token = storedToken(platform, body.token, "/token");
       const previous = body.previousToken ?? undefined;
       const previousToken =
-        previous === undefined ? undefined : checked(previous, { platform, path: "/previousToken" });
+        previous === undefined ? undefined : storedToken(platform, previous, "/previousToken");
       await submit({
         kind: "register",
         key: { application, platform: platform.name, token },

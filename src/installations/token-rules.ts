@@ -1,3 +1,6 @@
+import { Refusal } from "../errors.ts";
+import type { PushPlatform } from "./catalog.ts";
+
 /** What a platform's record may say of its tokens; without a rule any text of at most 4,096 characters is a token. */
 export const tokenRules = ["apns", "fcm", "webpush"] as const;
 
@@ -5,6 +8,19 @@ export type TokenRule = (typeof tokenRules)[number];
 
 /** A token in the form in which it is stored and looked for, or what is wrong with it. */
 export type CheckedToken = { readonly token: string } | { readonly fault: string };
+
+/**
+ * The token in the form in which it is stored.
+ *
+ * @param path - JSON pointer of the member that it stands in.
+ * @throws Refusal `BAD_TOKEN` when it breaks the platform's rule.
+ */
+export function storedToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
+  const found = checkToken(token, tokenRule);
+  if ("token" in found) return found.token;
+  const message = `The platform "${name}" does not take this token.`;
+  throw new Refusal("BAD_TOKEN", message, [{ path, message: found.fault }]);
+}
 
 /** Applies a platform's rule to a token, on every way in alike: what was registered is found again however it is written. */
 export function checkToken(token: string, rule: string | undefined): CheckedToken {
