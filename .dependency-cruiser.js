@@ -46,7 +46,7 @@ export default {
     {
       name: "only-wiring-imports-edges",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(service|service-feedback|cli)\\.ts$" },
+      from: { path: "^src/", pathNot: "^src/(service|service-feedback|service-readiness|cli)\\.ts$" },
       to: { path: "^(http|consumers)/" },
     },
     {

@@ -1,29 +1,27 @@
 import { announcementWork } from "../consumers/announcements.ts";
-import { createLogConsumer, type LogConsumer } from "../consumers/log-consumer.ts";
+import { createLogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
 import { basicScheme, bearerScheme } from "../http/openapi.ts";
 import { createAuthentication } from "../http/authentication.ts";
-import type { Check } from "../http/health.ts";
 import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
-import { messageOf } from "./errors.ts";
 import { createCatalog } from "./installations/catalog-cache.ts";
 import { createGroupCommit } from "./installations/group-commit.ts";
 import { auditFeedback } from "./installations/audit.ts";
 import { createInstallationListing } from "./installations/listing.ts";
 import { createInstallationService } from "./installations/service.ts";
-import { createBroker, type Broker } from "./kafka/client.ts";
+import { createBroker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { createMetrics } from "./metrics.ts";
-import { within } from "./patience.ts";
 import { createTopicDirectory } from "./picking/directory.ts";
+import { createReadiness } from "./service-readiness.ts";
 import { untilAvailable } from "./retry.ts";
 import { createPushFeedback } from "./service-feedback.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
-import { createDatabase, type Database } from "./storage/database.ts";
+import { createDatabase } from "./storage/database.ts";
 import { createInstallationReader } from "./storage/installation-reader.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
@@ -142,7 +140,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       died: options.died,
     });
   const consumers = { consumer, ...(pushFeedback && { pushFeedback: pushFeedback.consumer }) };
-  const readiness = () => checkReadiness(database, broker, consumers);
+  const readiness = createReadiness(database, broker, consumers);
   const status = createStatus({
     announcements: {
       group: config.kafka.groupId,
@@ -226,39 +224,3 @@ const loginThrottle = (log: Logger) =>
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins; more are refused");
     },
   });
-
-async function checkReadiness(
-  database: Database,
-  broker: Broker,
-  consumers: Readonly<Record<string, LogConsumer>>,
-): Promise<Readonly<Record<string, Check>>> {
-  const [mongodb, kafka] = await Promise.all([check(() => database.ping()), check(() => broker.ping())]);
-  const reading = Object.entries(consumers).map(
-    ([name, consumer]) => [name, consumerCheck(consumer)] as const,
-  );
-  return { mongodb, kafka, ...Object.fromEntries(reading) };
-}
-
-/** A probe waits for its answer no longer than this: whoever asks has little patience. */
-const probeMs = 2_000;
-
-async function check(ask: () => Promise<void>): Promise<Check> {
-  try {
-    await within(probeMs, ask());
-    return { ok: true };
-  } catch (error) {
-    return { ok: false, reason: messageOf(error) };
-  }
-}
-
-function consumerCheck(consumer: LogConsumer): Check {
-  const { state, partitions } = consumer.status();
-  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
-  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
-  const paused = partitions.filter((partition) => partition.state === "paused");
-  if (paused.length === 0) return { ok: true };
-  const reasons = paused.map(
-    ({ topic, partition, reason }) => `${topic}-${partition}: ${reason ?? "paused"}`,
-  );
-  return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
-}
