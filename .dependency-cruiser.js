@@ -15,9 +15,11 @@ export default {
     {
       name: "domain-is-pure",
       comment:
-        "topics, installations, users, dead-letters, filter, picker, picking and sync know no store, broker or transport.",
+        "topics, installations, users, sessions, dead-letters, filter, picker, picking, sync and overview know no store, broker or transport.",
       severity: "error",
-      from: { path: "^src/(topics|installations|users|dead-letters|filter|picker|picking|sync)/" },
+      from: {
+        path: "^src/(topics|installations|users|sessions|dead-letters|filter|picker|picking|sync|overview)/",
+      },
       to: {
         path: "^(http|consumers|src/(storage|kafka|stack|cli)|src/(config|service|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
       },
@@ -35,6 +37,13 @@ export default {
       severity: "error",
       from: { path: "^(http|consumers)/" },
       to: { path: "^src/(storage|kafka|stack|cli)|^src/(service|cli)\\.ts|node_modules/(mongodb|kafkajs)/" },
+    },
+    {
+      name: "console-knows-the-schemas-only",
+      comment: "what runs in a browser takes nothing from the server but the shapes of messages.",
+      severity: "error",
+      from: { path: "^console/src/" },
+      to: { path: "^(src|http|consumers)/" },
     },
     { name: "http-not-consumers", severity: "error", from: { path: "^http/" }, to: { path: "^consumers/" } },
     {

@@ -15,6 +15,7 @@ COPY schemas schemas
 COPY src src
 COPY consumers consumers
 COPY http http
+COPY console console
 RUN npm run build
 
 FROM ${NODE_IMAGE}

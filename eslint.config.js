@@ -6,7 +6,7 @@ export default defineConfig(
   globalIgnores(["dist", ".topicsync"]),
   js.configs.recommended,
   {
-    files: ["**/*.ts"],
+    files: ["**/*.{ts,tsx}"],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {

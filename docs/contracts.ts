@@ -16,6 +16,11 @@ const operations = operationsOf({
   checkReadiness: uncalled,
   metrics: uncalled,
   syncStatus: uncalled,
+  overview: uncalled,
+  sessions: uncalled,
+  verify: uncalled,
+  checkToken: undefined,
+  consoleFiles: undefined,
 });
 
 /** The text of each document, by the name of its file. */

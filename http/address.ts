@@ -6,6 +6,9 @@ import proxyAddress from "proxy-addr";
 /** Gives the network address that a request came from. */
 export type AddressOf = (request: IncomingMessage) => string;
 
+/** Tells whether a request came over TLS. */
+export type IsSecure = (request: IncomingMessage) => boolean;
+
 /** Whoever is at the other end of the connection. What a header says of it counts for nothing. */
 const ofConnection: AddressOf = ({ socket }) => plain(socket.remoteAddress ?? "");
 
@@ -22,6 +25,15 @@ export function addressBehind(trustedProxies: readonly string[]): AddressOf {
     const said = proxyAddress(request, isTrusted);
     return isIP(said) === 0 ? ofConnection(request) : plain(said);
   };
+}
+
+/** Over TLS to us, or to a trusted proxy, which says so by X-Forwarded-Proto. */
+export function securityBehind(trustedProxies: readonly string[], overTls: boolean): IsSecure {
+  if (overTls) return () => true;
+  if (trustedProxies.length === 0) return () => false;
+  const isTrusted = proxyAddress.compile([...trustedProxies]);
+  return ({ socket, headers }) =>
+    isTrusted(socket.remoteAddress ?? "", 0) && headers["x-forwarded-proto"] === "https";
 }
 
 /** IPv4 as it is seen by a server that listens on IPv6 too. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Logger } from "../src/logger.ts";
+import { createEventStreams, eventStreamHeaders, type Events } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
 import { requestLog } from "./request-log.ts";
 import type { Headers } from "./secure-headers.ts";
@@ -13,21 +14,53 @@ export const jsonType = "application/json; charset=utf-8";
 export interface Answer {
   readonly status: number;
   /** Without it the answer has no body. */
-  readonly body?: { readonly type: string; readonly content: string } | undefined;
+  readonly body?: { readonly type: string; readonly content: string | Buffer } | undefined;
+  /** Sent as they come, instead of a body. */
+  readonly events?: Events | undefined;
   /** In the spelling of the headers that every answer has, so that these can be replaced. */
   readonly headers?: Headers | undefined;
   /** Whether the audit tells of the request: its line in the log is for debugging only. */
   readonly audited?: boolean;
 }
 
-/** Answers a request, and writes its line in the log. */
+/** Answers a request, and writes its line in the log. Throws Overloaded, before anything is sent, when too many watch events. */
 export type Send = (exchange: Exchange, answer: Answer) => void;
 
-/** Makes the one place where requests are answered; `common` are the headers of every answer. */
-export function createSend(common: Headers, log: Logger): Send {
+export interface SendOptions {
+  /** The headers of every answer. */
+  readonly common: Headers;
+  readonly log: Logger;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
+}
+
+/** Makes the one place where requests are answered. */
+export function createSend({ common, log, stopping }: SendOptions): Send {
   const tell = requestLog(log);
   const commonLines = linesOf(common);
-  return (exchange, { status, body, headers, audited = false }) => {
+  const streams = createEventStreams(stopping);
+
+  function sendEvents(exchange: Exchange, events: Events): void {
+    const { response, requestId } = exchange;
+    streams.admit();
+    response.shouldKeepAlive = false;
+    const headers = { ...common, "X-Request-Id": requestId, ...eventStreamHeaders };
+    response.writeHead(200, linesOf(headers));
+    streams
+      .send(response, events)
+      .catch((error: unknown) => {
+        log.error({ requestId, err: error }, "the events ended unexpectedly");
+      })
+      .finally(() => {
+        tell(exchange, { status: 200, audited: false });
+      });
+  }
+
+  return (exchange, { status, body, events, headers, audited = false }) => {
+    if (events !== undefined) {
+      sendEvents(exchange, events);
+      return;
+    }
     const { request, response, requestId } = exchange;
     const lines = headers === undefined ? commonLines.slice() : linesOf({ ...common, ...headers });
     lines.push("X-Request-Id", requestId);
@@ -50,7 +83,11 @@ const linesOf = (headers: Headers): string[] => Object.entries(headers).flat();
  * Ends an answer with a body of the request still to come. The connection is closed after it, but not at once: what lies
  * unread when a connection is closed makes the other side lose the answer (RFC 9112, section 9.6).
  */
-function endAfterLingering(request: IncomingMessage, response: ServerResponse, content: string): void {
+function endAfterLingering(
+  request: IncomingMessage,
+  response: ServerResponse,
+  content: string | Buffer,
+): void {
   response.write(content);
   let taken = 0;
   const end = (): void => {

@@ -5,11 +5,16 @@ import type { Audit } from "../src/audit.ts";
 import type { InstallationListing } from "../src/installations/listing.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
+import type { TellOverview } from "../src/overview/overview.ts";
+import type { Sessions } from "../src/sessions/session.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
-import { addressBehind } from "./address.ts";
+import type { Authenticate } from "../src/users/credentials.ts";
+import type { CheckToken } from "../src/users/oidc.ts";
+import { addressBehind, securityBehind } from "./address.ts";
 import { createSend } from "./answer.ts";
-import type { Authentication } from "./authentication.ts";
+import { createAuthentication } from "./authentication.ts";
+import { consoleOperations, type ConsoleFiles } from "./console.ts";
 import { documentationOperations } from "./documentation.ts";
 import { begin } from "./exchange.ts";
 import { createFail } from "./fail.ts";
@@ -18,11 +23,13 @@ import { healthOperations, type CheckReadiness, type MetricsText } from "./healt
 import { installationListOperations } from "./installation-list.ts";
 import { installationOperations } from "./installations.ts";
 import { pathIn } from "./message.ts";
-import type { SecuritySchemes } from "./openapi.ts";
+import { bearerScheme, usualSchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
+import { overviewOperations } from "./overview.ts";
 import { pickOperations } from "./pick.ts";
 import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
+import { sessionOperations } from "./sessions.ts";
 import { syncOperations } from "./sync.ts";
 import { topicOperations } from "./topics.ts";
 
@@ -31,22 +38,27 @@ export interface AppOptions {
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
-  readonly authentication: Authentication;
+  readonly sessions: Sessions;
+  readonly verify: Authenticate;
+  /** Where the tokens of an OpenID provider are taken. */
+  readonly checkToken: CheckToken | undefined;
+  readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
-  /** How callers can show who they are; HTTP Basic when not given. */
-  readonly securitySchemes?: SecuritySchemes;
+  readonly overview: TellOverview;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly log: Logger;
+  /** Aborted when the service stops. */
+  readonly stopping: AbortSignal;
 }
 
 /** What all operations are served with, as opposed to what they do. */
-type EdgeOption = "authentication" | "audit" | "overTls" | "trustedProxies" | "log";
+type EdgeOption = "audit" | "overTls" | "trustedProxies" | "log" | "stopping";
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
 export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
@@ -56,18 +68,28 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
     ...topicOperations(options.topics),
     ...pickOperations(options.directory),
     ...syncOperations(options.syncStatus),
+    ...overviewOperations(options.overview),
     ...healthOperations(options.checkReadiness, options.metrics),
+    ...sessionOperations(options.sessions, options.verify),
+    ...consoleOperations(options.consoleFiles),
   ];
-  return [...operations, ...documentationOperations(operations, options.securitySchemes)];
+  const schemes = options.checkToken === undefined ? usualSchemes : { ...usualSchemes, ...bearerScheme };
+  return [...operations, ...documentationOperations(operations, schemes)];
 }
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): RequestListener {
-  const { authentication, audit, overTls, trustedProxies, log } = options;
-  const send = createSend(apiHeaders({ overTls }), log);
+  const { audit, overTls, trustedProxies, log, stopping } = options;
+  const send = createSend({ common: apiHeaders({ overTls }), log, stopping });
   const fail = createFail(send, log);
-  const addressOf = addressBehind(trustedProxies);
-  const answer = serve(operationsOf(options), { authentication, audit, addressOf, send, fail });
+  const answer = serve(operationsOf(options), {
+    authentication: createAuthentication(options),
+    addressOf: addressBehind(trustedProxies),
+    isSecure: securityBehind(trustedProxies, overTls),
+    audit,
+    send,
+    fail,
+  });
   return (request, response) => {
     const exchange = begin(request, response);
     try {

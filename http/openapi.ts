@@ -7,9 +7,16 @@ import type { Operation } from "./operation.ts";
 /** How callers can show who they are: security schemes of OpenAPI, by name. */
 export type SecuritySchemes = Readonly<Record<string, object>>;
 
-/** HTTP Basic, which is always understood. */
-export const basicScheme: SecuritySchemes = {
+/** HTTP Basic, and sessions of the console: what is always understood. */
+export const usualSchemes: SecuritySchemes = {
   basic: { type: "http", scheme: "basic", description: "A user of topicsync and the password (RFC 7617)." },
+  session: {
+    type: "apiKey",
+    in: "cookie",
+    name: "topicsync_session",
+    description:
+      "The session that `signIn` begins, for browsers; over TLS the cookie is named `__Host-topicsync_session`. A request that changes something carries `X-CSRF-Token` besides.",
+  },
 };
 
 /** Tokens of an OpenID provider, where one is set up. */
@@ -35,7 +42,7 @@ export interface OpenApiDocument {
 /** Describes operations as a document of OpenAPI 3.1: the contract of the HTTP facade. */
 export function openApiDocument(
   operations: readonly Operation[],
-  schemes: SecuritySchemes = basicScheme,
+  schemes: SecuritySchemes = usualSchemes,
 ): OpenApiDocument {
   const components = createComponents();
   const paths: Record<string, Record<string, object>> = {};
@@ -71,6 +78,7 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens of devices.",
   topics: "Event topics.",
   operation: "For whoever operates the service.",
+  console: "Signing in on the console, and the console itself.",
   documentation: "This document, and a page that shows it.",
 };
 
@@ -107,7 +115,8 @@ function describe(operation: Operation, path: string, { components, schemes }: C
 /** Of the first path the operation's own id; of the others with the segments that they have beyond it. */
 function operationId({ id, paths: [first = ""] }: Operation, path: string): string {
   const usual = new Set(first.split("/"));
-  return [id, ...path.split("/").filter((segment) => !usual.has(segment))].join("_");
+  const others = path.split("/").filter((segment) => !usual.has(segment));
+  return [id, ...others.map((segment) => segment.replaceAll(/\W/g, ""))].join("_");
 }
 
 const needs = ({ access }: Operation): string =>

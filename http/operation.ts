@@ -1,7 +1,9 @@
 import type { AuditEvent } from "../src/audit.ts";
+import type { Session } from "../src/sessions/session.ts";
 import type { Role, User } from "../src/users/user.ts";
 import type { Checked } from "../src/validation.ts";
 import type { ErrorCode } from "./errors.ts";
+import type { Events } from "./event-stream.ts";
 
 /** Who may call an operation: anybody, every active user, or the users with a role. */
 export type Access = "anybody" | "user" | Role;
@@ -15,9 +17,15 @@ export interface Call<Body = unknown> {
   readonly body: Body;
   /** Nobody, without a name or a role, where anybody may call. */
   readonly user: User;
+  /** The session that the caller came with; undefined for one with credentials. */
+  readonly session: Session | undefined;
   /** The caller's network address. */
   readonly address: string;
+  /** Whether the request came over TLS, to us or to a proxy that is trusted. */
+  readonly secure: boolean;
   readonly requestId: string;
+  /** `Accept-Encoding`, as it was sent. */
+  readonly acceptEncoding: string;
 }
 
 /** What is answered. */
@@ -25,10 +33,14 @@ export interface Reply {
   readonly status: number;
   /** Sent as JSON. Without it and without `text` the answer has no body. */
   readonly json?: unknown;
-  readonly text?: { readonly type: string; readonly content: string };
+  readonly text?: { readonly type: string; readonly content: string | Buffer };
+  /** Sent one by one as they come, instead of `json` or `text`. */
+  readonly events?: Events;
   readonly headers?: Readonly<Record<string, string>>;
   /** What was changed, for the audit; who did it and from where is added to it. */
   readonly audit?: AuditEvent;
+  /** Who did it, where that is not who called. */
+  readonly by?: User;
 }
 
 /** A JSON body: its schema for people, and its check. */

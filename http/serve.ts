@@ -6,9 +6,9 @@ import { parse as parseQuery } from "node:querystring";
 import type { Audit } from "../src/audit.ts";
 import { Refusal } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
-import type { AddressOf } from "./address.ts";
+import type { AddressOf, IsSecure } from "./address.ts";
 import { jsonType, type Send } from "./answer.ts";
-import type { Authentication } from "./authentication.ts";
+import type { Authentication, Caller } from "./authentication.ts";
 import { checkBodyHeaders, readJson } from "./body.ts";
 import { HttpError, methodNotAllowed, notFound } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
@@ -22,6 +22,7 @@ export interface Edge {
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly addressOf: AddressOf;
+  readonly isSecure: IsSecure;
   readonly send: Send;
   readonly fail: Fail;
 }
@@ -99,11 +100,11 @@ const allowed = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
 /** `/push/{application}` in Express's spelling: `/push/:application`. */
 const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-const nobody: User = Object.freeze({ name: "", roles: [], active: false });
+const nobody: Caller = { user: Object.freeze({ name: "", roles: [], active: false }) };
 
 /** What one request is allowed and asked for, in the only order in which it is checked. */
 function performing(operation: Operation, edge: Edge): Perform {
-  const { authentication, audit, addressOf, send, fail } = edge;
+  const { authentication, audit, addressOf, isSecure, send, fail } = edge;
   const { access, body: rules, replies } = operation;
   const needsJsonAccepted = answersJson(replies);
 
@@ -112,18 +113,31 @@ function performing(operation: Operation, edge: Edge): Perform {
     const address = addressOf(request);
     // What is at hand is not waited for.
     const found = access === "anybody" ? nobody : authentication.authenticate(request, address);
-    const user = found instanceof Promise ? await found : found;
+    const { user, session } = found instanceof Promise ? await found : found;
     if (access !== "anybody" && access !== "user") requireRole(user, access);
     if (needsJsonAccepted) requireJsonAccepted(exchange);
     const query = queryOf(request.url ?? "");
     const given = rules === undefined ? undefined : await bodyOf(exchange, rules);
-    const reply = await operation.handle({ parameters, query, body: given, user, address, requestId });
-    const { status, json, text, headers } = reply;
+    const secure = isSecure(request);
+    const acceptEncoding = request.headers["accept-encoding"] ?? "";
+    const call = {
+      parameters,
+      query,
+      body: given,
+      user,
+      session,
+      address,
+      secure,
+      requestId,
+      acceptEncoding,
+    };
+    const reply = await operation.handle(call);
+    const { status, json, text, events, headers, by = user } = reply;
     const event = audit.on ? reply.audit : undefined;
     const body = json === undefined ? text : { type: jsonType, content: JSON.stringify(json) };
-    send(exchange, { status, body, headers, audited: event !== undefined });
+    send(exchange, { status, body, events, headers, audited: event !== undefined });
     // The caller need not wait for it.
-    if (event !== undefined) audit.record(event, { via: "http", by: user.name, from: address, requestId });
+    if (event !== undefined) audit.record(event, { via: "http", by: by.name, from: address, requestId });
   }
 
   return (exchange, parameters) =>

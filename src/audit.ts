@@ -14,7 +14,11 @@ export type AuditEvent =
       readonly user: string;
       readonly roles: readonly string[];
     }
-  | { readonly action: "user.disabled" | "user.enabled" | "user.password-changed"; readonly user: string }
+  | {
+      readonly action:
+        "user.disabled" | "user.enabled" | "user.password-changed" | "session.began" | "session.ended";
+      readonly user: string;
+    }
   | {
       readonly action: "application.added" | "application.disabled" | "application.enabled";
       readonly application: string;

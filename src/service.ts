@@ -1,8 +1,7 @@
 import { announcementWork } from "../consumers/announcements.ts";
 import { createLogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
-import { basicScheme, bearerScheme } from "../http/openapi.ts";
-import { createAuthentication } from "../http/authentication.ts";
+import { readConsoleFiles } from "../http/console.ts";
 import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
@@ -16,14 +15,20 @@ import { createBroker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { createMetrics } from "./metrics.ts";
+import { createHistory } from "./overview/history.ts";
+import { latestLetters } from "./overview/latest-letters.ts";
+import { createOverview } from "./overview/overview.ts";
 import { createTopicDirectory } from "./picking/directory.ts";
 import { createReadiness } from "./service-readiness.ts";
 import { untilAvailable } from "./retry.ts";
 import { createPushFeedback } from "./service-feedback.ts";
+import { createSessions } from "./sessions/session.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase } from "./storage/database.ts";
 import { createInstallationReader } from "./storage/installation-reader.ts";
+import { totalInstallations } from "./storage/installation-totals.ts";
 import { createInstallationStore } from "./storage/installations.ts";
+import { createSessionStore } from "./storage/sessions.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
@@ -160,6 +165,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     registrations: registrations.status,
   });
 
+  const history = createHistory(status);
+  lifecycle.onStop("history", () => {
+    history.stop();
+  });
   const app = createApp({
     topics,
     directory,
@@ -167,18 +176,25 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     listing: createInstallationListing(createInstallationReader(database), () =>
       catalogStore.platforms.list(),
     ),
-    authentication: createAuthentication(
-      createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
-      config.oidc === undefined ? undefined : createCheckToken(config.oidc),
-    ),
+    verify: createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
+    checkToken: config.oidc === undefined ? undefined : createCheckToken(config.oidc),
+    sessions: createSessions({ store: createSessionStore(database), users }),
+    consoleFiles: await readConsoleFiles(),
     audit,
     checkReadiness: readiness,
     metrics,
     syncStatus: status,
-    securitySchemes: config.oidc === undefined ? basicScheme : { ...basicScheme, ...bearerScheme },
+    overview: createOverview({
+      readiness,
+      status,
+      history,
+      letters: latestLetters(broker, config.kafka.deadLetterTopic),
+      installations: () => totalInstallations(database),
+    }),
     overTls: config.http.tls !== undefined,
     trustedProxies: config.http.trustedProxies,
     log,
+    stopping: abort,
   });
   const http = await listen(app, { ...config.http, log });
   lifecycle.onStop("HTTP", () => http.close());

@@ -8,6 +8,8 @@ interface DeclaredIndex {
   readonly name: string;
   readonly key: Readonly<Record<string, 1>>;
   readonly unique: boolean;
+  /** MongoDB removes a record so long after the time in its only key. */
+  readonly expireAfterSeconds?: number;
 }
 
 /** Names of the unique indexes, by which a duplicate-key error is translated. */
@@ -54,6 +56,13 @@ export const indexes: readonly DeclaredIndex[] = [
     unique: false,
   },
   { collection: collections.users, name: uniqueIndexes.userName, key: { user_name: 1 }, unique: true },
+  {
+    collection: collections.sessions,
+    name: "sessions_over",
+    key: { expires_on: 1 },
+    unique: false,
+    expireAfterSeconds: 0,
+  },
 ];
 
 const namespaceExists = 48;
@@ -73,9 +82,10 @@ export async function ensureIndexes(db: Db): Promise<void> {
   for (const index of indexes) await ensureIndex(db, index);
 }
 
-async function ensureIndex(db: Db, { collection, name, key, unique }: DeclaredIndex): Promise<void> {
+async function ensureIndex(db: Db, { collection, key, ...options }: DeclaredIndex): Promise<void> {
+  const { name } = options;
   try {
-    await db.collection(collection).createIndex(key, { name, unique }, {});
+    await db.collection(collection).createIndex(key, options, {});
   } catch (error) {
     if (!(error instanceof MongoServerError)) throw error;
     const fields = Object.keys(key).join(", ");

@@ -8,6 +8,7 @@ export const collections = {
   platforms: "sys_push_platform",
   installations: "sys_push_notif_app_install",
   users: "sys_user",
+  sessions: "topicsync_sessions",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

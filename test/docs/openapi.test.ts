@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { basicScheme, bearerScheme, openApiDocument } from "../../http/openapi.ts";
+import { bearerScheme, openApiDocument, usualSchemes } from "../../http/openapi.ts";
 import { operation } from "../../http/operation.ts";
 import { roles } from "../../src/users/user.ts";
 
@@ -22,12 +22,12 @@ const statusesAt = (path: string): string[] =>
 
 describe("the OpenAPI document of operations", () => {
   it("lets callers show who they are in each way that there is, where they have to", () => {
-    const { paths, components } = openApiDocument(operations, { ...basicScheme, ...bearerScheme });
+    const { paths, components } = openApiDocument(operations, { ...usualSchemes, ...bearerScheme });
     const securityAt = (path: string) => (paths[path]?.["get"] as { security: unknown }).security;
     assert.deepEqual(securityAt("/open"), []);
-    assert.deepEqual(securityAt("/closed"), [{ basic: [] }, { bearer: [] }]);
+    assert.deepEqual(securityAt("/closed"), [{ basic: [] }, { session: [] }, { bearer: [] }]);
     assert.deepEqual((components as { securitySchemes: unknown }).securitySchemes, {
-      ...basicScheme,
+      ...usualSchemes,
       ...bearerScheme,
     });
   });

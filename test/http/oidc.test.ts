@@ -87,7 +87,7 @@ describe("a bearer token", () => {
       'Basic realm="topicsync", charset="UTF-8", Bearer realm="topicsync"',
     );
     const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
-    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "bearer"]);
+    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "session", "bearer"]);
   });
 });
 

@@ -33,7 +33,8 @@ interface Document {
 const document = JSON.parse(
   readFileSync(new URL("../../docs/openapi.json", import.meta.url), "utf8"),
 ) as Document;
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text));
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": isTime } });
 ajv.addSchema(document, "document");
 
 /** A part of the document, and where it lies. */

@@ -1,0 +1,61 @@
+import type { ErrorBody } from "../../schemas/error.ts";
+
+/** A refusal of the service, or that it cannot be reached. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  /** The HTTP status; 0 when there was no answer. */
+  readonly status: number;
+  readonly detail: string;
+  readonly details: ErrorBody["error"]["details"];
+
+  constructor(status: number, error: Pick<ErrorBody["error"], "message" | "detail" | "details">) {
+    super(error.message);
+    this.status = status;
+    this.detail = error.detail;
+    this.details = error.details;
+  }
+}
+
+const unreachable = {
+  message: "The service cannot be reached.",
+  detail: "It may be restarting, or the network is down.",
+  details: [],
+};
+const unreadable = {
+  message: "The service gave an answer that is none of its own.",
+  detail: "",
+  details: [],
+};
+
+let csrfToken: string | null = null;
+
+/** Remembers what goes with each request that changes something. */
+export function useToken(token: string | null): void {
+  csrfToken = token;
+}
+
+/** Asks the service. Throws an ApiError. */
+export async function ask<T>(path: string, body?: unknown): Promise<T> {
+  const response = await fetch(path, body === undefined ? {} : posting(body)).catch(() => undefined);
+  if (response === undefined) throw new ApiError(0, unreachable);
+  const text = await response.text();
+  if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
+  throw new ApiError(response.status, errorIn(text));
+}
+
+const posting = (body: unknown): RequestInit => ({
+  method: "POST",
+  headers: {
+    "Content-Type": "application/json",
+    ...(csrfToken === null ? {} : { "X-CSRF-Token": csrfToken }),
+  },
+  body: JSON.stringify(body),
+});
+
+function errorIn(text: string): ErrorBody["error"] | typeof unreadable {
+  try {
+    return (JSON.parse(text) as ErrorBody).error;
+  } catch {
+    return unreadable;
+  }
+}

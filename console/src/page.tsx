@@ -1,0 +1,15 @@
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+
+/** A page with its heading, which is the window's title as well. */
+export function Page({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  useEffect(() => {
+    document.title = `${name} · topicsync`;
+  }, [name]);
+  return (
+    <>
+      <h1>{name}</h1>
+      {children}
+    </>
+  );
+}

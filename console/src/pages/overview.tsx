@@ -1,0 +1,37 @@
+import type { Overview as OverviewData } from "../../../schemas/overview.ts";
+import { useLive } from "../live.ts";
+import { Page } from "../page.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { When } from "../parts/when.tsx";
+import { Health } from "./overview/health.tsx";
+import { Installations } from "./overview/installations.tsx";
+import { Refused } from "./overview/refused.tsx";
+import { Sync } from "./overview/sync.tsx";
+
+/** How everything is, live. */
+export function Overview() {
+  const { value, error } = useLive<OverviewData>(
+    "/api/topicsync/v1/overview",
+    "/api/topicsync/v1/overview/events",
+  );
+  return (
+    <Page name="Overview">
+      {error !== undefined && <Failure error={error} />}
+      {value === undefined ? (
+        error === undefined && <p aria-busy="true">Looking …</p>
+      ) : (
+        <>
+          <Health ready={value.ready} checks={value.checks} problems={value.problems} />
+          <Sync sync={value.sync} history={value.history} />
+          <Refused letters={value.letters} counts={value.sync.counts} since={value.sync.since} />
+          <Installations totals={value.installations} />
+          <footer>
+            <small>
+              As of <When time={value.at} />, by topicsync {value.version}.
+            </small>
+          </footer>
+        </>
+      )}
+    </Page>
+  );
+}

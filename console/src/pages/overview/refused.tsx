@@ -1,0 +1,54 @@
+import type { LatestLetter, Overview } from "../../../../schemas/overview.ts";
+import type { SyncStatus } from "../../../../schemas/sync-status.ts";
+import { counted } from "../../parts/numbers.ts";
+import { When } from "../../parts/when.tsx";
+
+interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
+  readonly letters: Overview["letters"];
+}
+
+/** What was refused lately, and why. */
+export function Refused({ letters, counts, since }: RefusedProps) {
+  const refused = Object.entries(counts?.refused ?? {});
+  return (
+    <article aria-labelledby="refused">
+      <h2 id="refused">Refused lately</h2>
+      {letters === null && <p>The dead letters could not be read yet.</p>}
+      {letters?.length === 0 && <p>Nothing was ever refused. What is refused is kept, with the reason.</p>}
+      {letters !== null && letters.length > 0 && <Letters letters={letters} />}
+      {refused.length > 0 && since !== null && (
+        <p>
+          <small>
+            Since this instance started (<When time={since} />
+            ): {refused.map(([code, count]) => `${counted(count)} × ${code}`).join(", ")}.
+          </small>
+        </p>
+      )}
+    </article>
+  );
+}
+
+const Letters = ({ letters }: { readonly letters: readonly LatestLetter[] }) => (
+  <div class="wide" role="region" aria-label="Refused lately" tabIndex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">When</th>
+          <th scope="col">Topic</th>
+          <th scope="col">Reason</th>
+        </tr>
+      </thead>
+      <tbody>
+        {letters.map(({ id, time, externalId, code, message }) => (
+          <tr key={id}>
+            <td>{time === null ? "–" : <When time={time} />}</td>
+            <td>{externalId ?? "–"}</td>
+            <td>
+              <strong>{code}</strong> {message}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);

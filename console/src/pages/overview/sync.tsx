@@ -1,0 +1,89 @@
+import type { Overview, Sample } from "../../../../schemas/overview.ts";
+import type { SyncStatus } from "../../../../schemas/sync-status.ts";
+import { counted, measured } from "../../parts/numbers.ts";
+import { Sparkline } from "../../parts/sparkline.tsx";
+
+/** Over so many samples, ten seconds each, the rate is taken. */
+const samplesOfRate = 6;
+
+/** Where the sync stands and stood. */
+export function Sync({ sync, history }: Pick<Overview, "sync" | "history">) {
+  const { partitions } = sync;
+  const now = history.at(-1);
+  const lag = sum(partitions.map(({ lagRecords }) => lagRecords));
+  return (
+    <article aria-labelledby="sync">
+      <h2 id="sync">Sync</h2>
+      <div class="figures">
+        <Figure name="Records behind" value={counted(lag)} />
+        <Figure name="Seconds behind" value={measured(largest(partitions.map((one) => one.lagSeconds)))} />
+        <Figure name="Records a second" value={measured(rateOf(history))} />
+      </div>
+      <Sparkline
+        values={history.map(({ lagRecords }) => lagRecords)}
+        label={`Records behind during the last hour; now ${counted(now?.lagRecords ?? null)}`}
+      />
+      <p>
+        <small>Records behind, during the last hour, as this instance saw it.</small>
+      </p>
+      <div class="wide" role="region" aria-label="Partitions" tabIndex={0}>
+        <table>
+          <caption>
+            The Kafka topic <code>{sync.topic}</code>, read by the group <code>{sync.group}</code>
+          </caption>
+          <thead>
+            <tr>
+              <th scope="col">Partition</th>
+              <th scope="col">Applied up to</th>
+              <th scope="col">End</th>
+              <th scope="col">Behind</th>
+              <th scope="col">Instance</th>
+              <th scope="col">State</th>
+            </tr>
+          </thead>
+          <tbody>
+            {partitions.map((one) => (
+              <tr key={one.partition}>
+                <th scope="row">{one.partition}</th>
+                <td>{counted(one.committedOffset)}</td>
+                <td>{counted(one.logEnd)}</td>
+                <td>{counted(one.lagRecords)}</td>
+                <td>{one.owner ?? "nobody"}</td>
+                <td>{stateOf(one)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </article>
+  );
+}
+
+const Figure = ({ name, value }: { readonly name: string; readonly value: string }) => (
+  <div>
+    <span class="value">{value}</span>
+    <span class="name">{name}</span>
+  </div>
+);
+
+function stateOf({ state, reason, owner }: SyncStatus["partitions"][number]): string {
+  if (state === "paused") return `paused: ${reason ?? "for a reason unknown"}`;
+  if (state === "reading") return "reads";
+  return owner === null ? "waits for an instance" : "reads elsewhere";
+}
+
+const sum = (values: readonly (number | null)[]): number | null =>
+  values.length === 0 || values.includes(null)
+    ? null
+    : values.reduce<number>((all, one) => all + (one ?? 0), 0);
+
+const largest = (values: readonly (number | null)[]): number | null =>
+  values.length === 0 || values.includes(null) ? null : Math.max(...values.map((one) => one ?? 0));
+
+/** Announcements that the instance worked off a second, lately. */
+function rateOf(history: readonly Sample[]): number | null {
+  const [from, to] = [history.at(-1 - samplesOfRate) ?? history[0], history.at(-1)];
+  if (from === undefined || to === undefined || from === to) return null;
+  const seconds = (Date.parse(to.at) - Date.parse(from.at)) / 1_000;
+  return (to.applied + to.refused - from.applied - from.refused) / seconds;
+}

@@ -1,0 +1,21 @@
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+
+const units = [
+  { unit: "day", seconds: 86_400 },
+  { unit: "hour", seconds: 3_600 },
+  { unit: "minute", seconds: 60 },
+  { unit: "second", seconds: 1 },
+] as const;
+
+/** How long ago something was; exactly, in the reader's zone, on hover. */
+export function When({ time }: { readonly time: string }) {
+  const at = new Date(time);
+  const seconds = (at.getTime() - Date.now()) / 1_000;
+  const { unit, seconds: length } = units.find(({ seconds: one }) => Math.abs(seconds) >= one) ?? units[3];
+  return (
+    <time dateTime={time} title={exact.format(at)}>
+      {relative.format(Math.round(seconds / length), unit)}
+    </time>
+  );
+}

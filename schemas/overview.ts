@@ -1,0 +1,86 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+import { readinessSchema } from "./health.ts";
+import { syncStatusSchema } from "./sync-status.ts";
+
+const count = { type: "integer", minimum: 0 } as const;
+
+const sample = {
+  type: "object",
+  additionalProperties: false,
+  required: ["at", "lagRecords", "lagSeconds", "applied", "refused"],
+  properties: {
+    at: { type: "string", format: "date-time" },
+    lagRecords: { type: ["integer", "null"], minimum: 0 },
+    lagSeconds: { type: ["number", "null"], minimum: 0 },
+    applied: { ...count, description: "Announcements that the answering process applied until then." },
+    refused: { ...count, description: "Announcements that it refused until then." },
+  },
+} as const;
+
+export type Sample = FromSchema<typeof sample>;
+
+const latestLetter = {
+  type: "object",
+  additionalProperties: false,
+  required: ["id", "time", "code", "message", "externalId"],
+  properties: {
+    id: { type: "string", description: "Of the dead letter." },
+    time: { type: ["string", "null"], format: "date-time" },
+    code: { type: "string" },
+    message: { type: "string" },
+    externalId: { type: ["string", "null"] },
+  },
+} as const;
+
+export type LatestLetter = FromSchema<typeof latestLetter>;
+
+const installationTotal = {
+  type: "object",
+  additionalProperties: false,
+  required: ["application", "platform", "active", "inactive"],
+  properties: {
+    application: { type: "string" },
+    platform: { type: "string" },
+    active: count,
+    inactive: count,
+  },
+} as const;
+
+export type InstallationTotal = FromSchema<typeof installationTotal>;
+
+/** The answer of `GET /api/topicsync/v1/overview`: how everything is. */
+export const overviewSchema = {
+  $id: "overview",
+  type: "object",
+  additionalProperties: false,
+  required: ["at", "version", "ready", "checks", "sync", "history", "letters", "installations", "problems"],
+  properties: {
+    at: { type: "string", format: "date-time" },
+    version: { type: "string", description: "Of topicsync." },
+    ready: { type: "boolean", description: "Whether everything works that the service needs." },
+    checks: readinessSchema.properties.checks,
+    sync: syncStatusSchema,
+    history: {
+      type: "array",
+      items: sample,
+      description: "The last hour, as the answering process saw it, every ten seconds; the oldest first.",
+    },
+    letters: {
+      description: "What was refused last, the latest first; null while it is not known.",
+      anyOf: [{ type: "null" }, { type: "array", items: latestLetter }],
+    },
+    installations: {
+      description:
+        "How many installations there are, counted a while ago: at least half a minute lies between two counts; null while it is not known.",
+      anyOf: [{ type: "null" }, { type: "array", items: installationTotal }],
+    },
+    problems: {
+      type: "array",
+      items: { type: "string" },
+      description: "What could not be found out, and why.",
+    },
+  },
+} as const;
+
+export type Overview = FromSchema<typeof overviewSchema>;

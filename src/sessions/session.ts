@@ -1,0 +1,88 @@
+import { createHash, randomBytes } from "node:crypto";
+
+import type { User, UserStore } from "../users/user.ts";
+
+/** Somebody who signed in on the console and has not signed out. */
+export interface Session {
+  /** What the browser shows to be let in: 32 random bytes, in base64url. */
+  readonly id: string;
+  readonly user: User;
+  /** What a page of ours knows and a stranger's does not: it goes with each request that changes something. */
+  readonly csrfToken: string;
+  readonly expiresOn: Date;
+}
+
+/** A session as it is stored. Whoever reads it can neither sign in with it nor forge requests. */
+export interface StoredSession {
+  /** SHA-256 of the session's id, in base64url. */
+  readonly digest: string;
+  readonly user: string;
+  /** Of the user's password hash as it was: another password ends the session. */
+  readonly passwordDigest: string;
+  readonly createdOn: Date;
+  readonly expiresOn: Date;
+}
+
+/** Where sessions are kept. Every function throws Unavailable. */
+export interface SessionStore {
+  insert(session: StoredSession): Promise<void>;
+  find(digest: string): Promise<StoredSession | undefined>;
+  remove(digest: string): Promise<void>;
+}
+
+/** Sessions of the console. Every function throws Unavailable. */
+export interface Sessions {
+  /** Begins a session of a user whose credentials were just checked; undefined when the user is gone since. */
+  begin(user: string): Promise<Session | undefined>;
+  /** The session of this id; undefined when there is none, it is over, or its user may not sign in any more. */
+  find(id: string): Promise<Session | undefined>;
+  end(session: Session): Promise<void>;
+}
+
+/** A working day and a bit: whoever is called at night signs in anew. */
+const lifetimeMs = 12 * 60 * 60 * 1_000;
+
+export interface SessionsOptions {
+  readonly store: SessionStore;
+  readonly users: Pick<UserStore, "find">;
+  readonly now?: () => Date;
+}
+
+/**
+ * Makes the sessions. Both the session and its user are read for each request, so that signing out, another password and a
+ * lost role count at once on every instance; a page asks too seldom for this to cost anything.
+ */
+export function createSessions({ store, users, now = () => new Date() }: SessionsOptions): Sessions {
+  return {
+    async begin(name) {
+      const user = await users.find(name);
+      if (user?.active !== true) return undefined;
+      const id = randomBytes(32).toString("base64url");
+      const createdOn = now();
+      const expiresOn = new Date(createdOn.getTime() + lifetimeMs);
+      const passwordDigest = digestOf(user.passwordHash);
+      await store.insert({ digest: digestOf(id), user: name, passwordDigest, createdOn, expiresOn });
+      return sessionOf(id, user, expiresOn);
+    },
+
+    async find(id) {
+      const stored = await store.find(digestOf(id));
+      if (stored === undefined || stored.expiresOn <= now()) return undefined;
+      const user = await users.find(stored.user);
+      if (user?.active !== true || digestOf(user.passwordHash) !== stored.passwordDigest) return undefined;
+      return sessionOf(id, user, stored.expiresOn);
+    },
+
+    end: ({ id }) => store.remove(digestOf(id)),
+  };
+}
+
+/** The token follows from the id, which no script can read: so it need not be stored, and every page gets the same. */
+const sessionOf = (id: string, { name, roles, active }: User, expiresOn: Date): Session => ({
+  id,
+  user: { name, roles, active },
+  csrfToken: digestOf(`csrf ${id}`),
+  expiresOn,
+});
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url");

@@ -1,0 +1,33 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { after } from "node:test";
+
+import { chromium, type Browser } from "playwright-core";
+
+const names = ["chromium", "chromium-browser", "google-chrome"];
+
+function findChromium(): string {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const found = names.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
+  if (found !== undefined) return found;
+  throw new Error(`the console's tests need Chromium: none of ${names.join(", ")} is on the PATH`);
+}
+
+/** Starts a Chromium that asks nothing of the network by itself. It is closed after the tests of this file. */
+export async function startBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: findChromium(),
+    args: [
+      // Its sandbox does not work for root, nor in most containers; the pages are our own.
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+  after(() => browser.close());
+  return browser;
+}
