@@ -191,6 +191,7 @@ async function stayUntilInterrupted(service: DemoService): Promise<void> {
     ["what", "where"],
     [
       ["HTTP", service.url],
+      ["console", `${service.url}/console`],
       ["user and password", `${user} ${password}`],
       ["MongoDB", service.mongodbUri],
       ["Kafka", service.brokers],

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config.ts";
 import { startProcess, untilReady } from "../src/stack/process.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
@@ -34,6 +35,7 @@ export async function startAll(
   started.defer(() => store.stop());
   tell(`The broker is ${broker.description}, the store ${store.description}.`);
 
+  await buildConsole();
   const uri = new URL(store.address);
   uri.pathname = "/topicsync";
   const logFile = join(folder, "demo", "service.log");

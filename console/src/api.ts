@@ -27,30 +27,27 @@ const unreadable = {
   details: [],
 };
 
-let csrfToken: string | null = null;
+/** Before anybody is signed in it says where the request comes from. */
+let csrfToken = "none";
 
-/** Remembers what goes with each request that changes something. */
+/** Remembers what goes with each request. */
 export function useToken(token: string | null): void {
-  csrfToken = token;
+  csrfToken = token ?? "none";
 }
 
 /** Asks the service. Throws an ApiError. */
 export async function ask<T>(path: string, body?: unknown): Promise<T> {
-  const response = await fetch(path, body === undefined ? {} : posting(body)).catch(() => undefined);
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = {
+    "X-CSRF-Token": csrfToken,
+    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+  };
+  const response = await fetch(path, { ...sent, headers }).catch(() => undefined);
   if (response === undefined) throw new ApiError(0, unreachable);
   const text = await response.text();
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
   throw new ApiError(response.status, errorIn(text));
 }
-
-const posting = (body: unknown): RequestInit => ({
-  method: "POST",
-  headers: {
-    "Content-Type": "application/json",
-    ...(csrfToken === null ? {} : { "X-CSRF-Token": csrfToken }),
-  },
-  body: JSON.stringify(body),
-});
 
 function errorIn(text: string): ErrorBody["error"] | typeof unreadable {
   try {

@@ -83,13 +83,20 @@ describe("the overview", () => {
     const id = unique("faulty");
     await own.send({ externalId: id, name: "" });
     await page.getByRole("row", { name: id }).getByText("SCHEMA_VIOLATION").waitFor();
-    await page.getByRole("row", { name: "Mobile Agent" }).getByText("2", { exact: true }).waitFor({ timeout: 90_000 });
+    await page
+      .getByRole("row", { name: "Mobile Agent" })
+      .getByText("2", { exact: true })
+      .waitFor({ timeout: 90_000 });
     assert.equal(await page.getByRole("row", { name: /this process/ }).count(), 2);
   });
 
   for (const [look, options] of Object.entries(looks)) {
     it(`can be read by everybody: ${look}`, async () => {
       const page = await openPage(browser, options);
+      await page.goto(`${service.url}/console`);
+      await page.getByRole("button", { name: "Sign in" }).waitFor();
+      await assertAccessible(page);
+      await keepPicture(page, `sign-in-${look}`);
       await signIn(page, service.url);
       await page.getByRole("heading", { name: "Everything works" }).waitFor();
       await assertAccessible(page);

@@ -8,10 +8,18 @@ const names = ["chromium", "chromium-browser", "google-chrome"];
 
 function findChromium(): string {
   const folders = (process.env["PATH"] ?? "").split(delimiter);
-  const found = names.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
+  const found = names
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((path) => existsSync(path));
   if (found !== undefined) return found;
   throw new Error(`the console's tests need Chromium: none of ${names.join(", ")} is on the PATH`);
 }
+
+/** What the tests of this file started. */
+const browsers: Browser[] = [];
+after(async () => {
+  await Promise.all(browsers.map((browser) => browser.close()));
+});
 
 /** Starts a Chromium that asks nothing of the network by itself. It is closed after the tests of this file. */
 export async function startBrowser(): Promise<Browser> {
@@ -28,6 +36,6 @@ export async function startBrowser(): Promise<Browser> {
       "--disable-sync",
     ],
   });
-  after(() => browser.close());
+  browsers.push(browser);
   return browser;
 }

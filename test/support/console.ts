@@ -20,19 +20,25 @@ export const looks = {
   narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
 } as const satisfies Record<string, BrowserContextOptions>;
 
-/** Opens a page in a browser of its own kind: nobody is signed in. It fails on what the browser complains of. */
-export async function openPage(browser: Browser, options: BrowserContextOptions = looks.light): Promise<Page> {
+/** What the browser complained of in the tests of this file: a script that fails, a policy that is broken. */
+const complaints: string[] = [];
+after(() => {
+  assert.deepEqual(complaints, []);
+});
+
+/** Opens a page in a browser of its own kind: nobody is signed in. */
+export async function openPage(
+  browser: Browser,
+  options: BrowserContextOptions = looks.light,
+): Promise<Page> {
   const context = await browser.newContext({ ...options, locale: "en-GB", timezoneId: "Europe/Zurich" });
   const page = await context.newPage();
-  const complaints: string[] = [];
+  page.setDefaultTimeout(15_000);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
     // An answer of 401 or 503 is told of by the page itself.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
       complaints.push(message.text());
-  });
-  after(() => {
-    assert.deepEqual(complaints, []);
   });
   return page;
 }
@@ -55,9 +61,9 @@ export async function assertAccessible(page: Page): Promise<void> {
 
 /** Nothing stands out of the window to its side. */
 export async function assertFits(page: Page): Promise<void> {
-  const [wanted, there] = (await page.evaluate(
+  const [wanted, there] = await page.evaluate<[number, number]>(
     "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
-  )) as [number, number];
+  );
   assert.ok(wanted <= there, `the page is ${wanted} px wide in a window of ${there} px`);
 }
 

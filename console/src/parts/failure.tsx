@@ -5,8 +5,8 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
   const message = error instanceof Error ? error.message : "Something went wrong.";
   const detail = error instanceof ApiError ? error.detail : "";
   return (
-    <article class="failure" role="alert">
-      <p>
+    <article class="failure">
+      <p role="alert">
         <strong>{message}</strong> {detail}
       </p>
       {again && (

@@ -12,9 +12,9 @@ const names: Readonly<Record<string, string>> = {
 export function Health({ ready, checks, problems }: Pick<Overview, "ready" | "checks" | "problems">) {
   return (
     <article class={ready ? "well" : "failure"} aria-labelledby="health">
-      <h2 id="health" role="status">
-        {ready ? "Everything works" : "Something does not work"}
-      </h2>
+      <div role="status">
+        <h2 id="health">{ready ? "Everything works" : "Something does not work"}</h2>
+      </div>
       <ul class="checks">
         {Object.entries(checks).map(([name, { ok, reason }]) => (
           <li key={name}>
