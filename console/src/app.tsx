@@ -4,7 +4,7 @@ import { Redirect, Route, Router, Switch } from "wouter-preact";
 import type { SessionView } from "../../schemas/session.ts";
 import { ApiError, ask, useToken } from "./api.ts";
 import { Layout } from "./layout.tsx";
-import { Overview } from "./pages/overview.tsx";
+import { pagesFor } from "./pages.ts";
 import { SignIn } from "./pages/sign-in.tsx";
 import { Failure } from "./parts/failure.tsx";
 import { SessionContext } from "./session.ts";
@@ -67,7 +67,9 @@ export function App() {
           <Router base="/console">
             <Layout>
               <Switch>
-                <Route path="/overview" component={Overview} />
+                {pagesFor(state.session.roles).map(({ path, component }) => (
+                  <Route key={path} path={path} component={component} />
+                ))}
                 <Route>
                   <Redirect to="/overview" replace />
                 </Route>

@@ -1,11 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { Link } from "wouter-preact";
 
+import { pagesFor } from "./pages.ts";
 import { ThemeButton } from "./parts/theme.tsx";
 import { useSession } from "./session.ts";
-
-/** Where one can go; each page names itself in its heading as it is named here. */
-const pages = [{ path: "/overview", name: "Overview" }] as const;
 
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
@@ -21,7 +19,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             <li>
               <strong>topicsync</strong>
             </li>
-            {pages.map(({ path, name }) => (
+            {pagesFor(session.roles).map(({ path, name }) => (
               <li key={path}>
                 <Link href={path} className={(isHere) => (isHere ? "here" : "")}>
                   {name}

@@ -1,10 +1,6 @@
-/** What a role allows. */
-export const roles = {
-  /** Creating topics (specification 5). */
-  eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",
-  /** Deactivating everybody's push tokens. */
-  pushAdmin: "push_admin",
-} as const;
+import { roles } from "../../schemas/roles.ts";
+
+export { roles };
 
 export type Role = (typeof roles)[keyof typeof roles];
 

@@ -30,7 +30,7 @@ before(async () => {
 describe("signing in on the console", () => {
   it("says what is wrong, and lets in who is right, by keyboard alone", async () => {
     const page = await openPage(browser);
-    await signIn(page, service.url, { ...bootstrap, password: "wrong" as never });
+    await signIn(page, service.url, { ...bootstrap, password: "wrong" });
     await page.getByRole("alert").getByText("The user name or the password is wrong").waitFor();
     await assertAccessible(page);
     await page.getByLabel("User").press("Tab");

@@ -44,7 +44,11 @@ export async function openPage(
 }
 
 /** Signs in as a user would. */
-export async function signIn(page: Page, url: string, { user, password } = bootstrap): Promise<void> {
+export async function signIn(
+  page: Page,
+  url: string,
+  { user, password }: { readonly user: string; readonly password: string } = bootstrap,
+): Promise<void> {
   await page.goto(`${url}/console`);
   await page.getByLabel("User").fill(user);
   await page.getByLabel("Password").fill(password);

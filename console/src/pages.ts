@@ -1,0 +1,25 @@
+import type { JSX } from "preact";
+
+import { roles } from "../../schemas/roles.ts";
+import { Overview } from "./pages/overview.tsx";
+import { Picker } from "./pages/picker.tsx";
+
+/** A part of the console. */
+interface ConsolePage {
+  readonly path: string;
+  /** As it stands in the navigation, and in the page's heading. */
+  readonly name: string;
+  /** Whoever has not got it does not see the page; everybody does where there is none. */
+  readonly role?: string;
+  readonly component: () => JSX.Element;
+}
+
+/** All parts, the first of which one comes to. */
+export const pages: readonly ConsolePage[] = [
+  { path: "/overview", name: "Overview", component: Overview },
+  { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
+];
+
+/** The parts that somebody with these roles may see. */
+export const pagesFor = (given: readonly string[]): readonly ConsolePage[] =>
+  pages.filter(({ role }) => role === undefined || given.includes(role));

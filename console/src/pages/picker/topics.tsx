@@ -1,0 +1,69 @@
+import type { PickResponse } from "../../../../schemas/pick.ts";
+import { counted } from "../../parts/numbers.ts";
+
+interface TopicsProps {
+  readonly topics: PickResponse["topics"];
+  readonly explain: (externalId: string) => void;
+}
+
+/** So many are shown; an event that belongs to more has a filter missing somewhere. */
+const mostShown = 200;
+
+/** The topics that an event belongs to. */
+export function Topics({ topics, explain }: TopicsProps) {
+  return (
+    <article aria-labelledby="topics">
+      <div role="status">
+        <h2 id="topics">{heading(topics.length)}</h2>
+      </div>
+      {topics.length === 0 && <p>Ask below why a topic is not among them.</p>}
+      {topics.length > 0 && (
+        <div class="wide" role="region" aria-labelledby="topics" tabIndex={0}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Namespace</th>
+                <th scope="col">External id</th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {topics.slice(0, mostShown).map(({ id, name, namespace, externalId }) => (
+                <tr key={id}>
+                  <th scope="row">{name}</th>
+                  <td>{namespace}</td>
+                  <td>
+                    <code>{externalId}</code>
+                  </td>
+                  <td>
+                    <button
+                      type="button"
+                      class="small outline"
+                      aria-label={`Why ${name}?`}
+                      onClick={() => {
+                        explain(externalId);
+                      }}
+                    >
+                      Why?
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {topics.length > mostShown && (
+        <p>
+          <small>The first {mostShown} by external id.</small>
+        </p>
+      )}
+    </article>
+  );
+}
+
+function heading(count: number): string {
+  if (count === 0) return "The event belongs to no topic";
+  return `The event belongs to ${counted(count)} ${count === 1 ? "topic" : "topics"}`;
+}
