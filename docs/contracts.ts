@@ -25,10 +25,11 @@ const operations = operationsOf({
 
 /** The text of each document, by the name of its file. */
 export const contracts: Readonly<Record<string, () => Promise<string>>> = {
-  "asyncapi.json": () => text(asyncApiDocument()),
-  "openapi.json": () => text(openApiDocument(operations)),
+  "asyncapi.json": () => formatted(asyncApiDocument()),
+  "openapi.json": () => formatted(openApiDocument(operations)),
 };
 
-async function text(document: object): Promise<string> {
+/** A document as it is committed. */
+export async function formatted(document: object): Promise<string> {
   return format(JSON.stringify(document), { ...(await resolveConfig(import.meta.filename)), parser: "json" });
 }

@@ -1,0 +1,79 @@
+{{- define "topicsync.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "topicsync.fullname" -}}
+{{- $name := include "topicsync.name" . }}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else if contains $name .Release.Name }}
+{{- .Release.Name | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- define "topicsync.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "topicsync.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "topicsync.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "topicsync.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Values.image.tag | default .Chart.AppVersion | trunc 63 | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "topicsync.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "topicsync.fullname" .) "default" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- define "topicsync.image" -}}
+{{- if .Values.image.digest }}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest }}
+{{- else }}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
+{{- end }}
+{{- end }}
+
+{{- define "topicsync.scheme" -}}
+{{- if or .Values.tls.secretName .Values.settings.HTTP_TLS_CERT }}HTTPS{{ else }}HTTP{{ end }}
+{{- end }}
+
+{{/* The text of a setting: Helm reads every number as a float, and would write 1000000 as 1e+06. */}}
+{{- define "topicsync.settingText" -}}
+{{- if kindIs "slice" . }}{{ join "," . }}
+{{- else if kindIs "float64" . }}{{ int64 . }}
+{{- else }}{{ . }}
+{{- end }}
+{{- end }}
+
+{{/* The name of the Kafka topics and the group that the lag is measured by. */}}
+{{- define "topicsync.group" -}}
+{{- .Values.settings.KAFKA_GROUP_ID | default "topicsync" }}
+{{- end }}
+
+{{/* The secret settings that are given, as a list of their names. */}}
+{{- define "topicsync.secretNames" -}}
+{{- merge (dict) .Values.secrets.existing .Values.secrets.values | keys | sortAlpha | toJson }}
+{{- end }}
+
+{{/* What would otherwise be noticed by pods that do not start. */}}
+{{- define "topicsync.check" -}}
+{{- $secrets := include "topicsync.secretNames" . | fromJsonArray }}
+{{- $_ := required "settings.KAFKA_BROKERS: give the brokers, as host:port" .Values.settings.KAFKA_BROKERS }}
+{{- if not (has "MONGODB_URI" $secrets) }}
+{{- fail "secrets.existing.MONGODB_URI: give the name and the key of the Secret that has MongoDB's connection string (or secrets.values.MONGODB_URI)" }}
+{{- end }}
+{{- range keys .Values.secrets.values }}
+{{- if hasKey $.Values.secrets.existing . }}
+{{- fail (printf "secrets: %s is both in existing and in values; give one of them" .) }}
+{{- end }}
+{{- end }}
+{{- range $setting, $secret := dict "BOOTSTRAP_USER" "BOOTSTRAP_PASSWORD" "KAFKA_SASL_MECHANISM" "KAFKA_SASL_PASSWORD" }}
+{{- if ne (has $secret $secrets) (hasKey $.Values.settings $setting) }}
+{{- fail (printf "settings.%s and secrets.existing.%s (or secrets.values.%s) belong together; give both or neither" $setting $secret $secret) }}
+{{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,118 @@
+/** The schema of the Helm chart's values, by which Helm refuses what the chart does not know. */
+import { secretSettings, settingsSchema, type SettingName } from "../schemas/settings.ts";
+
+const text = { type: "string" } as const;
+const list = { type: "array" } as const;
+/** Whatever Kubernetes takes there: it checks that itself. */
+const anyObject = { type: "object" } as const;
+const flag = { type: "boolean" } as const;
+const texts = { type: "object", additionalProperties: { type: "string" } } as const;
+const count = (minimum: number) => ({ type: "integer", minimum }) as const;
+
+/** An object with these members and no others: a misspelt one would silently be nothing. */
+const only = (properties: object) => ({ type: "object", additionalProperties: false, properties });
+
+const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
+const isSecret = (name: string): boolean => secretSettings.some((secret) => secret === name);
+
+/** The schema of the chart's values (JSON Schema draft-07, which every Helm understands). */
+export const chartValuesSchema = (): object => ({
+  $schema: "http://json-schema.org/draft-07/schema#",
+  title: "Values of the chart topicsync",
+  ...only({
+    // Helm's own, for a chart that is part of another.
+    global: anyObject,
+    image: only({
+      repository: { type: "string", minLength: 1 },
+      tag: text,
+      digest: { type: "string", pattern: "^(sha256:[0-9a-f]{64})?$" },
+      pullPolicy: { enum: ["Always", "IfNotPresent", "Never"] },
+    }),
+    imagePullSecrets: list,
+    nameOverride: text,
+    fullnameOverride: text,
+    replicaCount: count(0),
+    settings: settings(),
+    secrets: secrets(),
+    tls: only({ secretName: text }),
+    kafkaTls: only({ secretName: text, clientCertificate: flag }),
+    extraEnv: list,
+    extraVolumes: list,
+    extraVolumeMounts: list,
+    resources: anyObject,
+    probes: only({ readiness: only({ path: { enum: ["/readyz", "/healthz"] } }) }),
+    terminationGracePeriodSeconds: count(1),
+    preStopSleepSeconds: count(0),
+    service: only({
+      type: { enum: ["ClusterIP", "NodePort", "LoadBalancer"] },
+      port: { type: "integer", minimum: 1, maximum: 65535 },
+      annotations: texts,
+    }),
+    ingress: only({
+      enabled: flag,
+      className: text,
+      annotations: texts,
+      host: text,
+      paths: { type: "array", minItems: 1, items: { type: "string", pattern: "^/" } },
+      tlsSecretName: text,
+    }),
+    podDisruptionBudget: only({ enabled: flag, maxUnavailable: { type: ["integer", "string"] } }),
+    networkPolicy: only({ enabled: flag, from: list, egress: list }),
+    serviceMonitor: only({
+      enabled: flag,
+      interval: text,
+      scrapeTimeout: text,
+      labels: texts,
+      tlsConfig: anyObject,
+    }),
+    autoscaling: only({
+      by: { enum: ["none", "lag", "cpu"] },
+      minReplicas: count(1),
+      maxReplicas: count(1),
+      lag: only({ threshold: count(1), pollingInterval: count(1), cooldownPeriod: count(0) }),
+      cpu: only({ averageUtilization: count(1) }),
+    }),
+    serviceAccount: only({ create: flag, name: text, annotations: texts }),
+    podAnnotations: texts,
+    podLabels: texts,
+    podSecurityContext: anyObject,
+    securityContext: anyObject,
+    priorityClassName: text,
+    nodeSelector: texts,
+    tolerations: list,
+    affinity: anyObject,
+    topologySpreadConstraints: list,
+  }),
+});
+
+/** The service's settings, but for the secret ones, and which of them need one another. */
+function settings(): object {
+  const open = settingNames.filter((name) => !isSecret(name));
+  const together = Object.entries(settingsSchema.dependentRequired)
+    .filter(([name]) => !isSecret(name))
+    .map(([name, others]) => [name, others.filter((other) => !isSecret(other))] as const)
+    .filter(([, others]) => others.length > 0);
+  return {
+    ...only(Object.fromEntries(open.map((name) => [name, setting(name)]))),
+    dependencies: Object.fromEntries(together),
+  };
+}
+
+/** What stays away: a default would only be told here, and `expected` is ours, for what a fault says. */
+const ownWords = ["default", "expected"];
+
+/** As the service checks it, in the type that YAML has for it; a list may also be its text. */
+function setting(name: SettingName): object {
+  const known = Object.entries(settingsSchema.properties[name]).filter(([word]) => !ownWords.includes(word));
+  const schema: Record<string, unknown> = Object.fromEntries(known);
+  return schema["type"] === "array" ? { ...schema, type: ["array", "string"] } : schema;
+}
+
+function secrets(): object {
+  const each = (schema: object) => only(Object.fromEntries(secretSettings.map((name) => [name, schema])));
+  const named = { type: "string", minLength: 1 };
+  return only({
+    existing: each({ ...only({ name: named, key: named }), required: ["name", "key"] }),
+    values: each(named),
+  });
+}

@@ -1,0 +1,121 @@
+/** Values to render the chart with: what has to be given, each option, and what has to be refused. */
+const brokers = ["kafka-0:9092", "kafka-1:9092"];
+const uri = { name: "topicsync-mongodb", key: "connectionString.standardSrv" };
+const least = { settings: { KAFKA_BROKERS: brokers }, secrets: { existing: { MONGODB_URI: uri } } };
+
+/** What stands in no manifest but the Secret that is made of it. */
+export const plainSecrets = {
+  MONGODB_URI: "mongodb://topicsync:geheim-1@mongo:27017/topicsync",
+  KAFKA_SASL_PASSWORD: "geheim-2",
+  BOOTSTRAP_PASSWORD: "geheim-3",
+};
+
+const loginSettings = {
+  KAFKA_BROKERS: brokers.join(","),
+  KAFKA_SASL_MECHANISM: "scram-sha-512",
+  KAFKA_SASL_USERNAME: "topicsync",
+  BOOTSTRAP_USER: "admin",
+};
+
+const everything = {
+  image: { repository: "registry.example.org/topicsync", digest: `sha256:${"0a".repeat(32)}` },
+  imagePullSecrets: [{ name: "registry" }],
+  settings: {
+    ...loginSettings,
+    HTTP_PORT: 8443,
+    HTTP_MAX_CONNECTIONS: 1_000_000,
+    HTTP_TRUSTED_PROXIES: ["10.0.0.0/8", "fd00::/8"],
+    KAFKA_PUSH_FEEDBACK_TOPIC: "push.feedback",
+    PUSH_PLATFORMS: "APNS,FCM",
+  },
+  secrets: { values: plainSecrets },
+  tls: { secretName: "topicsync-tls" },
+  kafkaTls: { secretName: "kafka-tls", clientCertificate: true },
+  extraEnv: [{ name: "NODE_EXTRA_CA_CERTS", value: "/etc/authorities/ca.crt" }],
+  extraVolumes: [{ name: "authorities", configMap: { name: "authorities" } }],
+  extraVolumeMounts: [{ name: "authorities", mountPath: "/etc/authorities" }],
+  service: { type: "LoadBalancer", port: 443, annotations: { "example.org/internal": "true" } },
+  ingress: { enabled: true, className: "nginx", annotations: { a: "b" }, tlsSecretName: "topicsync-public" },
+  networkPolicy: {
+    enabled: true,
+    from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "ingress" } } }],
+    egress: [{ to: [{ ipBlock: { cidr: "10.0.0.0/8" } }], ports: [{ port: 27017 }, { port: 9093 }] }],
+  },
+  serviceMonitor: {
+    enabled: true,
+    labels: { release: "prometheus" },
+    tlsConfig: { serverName: "topicsync" },
+  },
+  autoscaling: { by: "lag" },
+  serviceAccount: { annotations: { a: "b" } },
+  podAnnotations: { a: "b" },
+  podLabels: { team: "messaging" },
+  priorityClassName: "important",
+  nodeSelector: { "kubernetes.io/arch": "amd64" },
+  tolerations: [{ key: "messaging", operator: "Exists" }],
+  affinity: { nodeAffinity: {} },
+};
+
+/** What the chart renders. */
+export const good = {
+  least,
+  everything,
+  existing: {
+    settings: { ...loginSettings, KAFKA_TLS: true, KAFKA_GROUP_ID: "mobile" },
+    secrets: {
+      existing: {
+        MONGODB_URI: uri,
+        KAFKA_SASL_PASSWORD: { name: "kafka-user", key: "password" },
+        BOOTSTRAP_PASSWORD: { name: "admin", key: "password" },
+      },
+    },
+    autoscaling: { by: "lag", maxReplicas: 12 },
+  },
+  busy: {
+    ...least,
+    autoscaling: { by: "cpu" },
+    podDisruptionBudget: { enabled: false },
+    serviceAccount: { create: false },
+    topologySpreadConstraints: [
+      { topologyKey: "kubernetes.io/hostname", maxSkew: 2, whenUnsatisfiable: "DoNotSchedule" },
+    ],
+  },
+};
+
+/** What the chart refuses, with a part of the reason. */
+export const bad: Readonly<Record<string, { readonly values: object; readonly reason: RegExp }>> = {
+  "no broker": { values: { ...least, settings: {} }, reason: /settings\.KAFKA_BROKERS: give the brokers/ },
+  "no database": {
+    values: { ...least, secrets: {} },
+    reason: /secrets\.existing\.MONGODB_URI: give the name/,
+  },
+  "a misspelt value": { values: { ...least, replicas: 3 }, reason: /'replicas' not allowed/ },
+  "a misspelt value within another": {
+    values: { ...least, autoscaling: { enabled: true } },
+    reason: /at '\/autoscaling'.*'enabled' not allowed/,
+  },
+  "a misspelt setting": {
+    values: { ...least, settings: { KAFKA_BROKERS: brokers, LOG_LEVL: "debug" } },
+    reason: /at '\/settings'.*'LOG_LEVL' not allowed/,
+  },
+  "a setting out of its range": {
+    values: { ...least, settings: { KAFKA_BROKERS: brokers, HTTP_PORT: 70_000 } },
+    reason: /at '\/settings\/HTTP_PORT'/,
+  },
+  "a secret among the settings": {
+    values: { ...least, settings: { KAFKA_BROKERS: brokers, MONGODB_URI: plainSecrets.MONGODB_URI } },
+    reason: /at '\/settings'.*'MONGODB_URI' not allowed/,
+  },
+  "a secret from two places": {
+    values: { ...least, secrets: { existing: { MONGODB_URI: uri }, values: plainSecrets } },
+    reason: /MONGODB_URI is both in existing and in values/,
+  },
+  "a login without its password": {
+    values: { ...least, settings: { ...loginSettings } },
+    reason: /settings\.BOOTSTRAP_USER and secrets\.existing\.BOOTSTRAP_PASSWORD .*belong together/,
+  },
+  "half of a pair of settings": {
+    values: { ...least, settings: { KAFKA_BROKERS: brokers, OIDC_ISSUER: "https://id.example.org" } },
+    reason: /at '\/settings'.*OIDC_AUDIENCE/,
+  },
+};
