@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Logger } from "../src/logger.ts";
+import type { ErrorCode } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 import { requestLog } from "./request-log.ts";
+import type { TraceRequest } from "./request-trace.ts";
 import type { Headers } from "./secure-headers.ts";
 import { isUnread, mostLingerBytes, lingerMs } from "./unread.ts";
 
@@ -18,16 +20,18 @@ export interface Answer {
   readonly headers?: Headers | undefined;
   /** Whether the audit tells of the request: its line in the log is for debugging only. */
   readonly audited?: boolean;
+  /** Of an error. */
+  readonly code?: ErrorCode;
 }
 
-/** Answers a request, and writes its line in the log. */
+/** Answers a request, writes its line in the log, and tells of it where requests are traced. */
 export type Send = (exchange: Exchange, answer: Answer) => void;
 
 /** Makes the one place where requests are answered; `common` are the headers of every answer. */
-export function createSend(common: Headers, log: Logger): Send {
+export function createSend(common: Headers, log: Logger, trace?: TraceRequest): Send {
   const tell = requestLog(log);
   const commonLines = linesOf(common);
-  return (exchange, { status, body, headers, audited = false }) => {
+  return (exchange, { status, body, headers, audited = false, code }) => {
     const { request, response, requestId } = exchange;
     const lines = headers === undefined ? commonLines.slice() : linesOf({ ...common, ...headers });
     lines.push("X-Request-Id", requestId);
@@ -40,6 +44,7 @@ export function createSend(common: Headers, log: Logger): Send {
     if (unread) endAfterLingering(request, response, content);
     else response.end(content);
     tell(exchange, { status, audited });
+    trace?.(exchange, { status, code });
   };
 }
 

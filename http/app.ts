@@ -7,6 +7,7 @@ import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { Tracing } from "../src/tracing/tracing.ts";
 import { addressBehind } from "./address.ts";
 import { createSend } from "./answer.ts";
 import type { Authentication } from "./authentication.ts";
@@ -21,6 +22,7 @@ import { pathIn } from "./message.ts";
 import type { SecuritySchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { pickOperations } from "./pick.ts";
+import { requestTrace } from "./request-trace.ts";
 import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
 import { syncOperations } from "./sync.ts";
@@ -42,11 +44,13 @@ export interface AppOptions {
   readonly overTls: boolean;
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Undefined: requests are not traced. */
+  readonly tracing?: Tracing | undefined;
   readonly log: Logger;
 }
 
 /** What all operations are served with, as opposed to what they do. */
-type EdgeOption = "authentication" | "audit" | "overTls" | "trustedProxies" | "log";
+type EdgeOption = "authentication" | "audit" | "overTls" | "trustedProxies" | "tracing" | "log";
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
 export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
@@ -63,8 +67,8 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): RequestListener {
-  const { authentication, audit, overTls, trustedProxies, log } = options;
-  const send = createSend(apiHeaders({ overTls }), log);
+  const { authentication, audit, overTls, trustedProxies, tracing, log } = options;
+  const send = createSend(apiHeaders({ overTls }), log, tracing && requestTrace(tracing, { overTls }));
   const fail = createFail(send, log);
   const addressOf = addressBehind(trustedProxies);
   const answer = serve(operationsOf(options), { authentication, audit, addressOf, send, fail });

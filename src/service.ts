@@ -32,6 +32,7 @@ import { createFeedbackTally, createTally } from "./sync/tally.ts";
 import { auditAnnouncements } from "./topics/audit.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { readTlsPair } from "./tls.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
@@ -50,6 +51,8 @@ export interface ServiceOptions {
   readonly log: Logger;
   /** Everything that is acquired is released through it. */
   readonly lifecycle: Lifecycle;
+  /** Undefined: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   /** Aborted when the service is to stop, also while it still starts. */
   readonly abort: AbortSignal;
   /** Called when the service cannot go on and its process has to end. */
@@ -71,7 +74,7 @@ export interface Service {
  * waited for, however long it takes. Throws when the HTTP address cannot be had.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, addresses, log, lifecycle, abort } = options;
+  const { config, addresses, log, lifecycle, tracing, abort } = options;
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
   const database = createDatabase(addresses.mongodbUri, log);
@@ -115,6 +118,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           tally.add(batch);
           metrics.applied(batch);
         },
+        tracing,
         log,
       }),
     log,
@@ -137,6 +141,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         metrics.feedbackApplied(decision);
         auditFeedback(audit, decision, channel.topic);
       },
+      tracing,
       died: options.died,
     });
   const consumers = { consumer, ...(pushFeedback && { pushFeedback: pushFeedback.consumer }) };
@@ -178,6 +183,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     securitySchemes: config.oidc === undefined ? basicScheme : { ...basicScheme, ...bearerScheme },
     overTls: config.http.tls !== undefined,
     trustedProxies: config.http.trustedProxies,
+    tracing,
     log,
   });
   const http = await listen(app, { ...config.http, log });
