@@ -71,6 +71,13 @@ export default {
       to: { path: "node_modules/mongodb/" },
     },
     {
+      name: "one-importer-of-opentelemetry",
+      comment: "it is loaded only where traces are on.",
+      severity: "error",
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/tracing/opentelemetry\\.ts$" },
+      to: { path: "node_modules/@opentelemetry/" },
+    },
+    {
       name: "product-not-tests",
       severity: "error",
       from: { path: "^(src|http|consumers|schemas)/" },

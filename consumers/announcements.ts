@@ -5,6 +5,8 @@ import type { AppliedBatch } from "../src/sync/tally.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Partition } from "../src/topics/topic.ts";
+import type { Tracing } from "../src/tracing/tracing.ts";
+import { traceBatch, type BatchTrace } from "./batch-trace.ts";
 import { sendRefused } from "./dead-letters.ts";
 import { decode } from "./decode.ts";
 import type { PartitionWork } from "./partition-reader.ts";
@@ -16,12 +18,14 @@ export interface AnnouncementOptions {
   readonly deadLetters: RecordSink;
   /** Told of each batch once it is stored. */
   readonly applied: (batch: AppliedBatch) => void;
+  readonly tracing: Tracing | undefined;
   readonly log: Logger;
 }
 
 interface Prepared {
   readonly records: readonly LogRecord[];
   readonly announcements: readonly Announcement[];
+  readonly trace: BatchTrace | undefined;
 }
 
 /** decode → validate → decide → write → dead letters → commit, for one partition of the announcements topic. */
@@ -29,21 +33,30 @@ export function announcementWork(
   partition: Partition,
   options: AnnouncementOptions,
 ): PartitionWork<Prepared> {
-  const { groupId, topics, positions, deadLetters, log } = options;
+  const { groupId, topics, positions, deadLetters, tracing, log } = options;
   const key: PositionKey = { group: groupId, ...partition };
 
   return {
     claim: () => positions.claim(key),
-    prepare: (records) => ({ records, announcements: records.map(decode) }),
-    async write({ records, announcements }, { from, to }) {
+    prepare(records) {
+      const trace = traceBatch(tracing, { partition, groupId, records });
+      trace?.entered("decode");
+      const announcements = records.map(decode);
+      trace?.waits();
+      return { records, announcements, trace };
+    },
+    async write({ records, announcements, trace }, { from, to }) {
       const began = performance.now();
-      const { counts, refusals } = await topics.apply({
-        key,
-        from,
-        to,
-        announcements,
-        deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
-      });
+      const apply = () =>
+        topics.apply({
+          key,
+          from,
+          to,
+          announcements,
+          deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
+          entered: trace?.entered,
+        });
+      const { counts, refusals } = await (trace === undefined ? apply() : trace.through(apply));
       options.applied({
         counts,
         refused: refusals.map(({ refusal }) => refusal.code),

@@ -3,6 +3,8 @@ import type { Logger } from "../src/logger.ts";
 import type { PositionKey, PositionStore } from "../src/positions.ts";
 import type { LogRecord, RecordSink } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
+import type { Tracing } from "../src/tracing/tracing.ts";
+import { traceBatch, type BatchTrace } from "./batch-trace.ts";
 import { sendRefused } from "./dead-letters.ts";
 import { decodeReport } from "./feedback-report.ts";
 import type { PartitionWork } from "./partition-reader.ts";
@@ -14,6 +16,7 @@ export interface FeedbackOptions {
   readonly deadLetters: RecordSink;
   /** Told of each batch once it is stored. */
   readonly applied: (decision: FeedbackDecision) => void;
+  readonly tracing: Tracing | undefined;
   readonly log: Logger;
 }
 
@@ -23,25 +26,35 @@ const mostRecordsAWrite = 500;
 interface Prepared {
   readonly records: readonly LogRecord[];
   readonly reports: readonly ReadReport[];
+  readonly trace: BatchTrace | undefined;
 }
 
 /** decode → validate → decide → deactivate → dead letters → commit, for one partition of the push feedback topic. */
 export function feedbackWork(partition: Partition, options: FeedbackOptions): PartitionWork<Prepared> {
-  const { groupId, feedback, positions, deadLetters, log } = options;
+  const { groupId, feedback, positions, deadLetters, tracing, log } = options;
   const key: PositionKey = { group: groupId, ...partition };
 
   return {
     mostRecordsAWrite,
     claim: () => positions.claim(key),
-    prepare: (records) => ({ records, reports: records.map(decodeReport) }),
-    async write({ records, reports }, { from, to }) {
-      const decision = await feedback.apply({
-        key,
-        from,
-        to,
-        reports,
-        deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
-      });
+    prepare(records) {
+      const trace = traceBatch(tracing, { partition, groupId, records });
+      trace?.entered("decode");
+      const reports = records.map(decodeReport);
+      trace?.waits();
+      return { records, reports, trace };
+    },
+    async write({ records, reports, trace }, { from, to }) {
+      const apply = () =>
+        feedback.apply({
+          key,
+          from,
+          to,
+          reports,
+          deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
+          entered: trace?.entered,
+        });
+      const decision = await (trace === undefined ? apply() : trace.through(apply));
       options.applied(decision);
       log.debug(
         { partition: partition.partition, ...decision.counts, nextOffset: to.offset },

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Logger } from "../src/logger.ts";
+import type { ErrorCode } from "./errors.ts";
 import { createEventStreams, eventStreamHeaders, type Events } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
 import { requestLog } from "./request-log.ts";
+import type { TraceRequest } from "./request-trace.ts";
 import type { Headers } from "./secure-headers.ts";
 import { isUnread, mostLingerBytes, lingerMs } from "./unread.ts";
 
@@ -21,21 +23,28 @@ export interface Answer {
   readonly headers?: Headers | undefined;
   /** Whether the audit tells of the request: its line in the log is for debugging only. */
   readonly audited?: boolean;
+  /** Of an error. */
+  readonly code?: ErrorCode;
 }
 
-/** Answers a request, and writes its line in the log. Throws Overloaded, before anything is sent, when too many watch events. */
+/**
+ * Answers a request, writes its line in the log, and tells of it where requests are traced. Throws Overloaded, before
+ * anything is sent, when too many watch events.
+ */
 export type Send = (exchange: Exchange, answer: Answer) => void;
 
 export interface SendOptions {
   /** The headers of every answer. */
   readonly common: Headers;
   readonly log: Logger;
+  /** Undefined: requests are not traced. */
+  readonly trace: TraceRequest | undefined;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
 }
 
 /** Makes the one place where requests are answered. */
-export function createSend({ common, log, stopping }: SendOptions): Send {
+export function createSend({ common, log, trace, stopping }: SendOptions): Send {
   const tell = requestLog(log);
   const commonLines = linesOf(common);
   const streams = createEventStreams(stopping);
@@ -53,10 +62,11 @@ export function createSend({ common, log, stopping }: SendOptions): Send {
       })
       .finally(() => {
         tell(exchange, { status: 200, audited: false });
+        trace?.(exchange, { status: 200, code: undefined });
       });
   }
 
-  return (exchange, { status, body, events, headers, audited = false }) => {
+  return (exchange, { status, body, events, headers, audited = false, code }) => {
     if (events !== undefined) {
       sendEvents(exchange, events);
       return;
@@ -73,6 +83,7 @@ export function createSend({ common, log, stopping }: SendOptions): Send {
     if (unread) endAfterLingering(request, response, content);
     else response.end(content);
     tell(exchange, { status, audited });
+    trace?.(exchange, { status, code });
   };
 }
 

@@ -11,6 +11,7 @@ import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import type { CheckToken } from "../src/users/oidc.ts";
+import type { Tracing } from "../src/tracing/tracing.ts";
 import { addressBehind, securityBehind } from "./address.ts";
 import { createSend } from "./answer.ts";
 import { createAuthentication } from "./authentication.ts";
@@ -27,6 +28,7 @@ import { bearerScheme, usualSchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { overviewOperations } from "./overview.ts";
 import { pickOperations } from "./pick.ts";
+import { requestTrace } from "./request-trace.ts";
 import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
 import { sessionOperations } from "./sessions.ts";
@@ -52,13 +54,15 @@ export interface AppOptions {
   readonly overTls: boolean;
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** Undefined: requests are not traced. */
+  readonly tracing?: Tracing | undefined;
   readonly log: Logger;
   /** Aborted when the service stops. */
   readonly stopping: AbortSignal;
 }
 
 /** What all operations are served with, as opposed to what they do. */
-type EdgeOption = "audit" | "overTls" | "trustedProxies" | "log" | "stopping";
+type EdgeOption = "audit" | "overTls" | "trustedProxies" | "tracing" | "log" | "stopping";
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
 export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
@@ -79,8 +83,9 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
 
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): RequestListener {
-  const { audit, overTls, trustedProxies, log, stopping } = options;
-  const send = createSend({ common: apiHeaders({ overTls }), log, stopping });
+  const { audit, overTls, trustedProxies, tracing, log, stopping } = options;
+  const trace = tracing && requestTrace(tracing, { overTls });
+  const send = createSend({ common: apiHeaders({ overTls }), log, trace, stopping });
   const fail = createFail(send, log);
   const answer = serve(operationsOf(options), {
     authentication: createAuthentication(options),

@@ -28,7 +28,7 @@ export const createFail =
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
       log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
     const body = { type: jsonType, content: JSON.stringify(errorBodyOf(described)) };
-    send(exchange, { status: statusOf(described), body, headers });
+    send(exchange, { status: statusOf(described), body, headers, code });
   };
 
 const reasonOf = (error: unknown): string =>

@@ -2,8 +2,10 @@ import type { Logger } from "../src/logger.ts";
 import type { Exchange } from "./exchange.ts";
 import { mostUrlLength } from "./guard.ts";
 
-/** Asked again and again by machines. */
-const unlogged: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** Whether a path is asked again and again by machines: nobody wants to read of that. */
+export const isProbe = (path: string): boolean => probes.has(path);
 
 /** How a request was answered. */
 export interface Outcome {
@@ -25,7 +27,7 @@ export function requestLog(log: Logger): LogRequest {
     if (!lines.isLevelEnabled(level)) return;
     const { method = "", url: target = "" } = request;
     const url = pathOf(target);
-    if (unlogged.has(url)) return;
+    if (isProbe(url)) return;
     const end = left ? ": the caller left before the answer" : ` ${status}`;
     lines[level](
       { requestId, method, url, status, ms: Math.round(performance.now() - began) },
@@ -41,7 +43,7 @@ function levelOf({ status, audited, left }: Outcome & { readonly left: boolean }
 }
 
 /** Without the query, which may hold what nobody should read; and not endless. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const query = url.indexOf("?");
   return url.slice(0, Math.min(query === -1 ? url.length : query, mostUrlLength));
 }

@@ -33,6 +33,8 @@ export type Serve = (exchange: Exchange) => void;
 /** An operation that is served, and what the path says for it. */
 interface Route {
   readonly perform: Perform;
+  /** The template of the path. */
+  readonly template: string;
   readonly parameters: Readonly<Record<string, string>>;
 }
 
@@ -52,18 +54,25 @@ export function serve(operations: readonly Operation[], edge: Edge): Serve {
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
 
-  const handlerOf = (perform: Perform): RequestHandler => {
+  const answer = (exchange: Exchange, { perform, template, parameters }: Route): void => {
+    exchange.route = template;
+    void perform(exchange, parameters);
+  };
+  const handlerOf = (perform: Perform, template: string): RequestHandler => {
     return ({ method, url, params }, { locals }) => {
-      const parameters = params as Route["parameters"];
-      if (url.length <= mostRememberedLength) routes.set(`${method} ${url}`, { perform, parameters });
-      void perform((locals as Locals).exchange, parameters);
+      const route = { perform, template, parameters: params as Route["parameters"] };
+      if (url.length <= mostRememberedLength) routes.set(`${method} ${url}`, route);
+      answer((locals as Locals).exchange, route);
     };
   };
   const methods = new Map<string, string[]>();
   for (const one of operations) {
-    const paths = one.paths.map(expressPath);
-    app[one.method === "GET" ? "get" : "post"](paths, handlerOf(performing(one, edge)));
-    for (const path of paths) methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
+    const perform = performing(one, edge);
+    for (const template of one.paths) {
+      const path = expressPath(template);
+      app[one.method === "GET" ? "get" : "post"](path, handlerOf(perform, template));
+      methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
+    }
   }
   for (const [path, allow] of methods) app.all(path, methodNotAllowed(allow.join(", ")));
   app.use(notFound);
@@ -73,7 +82,7 @@ export function serve(operations: readonly Operation[], edge: Edge): Serve {
     const { request, response } = exchange;
     const known = routes.get(`${request.method ?? ""} ${request.url ?? ""}`);
     if (known !== undefined) {
-      void known.perform(exchange, known.parameters);
+      answer(exchange, known);
       return;
     }
     const found = Object.assign(response, { locals: { exchange } satisfies Locals });

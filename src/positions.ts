@@ -1,4 +1,5 @@
 import type { Partition } from "./topics/topic.ts";
+import type { Stage } from "./tracing/tracing.ts";
 
 /** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */
 export class Fenced extends Error {
@@ -33,6 +34,8 @@ export interface PositionStep {
   readonly from: Position | undefined;
   /** The position after the batch. */
   readonly to: Position;
+  /** Told what is done with the batch from now on, where somebody traces it. */
+  readonly entered?: ((stage: Stage) => void) | undefined;
 }
 
 /** What is stored together with the step of a position: all of it or nothing, where the store has transactions. */

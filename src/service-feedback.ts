@@ -9,6 +9,7 @@ import type { Logger } from "./logger.ts";
 import type { Database } from "./storage/database.ts";
 import { createFeedbackStore } from "./storage/push-feedback.ts";
 import type { WatchedLog } from "./sync/standings.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 
 export interface FeedbackNeeds {
   readonly database: Database;
@@ -18,6 +19,7 @@ export interface FeedbackNeeds {
   readonly lifecycle: Lifecycle;
   /** Told of each batch once it is stored. */
   readonly applied: (decision: FeedbackDecision) => void;
+  readonly tracing: Tracing | undefined;
   readonly died: (error: unknown) => void;
 }
 
@@ -29,7 +31,7 @@ export interface PushFeedback {
 
 /** Wires what reads push feedback; nothing is read before the consumer is started. */
 export function createPushFeedback(channel: Channel, needs: FeedbackNeeds): PushFeedback {
-  const { database, broker, catalog, lifecycle, applied, died } = needs;
+  const { database, broker, catalog, lifecycle, applied, tracing, died } = needs;
   const { topic, groupId } = channel;
   const log = needs.log.child({ consumer: "push feedback" });
   const store = createFeedbackStore(database, log);
@@ -41,7 +43,7 @@ export function createPushFeedback(channel: Channel, needs: FeedbackNeeds): Push
     member: broker.member(channel),
     watch,
     workOf: (partition) =>
-      feedbackWork(partition, { groupId, feedback, positions: store, deadLetters, applied, log }),
+      feedbackWork(partition, { groupId, feedback, positions: store, deadLetters, applied, tracing, log }),
     log,
     died,
   });

@@ -37,6 +37,7 @@ import { createFeedbackTally, createTally } from "./sync/tally.ts";
 import { auditAnnouncements } from "./topics/audit.ts";
 import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
+import type { Tracing } from "./tracing/tracing.ts";
 import { readTlsPair } from "./tls.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
@@ -55,6 +56,8 @@ export interface ServiceOptions {
   readonly log: Logger;
   /** Everything that is acquired is released through it. */
   readonly lifecycle: Lifecycle;
+  /** Undefined: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   /** Aborted when the service is to stop, also while it still starts. */
   readonly abort: AbortSignal;
   /** Called when the service cannot go on and its process has to end. */
@@ -76,7 +79,7 @@ export interface Service {
  * waited for, however long it takes. Throws when the HTTP address cannot be had.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, addresses, log, lifecycle, abort } = options;
+  const { config, addresses, log, lifecycle, tracing, abort } = options;
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
   const database = createDatabase(addresses.mongodbUri, log);
@@ -120,6 +123,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
           tally.add(batch);
           metrics.applied(batch);
         },
+        tracing,
         log,
       }),
     log,
@@ -142,6 +146,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
         metrics.feedbackApplied(decision);
         auditFeedback(audit, decision, channel.topic);
       },
+      tracing,
       died: options.died,
     });
   const consumers = { consumer, ...(pushFeedback && { pushFeedback: pushFeedback.consumer }) };
@@ -193,6 +198,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }),
     overTls: config.http.tls !== undefined,
     trustedProxies: config.http.trustedProxies,
+    tracing,
     log,
     stopping: abort,
   });

@@ -4,10 +4,12 @@ import { createLifecycle } from "../lifecycle.ts";
 import { createLogger, type Logger } from "../logger.ts";
 import { startService } from "../service.ts";
 import { embeddedAddresses } from "../stack/embedded.ts";
+import { openTracing } from "../tracing/open.ts";
 
 /** Runs the service until a signal or a fault ends it. Gives the exit code; throws ConfigurationError. */
 export async function start(environment: Environment): Promise<number> {
-  const config = readConfig(environmentWithFile(environment));
+  const settings = environmentWithFile(environment);
+  const config = readConfig(settings);
   const log = await createLogger(config.logLevel);
   const lifecycle = createLifecycle(log);
   const ending = Promise.withResolvers<number>();
@@ -30,12 +32,22 @@ export async function start(environment: Environment): Promise<number> {
   process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
 
   try {
+    const tracing = await openTracing(settings, log);
+    if (tracing !== undefined) lifecycle.onStop("traces", () => tracing.close());
     const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
     if (abort.signal.aborted) throw new Unavailable("stopped before the service was started");
     const died = (error: unknown): void => {
       fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
     };
-    const service = await startService({ config, addresses, log, lifecycle, abort: abort.signal, died });
+    const service = await startService({
+      config,
+      addresses,
+      log,
+      lifecycle,
+      tracing,
+      abort: abort.signal,
+      died,
+    });
     if (service.reload !== undefined) process.on("SIGHUP", service.reload);
     service.ready.then(() => {
       log.info({ url: service.url }, "topicsync is ready");

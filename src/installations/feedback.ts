@@ -104,6 +104,7 @@ export function createFeedbackService(store: FeedbackStore, catalog: Catalog): F
 
   return {
     async apply(batch) {
+      batch.entered?.("decide");
       const reports = await Promise.all(batch.reports.map(checked));
       const tokens = new Set(reports.flatMap((read) => ("report" in read ? [read.report.token] : [])));
       const decision = decideFeedback(reports, await store.findTokens([...tokens]));

@@ -129,7 +129,9 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     async apply(step, write) {
       const session = sessions.get(nameOf(step.key));
       const work = async (options: SessionOptions): Promise<void> => {
+        step.entered?.("write");
         await write?.(options);
+        step.entered?.("commit");
         if (step.beforeCommit !== undefined) {
           await check(step, options);
           await step.beforeCommit();

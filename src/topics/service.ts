@@ -67,6 +67,7 @@ export function createTopicService(
 
   async function attempt(batch: AnnouncementBatch, lookUp: LookUp): Promise<Decision | "look up more"> {
     const { announcements, key } = batch;
+    batch.entered?.("decide");
     const stored = await load(announcements, lookUp);
     const partition = { topic: key.topic, partition: key.partition };
     const decision = decide({ partition, log: batch.to.log, announcements, stored, now: now(), newId });

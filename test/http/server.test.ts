@@ -13,7 +13,7 @@ import { createLogger } from "../../src/logger.ts";
 import { exchange, send, type RawAnswer } from "../support/raw-http.ts";
 
 const log = await createLogger("silent");
-const answer = createSend({ common: {}, log, stopping: new AbortController().signal });
+const answer = createSend({ common: {}, log, trace: undefined, stopping: new AbortController().signal });
 const fail = createFail(answer, log);
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.close())));
