@@ -19,6 +19,8 @@ const commitEveryMs = 1_000;
 /** Short, so that an idle consumer stops soon; a record that arrives ends the wait at once. */
 const fetchWaitMs = 500;
 const partitionsAtOnce = 8;
+/** Partitions that were added to the topic are found by asking; kafkajs asks every five minutes unless told otherwise. */
+const metadataForMs = 10_000;
 /** How long a member that was killed keeps its partitions: nothing is synced meanwhile. */
 const sessionTimeoutMs = 10_000;
 const heartbeatEveryMs = 2_000;
@@ -37,6 +39,7 @@ export function createMember(
     maxWaitTimeInMs: fetchWaitMs,
     sessionTimeout: sessionTimeoutMs,
     heartbeatInterval: heartbeatEveryMs,
+    metadataMaxAge: metadataForMs,
     // Whatever can be tried again is, for as long as it takes: an outage must not end the program.
     retry: {
       initialRetryTime: 300,

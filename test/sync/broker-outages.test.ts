@@ -6,12 +6,12 @@ import kafkajs from "kafkajs";
 
 import { startKafkaProxy } from "../support/kafka-proxy.ts";
 import { until } from "../support/poll.ts";
-import { notReady, readiness, readyAgain, stage } from "../support/scene.ts";
+import { definition, notReady, readiness, readyAgain, stage } from "../support/scene.ts";
 import { startTopicsync, type TestService } from "../support/service.ts";
 import { sharedStack } from "../support/stack.ts";
 
 const stack = sharedStack();
-const { admin, producer, scene } = stage(stack);
+const { admin, kafka, producer, scene } = stage(stack);
 
 const says = ({ log }: TestService, words: string): number =>
   log.filter(({ msg }) => msg?.includes(words) === true).length;
@@ -43,6 +43,29 @@ describe("an announcements topic that is deleted and made anew under the running
       assert.equal(await service.stop(), 0);
     });
   }
+});
+
+describe("an announcements topic that gets more partitions while the service runs", () => {
+  it("is read whole", async () => {
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 50);
+    const service = await startTopicsync(own.settings);
+    await own.inStep();
+    await admin.createPartitions({ topicPartitions: [{ topic: own.topic, count: 3 }] });
+    // Whoever sent to it before does not know them yet.
+    const newcomer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await newcomer.connect();
+    const value = (id: string) => JSON.stringify(definition(id));
+    const ids = [0, 1, 2].map((partition) => ({ partition, id: `added-${partition}` }));
+    await newcomer.send({
+      topic: own.topic,
+      messages: ids.map(({ partition, id }) => ({ partition, key: id, value: value(id) })),
+    });
+    await newcomer.disconnect();
+    await own.stored(53);
+    assert.equal(await service.stop(), 0);
+  });
 });
 
 describe("a dead-letter topic that cannot be written", () => {
