@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
@@ -36,20 +36,33 @@ export async function buildConsole(): Promise<readonly BuiltFile[]> {
     legalComments: "eof",
     logLevel: "warning",
   });
-  await rm(target, { recursive: true, force: true });
   await mkdir(target, { recursive: true });
   const built: BuiltFile[] = [];
   for (const { path, contents } of outputFiles) {
     const name = basename(path);
     const compressed = brotliCompressSync(contents);
-    await writeFile(new URL(name, target), contents);
-    await writeFile(new URL(`${name}.br`, target), compressed);
+    await put(name, contents);
+    await put(`${name}.br`, compressed);
     built.push({ name, bytes: contents.length, compressed: compressed.length });
   }
   const named = (ending: string): string => built.find(({ name }) => name.endsWith(ending))?.name ?? "";
   const html = (await readFile(page, "utf8"))
     .replace("SCRIPT", `/console/files/${named(".js")}`)
     .replace("STYLE", `/console/files/${named(".css")}`);
-  await writeFile(new URL("index.html", target), html);
+  await put("index.html", html);
+  await removeOthers(new Set(["index.html", ...built.flatMap(({ name }) => [name, `${name}.br`])]));
   return built;
+}
+
+/** Whole or not at all, and in the place of what was there: whoever reads it meanwhile finds one or the other. */
+async function put(name: string, contents: string | Uint8Array): Promise<void> {
+  const draft = new URL(`.${name}.${process.pid}`, target);
+  await writeFile(draft, contents);
+  await rename(draft, new URL(name, target));
+}
+
+/** What an earlier build left. */
+async function removeOthers(names: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(target))
+    if (!names.has(name) && !name.startsWith(".")) await rm(new URL(name, target), { force: true });
 }
