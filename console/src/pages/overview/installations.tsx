@@ -1,5 +1,6 @@
 import type { InstallationTotal, Overview } from "../../../../schemas/overview.ts";
 import { counted } from "../../parts/numbers.ts";
+import { Table } from "../../parts/table.tsx";
 
 /** How many push tokens there are, by application and platform. */
 export function Installations({ totals }: { readonly totals: Overview["installations"] }) {
@@ -16,34 +17,24 @@ export function Installations({ totals }: { readonly totals: Overview["installat
 function Chart({ totals }: { readonly totals: readonly InstallationTotal[] }) {
   const largest = Math.max(...totals.map(({ active, inactive }) => active + inactive));
   return (
-    <div class="wide" role="region" aria-label="Installations by application and platform" tabIndex={0}>
-      <table class="bars">
-        <thead>
-          <tr>
-            <th scope="col">Application</th>
-            <th scope="col">Platform</th>
-            <th scope="col">Active</th>
-            <th scope="col">Inactive</th>
-            <td />
-          </tr>
-        </thead>
-        <tbody>
-          {totals.map(({ application, platform, active, inactive }) => (
-            <tr key={`${application}/${platform}`}>
-              <th scope="row">{application}</th>
-              <td>{platform}</td>
-              <td>{counted(active)}</td>
-              <td>{counted(inactive)}</td>
-              <td>
-                <svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-                  <rect class="active" width={(100 * active) / largest} height="10" />
-                  <rect x={(100 * active) / largest} width={(100 * inactive) / largest} height="10" />
-                </svg>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Installations by application and platform"
+      columns={["Application", "Platform", "Active", "Inactive", ""]}
+    >
+      {totals.map(({ application, platform, active, inactive }) => (
+        <tr key={`${application}/${platform}`}>
+          <th scope="row">{application}</th>
+          <td>{platform}</td>
+          <td>{counted(active)}</td>
+          <td>{counted(inactive)}</td>
+          <td>
+            <svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="active" width={(100 * active) / largest} height="10" />
+              <rect x={(100 * active) / largest} width={(100 * inactive) / largest} height="10" />
+            </svg>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

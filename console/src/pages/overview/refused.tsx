@@ -1,6 +1,7 @@
 import type { LatestLetter, Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { counted } from "../../parts/numbers.ts";
+import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 
 interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
@@ -29,26 +30,15 @@ export function Refused({ letters, counts, since }: RefusedProps) {
 }
 
 const Letters = ({ letters }: { readonly letters: readonly LatestLetter[] }) => (
-  <div class="wide" role="region" aria-label="Refused lately" tabIndex={0}>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Topic</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
-      <tbody>
-        {letters.map(({ id, time, externalId, code, message }) => (
-          <tr key={id}>
-            <td>{time === null ? "–" : <When time={time} />}</td>
-            <td>{externalId ?? "–"}</td>
-            <td>
-              <strong>{code}</strong> {message}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
+    {letters.map(({ id, time, externalId, code, message }) => (
+      <tr key={id}>
+        <td>{time === null ? "–" : <When time={time} />}</td>
+        <td>{externalId ?? "–"}</td>
+        <td>
+          <strong>{code}</strong> {message}
+        </td>
+      </tr>
+    ))}
+  </Table>
 );

@@ -2,6 +2,7 @@ import type { Overview, Sample } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { counted, measured } from "../../parts/numbers.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
+import { Table } from "../../parts/table.tsx";
 
 /** Over so many samples, ten seconds each, the rate is taken. */
 const samplesOfRate = 6;
@@ -26,35 +27,26 @@ export function Sync({ sync, history }: Pick<Overview, "sync" | "history">) {
       <p>
         <small>Records behind, during the last hour, as this instance saw it.</small>
       </p>
-      <div class="wide" role="region" aria-label="Partitions" tabIndex={0}>
-        <table>
-          <caption>
+      <Table
+        label="Partitions"
+        caption={
+          <>
             The Kafka topic <code>{sync.topic}</code>, read by the group <code>{sync.group}</code>
-          </caption>
-          <thead>
-            <tr>
-              <th scope="col">Partition</th>
-              <th scope="col">Applied up to</th>
-              <th scope="col">End</th>
-              <th scope="col">Behind</th>
-              <th scope="col">Instance</th>
-              <th scope="col">State</th>
-            </tr>
-          </thead>
-          <tbody>
-            {partitions.map((one) => (
-              <tr key={one.partition}>
-                <th scope="row">{one.partition}</th>
-                <td>{counted(one.committedOffset)}</td>
-                <td>{counted(one.logEnd)}</td>
-                <td>{counted(one.lagRecords)}</td>
-                <td>{one.owner ?? "nobody"}</td>
-                <td>{stateOf(one)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          </>
+        }
+        columns={["Partition", "Applied up to", "End", "Behind", "Instance", "State"]}
+      >
+        {partitions.map((one) => (
+          <tr key={one.partition}>
+            <th scope="row">{one.partition}</th>
+            <td>{counted(one.committedOffset)}</td>
+            <td>{counted(one.logEnd)}</td>
+            <td>{counted(one.lagRecords)}</td>
+            <td>{one.owner ?? "nobody"}</td>
+            <td>{stateOf(one)}</td>
+          </tr>
+        ))}
+      </Table>
     </article>
   );
 }

@@ -1,4 +1,5 @@
 import type { PickResponse } from "../../../../schemas/pick.ts";
+import { Table } from "../../parts/table.tsx";
 
 type Explanation = NonNullable<PickResponse["explain"]>;
 
@@ -15,32 +16,20 @@ export function ExplanationTable({ explanation }: { readonly explanation: Explan
       {conditions.length === 0 ? (
         <p>The topic has no conditions: every event belongs to it.</p>
       ) : (
-        <div class="wide" role="region" aria-labelledby="explanation" tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Filter</th>
-                <th scope="col">Condition</th>
-                <th scope="col">Held</th>
-                <th scope="col">The event has</th>
-              </tr>
-            </thead>
-            <tbody>
-              {conditions.map(({ filter, condition, held, found }) => (
-                <tr key={`${filter} ${condition}`}>
-                  <td>{filters[filter]}</td>
-                  <td>
-                    <code>{condition}</code>
-                  </td>
-                  <td>
-                    <span aria-hidden="true">{held ? "✓" : "✗"}</span> {held ? "yes" : "no"}
-                  </td>
-                  <td>{found.length === 0 ? "nothing there" : found.join(", ")}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Conditions" columns={["Filter", "Condition", "Held", "The event has"]}>
+          {conditions.map(({ filter, condition, held, found }) => (
+            <tr key={`${filter} ${condition}`}>
+              <td>{filters[filter]}</td>
+              <td>
+                <code>{condition}</code>
+              </td>
+              <td>
+                <span aria-hidden="true">{held ? "✓" : "✗"}</span> {held ? "yes" : "no"}
+              </td>
+              <td>{found.length === 0 ? "nothing there" : found.join(", ")}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </article>
   );

@@ -1,5 +1,6 @@
 import type { PickResponse } from "../../../../schemas/pick.ts";
 import { counted } from "../../parts/numbers.ts";
+import { Table } from "../../parts/table.tsx";
 
 interface TopicsProps {
   readonly topics: PickResponse["topics"];
@@ -18,41 +19,29 @@ export function Topics({ topics, explain }: TopicsProps) {
       </div>
       {topics.length === 0 && <p>Ask below why a topic is not among them.</p>}
       {topics.length > 0 && (
-        <div class="wide" role="region" aria-labelledby="topics" tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Namespace</th>
-                <th scope="col">External id</th>
-                <td />
-              </tr>
-            </thead>
-            <tbody>
-              {topics.slice(0, mostShown).map(({ id, name, namespace, externalId }) => (
-                <tr key={id}>
-                  <th scope="row">{name}</th>
-                  <td>{namespace}</td>
-                  <td>
-                    <code>{externalId}</code>
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      class="small outline"
-                      aria-label={`Why ${name}?`}
-                      onClick={() => {
-                        explain(externalId);
-                      }}
-                    >
-                      Why?
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table label="Its topics" columns={["Name", "Namespace", "External id", ""]}>
+          {topics.slice(0, mostShown).map(({ id, name, namespace, externalId }) => (
+            <tr key={id}>
+              <th scope="row">{name}</th>
+              <td>{namespace}</td>
+              <td>
+                <code>{externalId}</code>
+              </td>
+              <td>
+                <button
+                  type="button"
+                  class="small outline"
+                  aria-label={`Why ${name}?`}
+                  onClick={() => {
+                    explain(externalId);
+                  }}
+                >
+                  Why?
+                </button>
+              </td>
+            </tr>
+          ))}
+        </Table>
       )}
       {topics.length > mostShown && (
         <p>
