@@ -6,7 +6,7 @@ import { addCatalogCommands } from "./cli/catalog.ts";
 import { addCompletionCommand } from "./cli/completion/command.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
-import { complain, visible } from "./cli/output.ts";
+import { bearClosedOutput, complain, visible } from "./cli/output.ts";
 import { addInstallationsCommand } from "./cli/installations.ts";
 import { addPickCommand } from "./cli/pick.ts";
 import { addStatusCommand } from "./cli/status.ts";
@@ -55,6 +55,7 @@ addFiltersCommand(program);
 addPickCommand(program);
 addCompletionCommand(program);
 
+bearClosedOutput();
 try {
   await program.parseAsync();
 } catch (error) {

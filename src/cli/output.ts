@@ -22,6 +22,13 @@ export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output 
   };
 }
 
+/** Lets whoever reads standard output stop reading (`… | head`) without a word: what is written then goes nowhere. */
+export function bearClosedOutput(stream: NodeJS.WriteStream = process.stdout): void {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
 /** Text as it may be shown: whoever wrote a record must not command the terminal of whoever reads it. */
 export const visible = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>

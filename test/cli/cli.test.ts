@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { describe, it } from "node:test";
 
-import { runCli } from "../support/service.ts";
+import { cli, runCli } from "../support/service.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
@@ -118,6 +120,15 @@ describe("the command line", () => {
     const { code, output } = await runCli(["--help"], {});
     assert.equal(code, 0);
     for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
+  });
+
+  it("ends quietly when nobody reads its answer", async () => {
+    const child = spawn(process.execPath, [cli, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    await once(child, "close");
+    assert.deepEqual([child.exitCode, errors], [0, ""]);
   });
 
   it("exits with 64 when it is used wrongly", async () => {

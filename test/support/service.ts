@@ -8,7 +8,8 @@ import { unique } from "./names.ts";
 import { until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
 
-const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
+/** The program, as its sources. */
+export const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
 /** What the tests of this file started; whatever still runs after them is killed. */
 const children = new Set<ChildProcess>();
@@ -47,8 +48,11 @@ export function environment(settings: Readonly<Record<string, string>>): NodeJS.
   return { ...Object.fromEntries(machine), ...settings };
 }
 
-/** Starts a service and waits until it listens. It is killed after the tests of this file. */
-export async function startTopicsync(settings: Readonly<Record<string, string>>): Promise<TestService> {
+/** Starts a service, from its sources unless told otherwise, and waits until it listens. It is killed after the tests of this file. */
+export async function startTopicsync(
+  settings: Readonly<Record<string, string>>,
+  program = cli,
+): Promise<TestService> {
   const all = {
     HTTP_PORT: "0",
     BOOTSTRAP_USER: bootstrap.user,
@@ -56,7 +60,7 @@ export async function startTopicsync(settings: Readonly<Record<string, string>>)
     ...settings,
   };
   keepSecret(all.BOOTSTRAP_PASSWORD, settings["KAFKA_SASL_PASSWORD"]);
-  const child = spawn(process.execPath, [cli, "start"], {
+  const child = spawn(process.execPath, [program, "start"], {
     env: environment(all),
     stdio: ["ignore", "pipe", "pipe"],
   });
