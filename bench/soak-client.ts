@@ -70,7 +70,7 @@ function sendDue(): void {
 
 function send(connection: SoakConnection, registration: Registration): void {
   const sent = Date.now();
-  connection.send(beforeToken + token(registration.number) + afterToken, (how: End) => {
+  connection.send(beforeToken + token(registration.number) + afterToken, (how: End, last: boolean) => {
     ends[how] = (ends[how] ?? 0) + 1;
     const now = performance.now();
     if (how === 200) {
@@ -79,7 +79,7 @@ function send(connection: SoakConnection, registration: Registration): void {
       const tenths = Math.min(times.length - 1, Math.floor((now - registration.due) * 10));
       times[tenths] = (times[tenths] ?? 0) + 1;
     } else again.push({ registration, at: now + againAfterMs });
-    if (how === "broken") return;
+    if (last) return;
     idle.push(connection);
     sendDue();
   });

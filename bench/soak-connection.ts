@@ -5,8 +5,8 @@ export type End = number | "broken";
 
 /** One connection that is kept, with one request under way at most. A library's client would cost more than the server. */
 export interface SoakConnection {
-  /** Sends a whole request; `ended` is called once for it. */
-  send(request: string, ended: (end: End) => void): void;
+  /** Sends a whole request; `ended` is called once for it. After its `last` answer the connection closes. */
+  send(request: string, ended: (end: End, last: boolean) => void): void;
   close(): void;
 }
 
@@ -19,18 +19,21 @@ export function openConnection(
   },
 ): void {
   const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
-  let waiting: ((end: End) => void) | undefined;
+  let waiting: ((end: End, last: boolean) => void) | undefined;
   let received = "";
-  const finish = (end: End): void => {
+  const finish = (end: End, last: boolean): void => {
     const ended = waiting;
     waiting = undefined;
     received = "";
-    ended?.(end);
+    ended?.(end, last);
   };
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     received += chunk;
-    const status = statusOfWhole(received);
-    if (status !== undefined) finish(status);
+    const answer = wholeAnswer(received);
+    if (answer === undefined) return;
+    // Nothing more may be sent then (RFC 9112, section 9.6).
+    if (answer.last) socket.destroy();
+    finish(answer.status, answer.last);
   });
   const connection: SoakConnection = {
     send(request, ended) {
@@ -41,7 +44,7 @@ export function openConnection(
   };
   socket.on("error", () => undefined);
   socket.on("close", () => {
-    finish("broken");
+    finish("broken", true);
     on.closed(connection);
   });
   socket.on("connect", () => {
@@ -49,8 +52,8 @@ export function openConnection(
   });
 }
 
-/** The status of an answer that is there to its last byte; undefined while it is not. */
-function statusOfWhole(answer: string): number | undefined {
+/** An answer that is there to its last byte; undefined while it is not. */
+function wholeAnswer(answer: string): { readonly status: number; readonly last: boolean } | undefined {
   const headEnd = answer.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;
   const head = answer.slice(0, headEnd);
@@ -58,5 +61,6 @@ function statusOfWhole(answer: string): number | undefined {
   const whole = /\r\ntransfer-encoding: *chunked/i.test(head)
     ? answer.endsWith("\r\n0\r\n\r\n")
     : answer.length >= headEnd + 4 + length;
-  return whole ? Number(answer.slice(9, 12)) : undefined;
+  if (!whole) return undefined;
+  return { status: Number(answer.slice(9, 12)), last: /\r\nconnection: *close/i.test(head) };
 }
