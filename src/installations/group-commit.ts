@@ -95,8 +95,8 @@ export function createGroupCommit(
 
   function leave(): void {
     const bulk = take();
-    stuck = bulk.length === 0;
-    if (stuck) return;
+    stuck = bulk.length === 0 && bulks > 0;
+    if (bulk.length === 0) return;
     usual = Math.max(bulk.length, Math.floor(usual / 2));
     void send(bulk);
     schedule();

@@ -154,6 +154,17 @@ describe("the group commit", () => {
     await Promise.all(answers);
   });
 
+  it("goes on after bulks that fail at once, before the turn in which they left is over", async () => {
+    const { submit } = createGroupCommit({ write: () => Promise.reject(new Unavailable("away")) });
+    for (const count of [3, 2, 1]) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: count }, () => submit(registration(unique("away")))),
+      );
+      assert.ok(outcomes.every(({ status }) => status === "rejected"));
+      await turn();
+    }
+  });
+
   it("bounds a bulk's characters", async () => {
     const sizes: number[] = [];
     const counting = {
