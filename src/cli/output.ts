@@ -9,8 +9,7 @@ export interface Output {
 /** Opens standard output. */
 export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output {
   const closed = new AbortController();
-  stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+  bearClosedOutput(stream, () => {
     closed.abort();
   });
   return {
@@ -22,10 +21,17 @@ export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output 
   };
 }
 
-/** Lets whoever reads standard output stop reading (`… | head`) without a word: what is written then goes nowhere. */
-export function bearClosedOutput(stream: NodeJS.WriteStream = process.stdout): void {
+/**
+ * Lets whoever reads standard output stop reading (`… | head`) without a word: what is written then goes nowhere, and
+ * `closed` is called.
+ */
+export function bearClosedOutput(
+  stream: NodeJS.WriteStream = process.stdout,
+  closed: () => void = () => undefined,
+): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
+    closed();
   });
 }
 

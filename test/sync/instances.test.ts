@@ -34,7 +34,7 @@ const shared = (services: readonly TestService[], meanwhile?: () => Promise<void
       const all = given.flat().toSorted();
       return given.every((one) => one.length > 0) && all.join() === "0,1,2,3" ? true : undefined;
     },
-    30_000,
+    120_000,
   );
 
 /** How many the group has, as the broker sees it. */
@@ -56,7 +56,7 @@ describe("several instances in one group", () => {
     const first = await startTopicsync({ ...own.settings, MONGODB_URI: slowly });
     await until("the first is at work", async () => (await own.count()) > 0);
     // So that it is in the midst of its batches for as long as the second takes to come.
-    store.delay(1_000);
+    store.delay(250);
     const second = await startTopicsync(own.settings);
     await shared([first, second], async () => {
       const announced = own.announced.size;
