@@ -4,4 +4,6 @@ export const roles = {
   eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",
   /** Deactivating everybody's push tokens. */
   pushAdmin: "push_admin",
+  /** Seeing and changing users, and push applications and platforms. */
+  admin: "topicsync_admin",
 } as const;

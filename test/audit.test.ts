@@ -61,7 +61,7 @@ const overHttp = { ...line, via: "http", by: bootstrap.user, from: "127.0.0.1" }
 describe("the audit", () => {
   it("has what the settings brought into being", () => {
     const from = { ...line, via: "settings", by: "settings", from: hostname() };
-    const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin"];
+    const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
     assert.deepEqual(service.log.filter(({ via }) => via === "settings").map(plain), [
       { ...from, user: bootstrap.user, roles, msg: "user.added" },
       { ...from, application: "App", msg: "application.added" },

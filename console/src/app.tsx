@@ -68,7 +68,7 @@ export function App() {
             <Layout>
               <Switch>
                 {pagesFor(state.session.roles).map(({ path, component }) => (
-                  <Route key={path} path={path} component={component} />
+                  <Route key={path} path={`${path}/*?`} component={component} />
                 ))}
                 <Route>
                   <Redirect to="/overview" replace />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { Link } from "wouter-preact";
+import { Link, useLocation } from "wouter-preact";
 
 import { pagesFor } from "./pages.ts";
 import { ThemeButton } from "./parts/theme.tsx";
@@ -8,6 +8,7 @@ import { useSession } from "./session.ts";
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
   const { session, leave } = useSession();
+  const [place] = useLocation();
   return (
     <>
       <a class="skip" href="#main">
@@ -21,7 +22,11 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             </li>
             {pagesFor(session.roles).map(({ path, name }) => (
               <li key={path}>
-                <Link href={path} className={(isHere) => (isHere ? "here" : "")}>
+                <Link
+                  href={path}
+                  class={isWithin(place, path) ? "here" : ""}
+                  aria-current={isWithin(place, path) ? "page" : undefined}
+                >
                   {name}
                 </Link>
               </li>
@@ -52,3 +57,5 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
     </>
   );
 }
+
+const isWithin = (place: string, path: string): boolean => place === path || place.startsWith(`${path}/`);

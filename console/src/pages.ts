@@ -6,6 +6,7 @@ import { Picker } from "./pages/picker.tsx";
 
 /** A part of the console. */
 interface ConsolePage {
+  /** Whatever lies beneath it is its own as well. */
   readonly path: string;
   /** As it stands in the navigation, and in the page's heading. */
   readonly name: string;

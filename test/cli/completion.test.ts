@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "topicsync-completion-"));
 after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
-const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin"];
+const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
 
 /** What each line is completed to, in every shell alike; the last word is the one that is completed. */
 const lines: readonly (readonly [line: readonly string[], expected: readonly string[]])[] = [

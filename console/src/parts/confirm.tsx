@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+import type { Doing } from "../asked.ts";
+import { Failure } from "./failure.tsx";
+
+interface ConfirmProps {
+  /** What is asked: "Replay 12 dead letters?" */
+  readonly question: string;
+  /** What it means, and whatever else has to be known for it. */
+  readonly children: ComponentChildren;
+  /** The button's text: what is done. */
+  readonly action: string;
+  readonly doing: Pick<Doing, "error" | "busy">;
+  readonly confirmed: () => void;
+  readonly cancelled: () => void;
+}
+
+/** Asks before something is done. It is there while it is asked; Escape and "Cancel" leave all as it is. */
+export function Confirm({ question, children, action, doing, confirmed, cancelled }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-labelledby="question" onClose={cancelled}>
+      <article>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            confirmed();
+          }}
+        >
+          <h2 id="question">{question}</h2>
+          {children}
+          {doing.error !== undefined && <Failure error={doing.error} />}
+          <footer>
+            <button type="button" class="secondary" onClick={cancelled}>
+              Cancel
+            </button>
+            <button type="submit" aria-busy={doing.busy} disabled={doing.busy}>
+              {action}
+            </button>
+          </footer>
+        </form>
+      </article>
+    </dialog>
+  );
+}
