@@ -3,9 +3,10 @@
 #
 #   topicsync-test/kafka  stands in for apache/kafka: the same release from Maven Central, the same environment variables
 #   topicsync-test/mongo  stands in for mongo: SecantusDB behind mongod's options that topicsync uses
-#   topicsync-test/node   stands in for node: Node from the npm registry, the base of topicsync's own Dockerfile
+#   topicsync-test/node   stands in for node: Node from the npm registry, with which topicsync's own image is built
+#   topicsync-test/base   stands in for distroless/cc: the libraries that Node needs, on which topicsync's own image stands
 #
-# Usage: test/images/build.sh [--rebuild] [kafka] [mongo] [node]
+# Usage: test/images/build.sh [--rebuild] [kafka] [mongo] [node] [base]
 #
 # Needs a Linux machine with Docker, debootstrap (so: root), Maven with a JDK, pip and npm. An image that is there is
 # left alone unless --rebuild is given. Everything is downloaded by the machine's own tools, with their mirrors, caches
@@ -25,11 +26,11 @@ wanted=()
 for argument in "$@"; do
   case $argument in
     --rebuild) rebuild=true ;;
-    kafka | mongo | node) wanted+=("$argument") ;;
+    kafka | mongo | node | base) wanted+=("$argument") ;;
     *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 64 ;;
   esac
 done
-if ((${#wanted[@]} == 0)); then wanted=(kafka mongo node); fi
+if ((${#wanted[@]} == 0)); then wanted=(kafka mongo node base); fi
 
 work=$(mktemp -d)
 readonly work
@@ -75,6 +76,8 @@ node_files() {
   if [[ -r $bundle ]]; then cp "$bundle" "$1/certificates/ca-certificates.crt"; fi
 }
 
+base_files() { :; }
+
 image() {
   local name=$1 tag=topicsync-test/$1 context=$work/$1
   if is_there "$tag"; then say "$tag is there"; return; fi
@@ -93,4 +96,5 @@ cat << 'END'
 export TOPICSYNC_KAFKA_IMAGE=topicsync-test/kafka
 export TOPICSYNC_MONGO_IMAGE=topicsync-test/mongo
 export TOPICSYNC_NODE_IMAGE=topicsync-test/node
+export TOPICSYNC_BASE_IMAGE=topicsync-test/base
 END
