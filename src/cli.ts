@@ -20,11 +20,13 @@ import {
   Refusal,
   Unavailable,
 } from "./errors.ts";
+import { version } from "./version.ts";
 
 const program = new Command("topicsync")
   .description(
     "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
   )
+  .version(version, "-V, --version", "tell the version")
   .addHelpText(
     "after",
     `

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 
 import { cli, runCli } from "../support/service.ts";
@@ -120,6 +121,11 @@ describe("the command line", () => {
     const { code, output } = await runCli(["--help"], {});
     assert.equal(code, 0);
     for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
+  });
+
+  it("tells its version", async () => {
+    const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
+    assert.deepEqual(await runCli(["--version"], {}), { code: 0, output: `${version}\n`, errors: "" });
   });
 
   it("ends quietly when nobody reads its answer", async () => {

@@ -19,7 +19,7 @@ async function startShell(t: TestContext, script: string): Promise<ServerProcess
 describe("a server process", () => {
   it("is known by its own process id, not by that of the shell around it", async (t) => {
     const server = await startShell(t, 'echo "I am $$"; exec sleep 60');
-    const output = await until("it has spoken", () => server.lastOutput());
+    const output = await until("it has spoken", async () => (await server.lastOutput()) || undefined);
     assert.equal(output, `I am ${server.pid}`);
   });
 
