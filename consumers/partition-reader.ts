@@ -196,7 +196,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         writing = write(prepared, next);
         batch.advance(offset - 1);
         if (await batch.heartbeat()) continue;
-        await writing;
+        // The group waits for us to join it anew, but only as long as it hears of us.
+        await beating(batch, writing);
         return;
       }
     },
