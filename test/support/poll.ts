@@ -2,6 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const defaultLimitMs = 60_000;
 
+/** Who can tell why something did not happen. */
+const witnesses: (() => string)[] = [];
+
+/** What a witness says stands in the error of every wait that is in vain. */
+export function addWitness(witness: () => string): void {
+  witnesses.push(witness);
+}
+
 /**
  * Asks again and again until the answer is not undefined or false, and gives it. Throws after the limit, with the last
  * error if asking threw.
@@ -20,7 +28,10 @@ export async function until<T>(
     } catch (error) {
       last = error;
     }
-    if (Date.now() > end) throw new Error(`waited ${limitMs} ms in vain until ${what}`, { cause: last });
+    if (Date.now() > end) {
+      const said = witnesses.map((witness) => witness()).join("");
+      throw new Error(`waited ${limitMs} ms in vain until ${what}${said}`, { cause: last });
+    }
     await sleep(25);
   }
 }

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import { unique } from "./names.ts";
-import { until } from "./poll.ts";
+import { addWitness, until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
 
 /** The program, as its sources. */
@@ -16,6 +16,20 @@ const children = new Set<ChildProcess>();
 after(() => {
   for (const child of children) child.kill("SIGKILL");
 });
+
+/** The logs of the services that the tests of this file started. */
+const logs: LogLine[][] = [];
+const told = 20;
+addWitness(() =>
+  logs
+    .map((log, at) => {
+      // One line for each topic would hide what else happens.
+      const lines = log.filter(({ msg }) => msg !== "topic.created").slice(-told);
+      return `\nservice ${at + 1} of ${logs.length} said last:\n${lines.map((line) => JSON.stringify(line)).join("\n")}`;
+    })
+    .slice(-2)
+    .join(""),
+);
 
 /** The user that the services of the tests start with; it has every role. */
 export const bootstrap = { user: "bootstrap", password: "correct horse battery staple" } as const;
@@ -68,6 +82,7 @@ export async function startTopicsync(
   children.add(child);
 
   const log: LogLine[] = [];
+  logs.push(log);
   let errors = "";
   createInterface({ input: child.stdout }).on("line", (line) => {
     keepLog(`${line}\n`);
