@@ -11,6 +11,8 @@ import { measureMemory, memoryCommand } from "./memory.ts";
 import { commonOptions, type CommonOptions } from "./options.ts";
 import { pickerCommand } from "./picker.ts";
 import { print } from "./report.ts";
+import { scalingCommand } from "./scaling.ts";
+import { simulateCommand } from "./simulate.ts";
 import { soakCommand } from "./soak.ts";
 import { startStack } from "./stack.ts";
 import { measureSync, syncCommand } from "./sync.ts";
@@ -33,6 +35,7 @@ program.action(async (options: CommonOptions) => {
 const commands = [
   ...[syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()],
   ...[httpCommand(), floodCommand(), soakCommand()],
+  ...[scalingCommand(), simulateCommand()],
 ];
 for (const command of commands) program.addCommand(command);
 

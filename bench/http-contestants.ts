@@ -22,8 +22,8 @@ export interface Registrar {
 }
 
 const json = { "Content-Type": "application/json" };
-const application = "bench-app";
-const platform = "bench-platform";
+export const application = "bench-app";
+export const platform = "bench-platform";
 
 /** The least that anybody would write; see http-floor.ts. */
 export const httpFloor: Registrar = {

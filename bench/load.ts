@@ -32,24 +32,25 @@ export function announcement(number: number): { key: string; value: string } {
   return { key: externalId, value };
 }
 
-/** Makes a new topic of one partition, and gives what is needed to send to it. */
+/** Makes a new topic, and gives what is needed to send to it. */
 export async function openLog(
   brokers: string,
   topic: string,
+  partitions = 1,
 ): Promise<{ producer: Producer } & AsyncDisposable> {
   quietTimers();
   const kafka: Kafka = new kafkajs.Kafka({ brokers: brokers.split(","), logLevel: kafkajs.logLevel.NOTHING });
   const admin: Admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await Promise.all([admin.connect(), producer.connect()]);
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+  await admin.createTopics({ topics: [{ topic, numPartitions: partitions }] });
   await admin.disconnect();
   return { producer, [Symbol.asyncDispose]: () => producer.disconnect() };
 }
 
-/** Fills a new topic of one partition with announcements, each of another topic. */
-export async function fillLog(brokers: string, topic: string, count: number): Promise<Log> {
-  await using log = await openLog(brokers, topic);
+/** Fills a new Kafka topic with announcements, each of another topic. */
+export async function fillLog(brokers: string, topic: string, count: number, partitions = 1): Promise<Log> {
+  await using log = await openLog(brokers, topic, partitions);
   let next = 0;
   const sendRest = async (): Promise<void> => {
     while (next < count) {

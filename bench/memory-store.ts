@@ -11,10 +11,13 @@ const version = "1.47.0";
 const project = join(import.meta.dirname, "memory-store");
 
 /**
- * Room for the million topics of `bench memory`. Of one size from the beginning and without a concurrent collector: while
+ * By default room for the million topics of `bench memory`. Of one size from the beginning and without a concurrent collector: while
  * Java's defaults let the heap grow, the same work took up to twice as long from one round to the next.
  */
-const heap = ["-Xms4g", "-Xmx4g", "-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"];
+const heap = (gigabytes: number): string[] => [
+  ...[`-Xms${gigabytes}g`, `-Xmx${gigabytes}g`],
+  ...["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"],
+];
 
 /**
  * A small young generation: its collections stop the store ten times as often for a tenth of the time, at the same rate. By default
@@ -25,6 +28,8 @@ const shortPauses = ["-Xmn128m"];
 export interface MemoryStoreOptions extends Omit<LaunchOptions, "port"> {
   /** Whether latency is measured and not only a rate. */
   readonly forLatency: boolean;
+  /** Of heap. */
+  readonly gigabytes: number;
 }
 
 /**
@@ -40,7 +45,7 @@ export async function startMemoryStore(options: MemoryStoreOptions): Promise<Run
   const server = await startProcess({
     command: java.command,
     args: [
-      ...heap,
+      ...heap(options.gigabytes),
       ...(options.forLatency ? shortPauses : []),
       "-cp",
       join(jars, "*"),

@@ -44,11 +44,11 @@ export interface Arena {
 
 /**
  * Builds the service and starts a broker and the stores, all of them new and empty. `forLatency` trims the store in memory for
- * short pauses.
+ * short pauses; it has so many `gigabytes`.
  */
 export async function startStack(
   choice: StoreChoice,
-  { forLatency = false }: { forLatency?: boolean } = {},
+  { forLatency = false, gigabytes = 4 }: { forLatency?: boolean; gigabytes?: number } = {},
 ): Promise<BenchStack> {
   await build();
   await using started = new AsyncDisposableStack();
@@ -81,7 +81,7 @@ export async function startStack(
   }
   if (choice !== "embedded") {
     const { description, address } = await use(
-      startMemoryStore({ ...options, forLatency, dataFolder: join(folder, "memory") }),
+      startMemoryStore({ ...options, forLatency, gigabytes, dataFolder: join(folder, "memory") }),
     );
     stores.push({ kind: "memory", description, address });
   }
