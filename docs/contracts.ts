@@ -19,6 +19,7 @@ const operations = operationsOf({
   overview: uncalled,
   sessions: uncalled,
   verify: uncalled,
+  openId: undefined,
   checkToken: undefined,
   consoleFiles: undefined,
 });

@@ -6,7 +6,7 @@ import { createEventStreams, eventStreamHeaders, type Events } from "./event-str
 import type { Exchange } from "./exchange.ts";
 import { requestLog } from "./request-log.ts";
 import type { TraceRequest } from "./request-trace.ts";
-import type { Headers } from "./secure-headers.ts";
+import type { Headers, ReplyHeaders } from "./secure-headers.ts";
 import { isUnread, mostLingerBytes, lingerMs } from "./unread.ts";
 
 /** The Content-Type of JSON. */
@@ -20,7 +20,7 @@ export interface Answer {
   /** Sent as they come, instead of a body. */
   readonly events?: Events | undefined;
   /** In the spelling of the headers that every answer has, so that these can be replaced. */
-  readonly headers?: Headers | undefined;
+  readonly headers?: ReplyHeaders | undefined;
   /** Whether the audit tells of the request: its line in the log is for debugging only. */
   readonly audited?: boolean;
   /** Of an error. */
@@ -88,7 +88,10 @@ export function createSend({ common, log, trace, stopping }: SendOptions): Send 
 }
 
 /** Names and values in turn, as Node writes them without looking at them one by one. */
-const linesOf = (headers: Headers): string[] => Object.entries(headers).flat();
+const linesOf = (headers: ReplyHeaders): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" ? [name, value] : value.flatMap((one) => [name, one]),
+  );
 
 /**
  * Ends an answer with a body of the request still to come. The connection is closed after it, but not at once: what lies

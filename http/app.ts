@@ -24,6 +24,7 @@ import { healthOperations, type CheckReadiness, type MetricsText } from "./healt
 import { installationListOperations } from "./installation-list.ts";
 import { installationOperations } from "./installations.ts";
 import { pathIn } from "./message.ts";
+import { openIdOperations, type OpenIdEntry } from "./openid-sign-in.ts";
 import { bearerScheme, usualSchemes } from "./openapi.ts";
 import type { Operation } from "./operation.ts";
 import { overviewOperations } from "./overview.ts";
@@ -41,6 +42,8 @@ export interface AppOptions {
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
   readonly sessions: Sessions;
+  /** Where people sign in by way of an OpenID provider. */
+  readonly openId: OpenIdEntry | undefined;
   readonly verify: Authenticate;
   /** Where the tokens of an OpenID provider are taken. */
   readonly checkToken: CheckToken | undefined;
@@ -75,6 +78,7 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
     ...overviewOperations(options.overview),
     ...healthOperations(options.checkReadiness, options.metrics),
     ...sessionOperations(options.sessions, options.verify),
+    ...openIdOperations(options.openId, options.sessions),
     ...consoleOperations(options.consoleFiles),
   ];
   const schemes = options.checkToken === undefined ? usualSchemes : { ...usualSchemes, ...bearerScheme };

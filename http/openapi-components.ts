@@ -32,6 +32,11 @@ const headers: Readonly<Record<string, object>> = {
     required: true,
     schema: { ...text, minLength: 1 },
   },
+  Location: {
+    description: "Where to go (RFC 9110, section 10.2.2).",
+    required: true,
+    schema: { ...text, minLength: 1 },
+  },
   Allow: {
     description: "The methods of the path.",
     required: true,

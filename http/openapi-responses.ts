@@ -12,12 +12,17 @@ export function responsesOf(operation: Operation, components: Components): Recor
     responses[status] = components.response(name, failure(status, codes, components));
   }
   for (const [status, reply] of Object.entries(operation.replies))
-    responses[status] = success(reply, components);
+    responses[status] = success(Number(status), reply, components);
   return responses;
 }
 
-function success({ description, schema, mediaType }: ReplyDescription, components: Components): object {
-  const headers = { "X-Request-Id": components.header("X-Request-Id") };
+function success(
+  status: number,
+  { description, schema, mediaType }: ReplyDescription,
+  components: Components,
+): object {
+  const names = headersOf(status);
+  const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   if (mediaType !== undefined)
     return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
   if (schema === undefined) return { description: `${description} The answer has no body.`, headers };
@@ -50,6 +55,7 @@ const inPascalCase = (code: ErrorCode): string =>
 
 function headersOf(status: number): readonly string[] {
   const own: Readonly<Record<number, readonly string[]>> = {
+    302: ["Location"],
     401: ["WWW-Authenticate"],
     405: ["Allow"],
     429: ["Retry-After"],

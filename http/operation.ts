@@ -4,6 +4,7 @@ import type { Role, User } from "../src/users/user.ts";
 import type { Checked } from "../src/validation.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Events } from "./event-stream.ts";
+import type { ReplyHeaders } from "./secure-headers.ts";
 
 /** Who may call an operation: anybody, every active user, or the users with a role. */
 export type Access = "anybody" | "user" | Role;
@@ -26,6 +27,8 @@ export interface Call<Body = unknown> {
   readonly requestId: string;
   /** `Accept-Encoding`, as it was sent. */
   readonly acceptEncoding: string;
+  /** `Cookie`, as it was sent. */
+  readonly cookies: string;
 }
 
 /** What is answered. */
@@ -36,7 +39,8 @@ export interface Reply {
   readonly text?: { readonly type: string; readonly content: string | Buffer };
   /** Sent one by one as they come, instead of `json` or `text`. */
   readonly events?: Events;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Several of one name are a list: cookies. */
+  readonly headers?: ReplyHeaders;
   /** What was changed, for the audit; who did it and from where is added to it. */
   readonly audit?: AuditEvent;
   /** Who did it, where that is not who called. */

@@ -3,6 +3,9 @@ import helmet from "helmet";
 /** Names and values of headers. */
 export type Headers = Readonly<Record<string, string>>;
 
+/** The same, with a list where there are several of one name. */
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
+
 /** Content security policy: directives in helmet's spelling, such as `scriptSrc: ["'self'"]`. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 

@@ -139,6 +139,7 @@ function performing(operation: Operation, edge: Edge): Perform {
       secure,
       requestId,
       acceptEncoding,
+      cookies: request.headers.cookie ?? "",
     };
     const reply = await operation.handle(call);
     const { status, json, text, events, headers, by = user } = reply;

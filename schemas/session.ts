@@ -37,3 +37,37 @@ export const sessionSchema = {
 } as const;
 
 export type SessionView = FromSchema<typeof sessionSchema>;
+
+/** How one can sign in on the console, besides with a user and a password. */
+export const signInWaysSchema = {
+  $id: "signInWays",
+  type: "object",
+  additionalProperties: false,
+  required: [],
+  properties: {
+    openId: {
+      type: "object",
+      description: "By way of an OpenID provider; absent where none is set up.",
+      additionalProperties: false,
+      required: ["provider", "url"],
+      properties: {
+        provider: { type: "string", description: "The provider's host." },
+        url: { type: "string", description: "Where it begins: a browser goes there." },
+      },
+    },
+  },
+} as const;
+
+export type SignInWays = FromSchema<typeof signInWaysSchema>;
+
+/** Why signing in with OpenID came to nothing, as `/console?sign-in=…` is told. */
+export const signInFailures = [
+  "declined",
+  "expired",
+  "refused",
+  "nameless",
+  "throttled",
+  "unavailable",
+] as const;
+
+export type SignInFailureReason = (typeof signInFailures)[number];

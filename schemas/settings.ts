@@ -38,6 +38,12 @@ export const settingsSchema = {
       description:
         "Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed, separated by commas.",
     },
+    HTTP_PUBLIC_URL: {
+      type: "string",
+      pattern: "^https?://[^/?#@\\s]+/?$",
+      expected: "a URL without a path, such as https://topicsync.example.org",
+      description: "Where browsers find the facade, without a path. Needed for signing in with OpenID.",
+    },
     HTTP_MAX_CONNECTIONS: {
       type: "integer",
       minimum: 1,
@@ -103,6 +109,18 @@ export const settingsSchema = {
     OIDC_AUDIENCE: { ...name, description: "What the tokens' `aud` must name." },
     OIDC_ROLES_CLAIM: { ...name, default: "roles", description: "Claim with the roles, or the path to it." },
     OIDC_USER_CLAIM: { ...name, default: "sub", description: "Claim with the user's name." },
+    OIDC_CLIENT_ID: {
+      ...name,
+      description: "The console as the provider knows it: with it people can sign in there with OpenID.",
+    },
+    OIDC_CLIENT_SECRET: { ...name, description: "Secret of OIDC_CLIENT_ID. Unset: a public client." },
+    OIDC_SCOPE: {
+      type: "string",
+      pattern: "^(\\S+ )*openid( \\S+)*$",
+      expected: "scopes with spaces between, openid among them",
+      default: "openid",
+      description: "What the provider is asked for when somebody signs in.",
+    },
     PUSH_APPLICATIONS: { ...names, default: [], description: "Push applications that exist at start." },
     PUSH_PLATFORMS: { ...names, default: [], description: "Push platforms that exist at start." },
     LOG_LEVEL: {
@@ -144,6 +162,8 @@ export const settingsSchema = {
     HTTP_TLS_KEY: ["HTTP_TLS_CERT"],
     OIDC_ISSUER: ["OIDC_AUDIENCE"],
     OIDC_AUDIENCE: ["OIDC_ISSUER"],
+    OIDC_CLIENT_ID: ["OIDC_ISSUER", "HTTP_PUBLIC_URL"],
+    OIDC_CLIENT_SECRET: ["OIDC_CLIENT_ID"],
     KAFKA_TLS_CERT: ["KAFKA_TLS_KEY"],
     KAFKA_TLS_KEY: ["KAFKA_TLS_CERT"],
     KAFKA_SASL_MECHANISM: ["KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"],
@@ -161,4 +181,5 @@ export const secretSettings = [
   "MONGODB_URI",
   "KAFKA_SASL_PASSWORD",
   "BOOTSTRAP_PASSWORD",
+  "OIDC_CLIENT_SECRET",
 ] as const satisfies SettingName[];

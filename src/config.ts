@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./tls.ts";
-import { isTrustworthy, type OidcConfig } from "./users/oidc-config.ts";
+import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/oidc-config.ts";
 import { compile } from "./validation.ts";
 
 export interface KafkaConfig {
@@ -50,6 +50,8 @@ export interface Config {
   readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
   /** Undefined: HTTP Basic only. */
   readonly oidc: OidcConfig | undefined;
+  /** Undefined: people sign in on the console with a password only. */
+  readonly signIn: SignInConfig | undefined;
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
   readonly pickerLoad: Settings["PICKER_LOAD"];
   readonly logLevel: Settings["LOG_LEVEL"];
@@ -139,13 +141,15 @@ function group(settings: Settings, faults: string[]): Config {
     sasl: sasl(settings),
   });
   faults.push(...topicFaults(kafka));
+  const provider = oidc(settings, faults);
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
   return Object.freeze({
     http: http(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
-    oidc: oidc(settings, faults),
+    oidc: provider,
+    signIn: provider && signIn(settings, provider, faults),
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
@@ -233,6 +237,22 @@ function oidc(settings: Settings, faults: string[]): OidcConfig | undefined {
     audience,
     rolesClaim: settings.OIDC_ROLES_CLAIM,
     userClaim: settings.OIDC_USER_CLAIM,
+  });
+}
+
+function signIn(settings: Settings, provider: OidcConfig, faults: string[]): SignInConfig | undefined {
+  const { OIDC_CLIENT_ID: clientId, HTTP_PUBLIC_URL: publicUrl } = settings;
+  if (clientId === undefined || publicUrl === undefined) return undefined;
+  if (!isTrustworthy(publicUrl)) {
+    faults.push("HTTP_PUBLIC_URL must be an https:// URL (http:// only on this machine)");
+    return undefined;
+  }
+  return Object.freeze({
+    ...provider,
+    clientId,
+    clientSecret: settings.OIDC_CLIENT_SECRET,
+    scope: settings.OIDC_SCOPE,
+    publicUrl: new URL(publicUrl).origin,
   });
 }
 

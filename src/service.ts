@@ -2,6 +2,7 @@ import { announcementWork } from "../consumers/announcements.ts";
 import { createLogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
 import { readConsoleFiles } from "../http/console.ts";
+import { redirectUriAt, type OpenIdEntry } from "../http/openid-sign-in.ts";
 import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
@@ -22,6 +23,7 @@ import { createTopicDirectory } from "./picking/directory.ts";
 import { createReadiness } from "./service-readiness.ts";
 import { untilAvailable } from "./retry.ts";
 import { createPushFeedback } from "./service-feedback.ts";
+import { createOpenIdSignIn } from "./sessions/openid-sign-in.ts";
 import { createSessions } from "./sessions/session.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase } from "./storage/database.ts";
@@ -42,7 +44,8 @@ import { readTlsPair } from "./tls.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
 import { createCheckToken } from "./users/oidc.ts";
-import { createLoginThrottle } from "./users/throttle.ts";
+import type { SignInConfig } from "./users/oidc-config.ts";
+import { createLoginThrottle, type LoginThrottle } from "./users/throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
 export interface Addresses {
@@ -174,6 +177,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("history", () => {
     history.stop();
   });
+  const throttle = loginThrottle(log);
   const app = createApp({
     topics,
     directory,
@@ -181,9 +185,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     listing: createInstallationListing(createInstallationReader(database), () =>
       catalogStore.platforms.list(),
     ),
-    verify: createAuthenticate({ users, throttle: loginThrottle(log), hashing: createHashing() }),
+    verify: createAuthenticate({ users, throttle, hashing: createHashing() }),
     checkToken: config.oidc === undefined ? undefined : createCheckToken(config.oidc),
-    sessions: createSessions({ store: createSessionStore(database), users }),
+    sessions: createSessions({
+      store: createSessionStore(database),
+      users,
+      issuer: config.signIn?.issuer,
+    }),
+    openId: config.signIn && (await openIdEntry(config.signIn, throttle, log)),
     consoleFiles: await readConsoleFiles(),
     audit,
     checkReadiness: readiness,
@@ -246,3 +255,11 @@ const loginThrottle = (log: Logger) =>
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins; more are refused");
     },
   });
+
+/** Its library is loaded only where it is used. */
+async function openIdEntry(config: SignInConfig, throttle: LoginThrottle, log: Logger): Promise<OpenIdEntry> {
+  const { createOpenIdProvider } = await import("./users/openid-provider.ts");
+  const { publicUrl } = config;
+  const provider = createOpenIdProvider(config, redirectUriAt(publicUrl));
+  return { signIn: createOpenIdSignIn({ config, provider, throttle, log }), publicUrl };
+}

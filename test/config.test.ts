@@ -51,6 +51,7 @@ describe("the settings", () => {
       },
       bootstrap: undefined,
       oidc: undefined,
+      signIn: undefined,
       push: { applications: [], platforms: [] },
       pickerLoad: "first-use",
       logLevel: "info",

@@ -4,6 +4,7 @@ import { Redirect, Route, Router, Switch } from "wouter-preact";
 import type { SessionView } from "../../schemas/session.ts";
 import { ApiError, ask, useToken } from "./api.ts";
 import { Layout } from "./layout.tsx";
+import { comeBack, takeFailure } from "./openid.ts";
 import { pagesFor } from "./pages.ts";
 import { SignIn } from "./pages/sign-in.tsx";
 import { Failure } from "./parts/failure.tsx";
@@ -14,7 +15,7 @@ const sessionPath = "/api/topicsync/v1/session";
 /** What is known of who sits before it. */
 type State =
   | { readonly kind: "asking" }
-  | { readonly kind: "out"; readonly notice?: string }
+  | { readonly kind: "out"; readonly notice?: string; readonly failure?: ApiError | undefined }
   | { readonly kind: "in"; readonly session: SessionView }
   | { readonly kind: "failed"; readonly error: unknown };
 
@@ -29,9 +30,11 @@ export function App() {
 
   function look(): void {
     setState({ kind: "asking" });
+    const failure = takeFailure();
+    comeBack();
     ask<SessionView>(sessionPath).then(enter, (error: unknown) => {
       const isOut = error instanceof ApiError && error.status === 401;
-      setState(isOut ? { kind: "out" } : { kind: "failed", error });
+      setState(isOut ? { kind: "out", failure } : { kind: "failed", error });
     });
   }
   useEffect(look, []);
@@ -60,7 +63,7 @@ export function App() {
         </main>
       );
     case "out":
-      return <SignIn notice={state.notice} entered={enter} />;
+      return <SignIn notice={state.notice} failure={state.failure} entered={enter} />;
     case "in":
       return (
         <SessionContext.Provider value={{ session: state.session, leave }}>

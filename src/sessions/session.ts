@@ -17,11 +17,17 @@ export interface StoredSession {
   /** SHA-256 of the session's id, in base64url. */
   readonly digest: string;
   readonly user: string;
-  /** Of the user's password hash as it was: another password ends the session. */
-  readonly passwordDigest: string;
+  readonly ground: Ground;
   readonly createdOn: Date;
   readonly expiresOn: Date;
 }
+
+/** What a session rests upon. */
+export type Ground =
+  /** Of a stored user's password hash as it was: another password ends the session. */
+  | { readonly passwordDigest: string }
+  /** An OpenID provider and the roles that it gave: only signing in anew tells of others. */
+  | { readonly issuer: string; readonly roles: readonly string[] };
 
 /** Where sessions are kept. Every function throws Unavailable. */
 export interface SessionStore {
@@ -34,6 +40,8 @@ export interface SessionStore {
 export interface Sessions {
   /** Begins a session of a user whose credentials were just checked; undefined when the user is gone since. */
   begin(user: string): Promise<Session | undefined>;
+  /** Begins a session of a user for whom the OpenID provider answers. */
+  beginAs(user: User, issuer: string): Promise<Session>;
   /** The session of this id; undefined when there is none, it is over, or its user may not sign in any more. */
   find(id: string): Promise<Session | undefined>;
   end(session: Session): Promise<void>;
@@ -41,10 +49,14 @@ export interface Sessions {
 
 /** A working day and a bit: whoever is called at night signs in anew. */
 const lifetimeMs = 12 * 60 * 60 * 1_000;
+/** A working day: for so long nobody asks the provider whether somebody is still there, and what they may do. */
+const vouchedLifetimeMs = 8 * 60 * 60 * 1_000;
 
 export interface SessionsOptions {
   readonly store: SessionStore;
   readonly users: Pick<UserStore, "find">;
+  /** The OpenID provider by which people sign in; what another one said counts no more. */
+  readonly issuer?: string | undefined;
   readonly now?: () => Date;
 }
 
@@ -52,25 +64,39 @@ export interface SessionsOptions {
  * Makes the sessions. Both the session and its user are read for each request, so that signing out, another password and a
  * lost role count at once on every instance; a page asks too seldom for this to cost anything.
  */
-export function createSessions({ store, users, now = () => new Date() }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+  const { store, users, issuer, now = () => new Date() } = options;
+
+  async function insert(user: User, ground: Ground, lifetime: number): Promise<Session> {
+    const id = randomBytes(32).toString("base64url");
+    const createdOn = now();
+    const expiresOn = new Date(createdOn.getTime() + lifetime);
+    await store.insert({ digest: digestOf(id), user: user.name, ground, createdOn, expiresOn });
+    return sessionOf(id, user, expiresOn);
+  }
+
+  async function userOf({ user: name, ground }: StoredSession): Promise<User | undefined> {
+    if ("issuer" in ground)
+      return ground.issuer === issuer ? { name, roles: ground.roles, active: true } : undefined;
+    const user = await users.find(name);
+    if (user?.active !== true) return undefined;
+    return digestOf(user.passwordHash) === ground.passwordDigest ? user : undefined;
+  }
+
   return {
     async begin(name) {
       const user = await users.find(name);
       if (user?.active !== true) return undefined;
-      const id = randomBytes(32).toString("base64url");
-      const createdOn = now();
-      const expiresOn = new Date(createdOn.getTime() + lifetimeMs);
-      const passwordDigest = digestOf(user.passwordHash);
-      await store.insert({ digest: digestOf(id), user: name, passwordDigest, createdOn, expiresOn });
-      return sessionOf(id, user, expiresOn);
+      return insert(user, { passwordDigest: digestOf(user.passwordHash) }, lifetimeMs);
     },
+
+    beginAs: (user, answering) => insert(user, { issuer: answering, roles: user.roles }, vouchedLifetimeMs),
 
     async find(id) {
       const stored = await store.find(digestOf(id));
       if (stored === undefined || stored.expiresOn <= now()) return undefined;
-      const user = await users.find(stored.user);
-      if (user?.active !== true || digestOf(user.passwordHash) !== stored.passwordDigest) return undefined;
-      return sessionOf(id, user, stored.expiresOn);
+      const user = await userOf(stored);
+      return user && sessionOf(id, user, stored.expiresOn);
     },
 
     end: ({ id }) => store.remove(digestOf(id)),
@@ -85,4 +111,5 @@ const sessionOf = (id: string, { name, roles, active }: User, expiresOn: Date): 
   expiresOn,
 });
 
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
+/** SHA-256, in base64url: 43 letters, digits, `-` and `_`. */
+export const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url");

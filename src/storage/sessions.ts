@@ -1,27 +1,33 @@
-import type { SessionStore } from "../sessions/session.ts";
+import type { Ground, SessionStore } from "../sessions/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 
 interface SessionRecord {
   _id: string;
   user_name: string;
-  password_digest: string;
   created_on: Date;
   expires_on: Date;
+  /** Of a stored user. */
+  password_digest?: string;
+  /** Of a user of an OpenID provider, and so are the roles. */
+  issuer?: string;
+  roles?: readonly string[];
 }
 
 /** The store of the console's sessions in MongoDB, which removes them itself some time after they are over. */
 export function createSessionStore(database: Database): SessionStore {
   const sessions = database.collection<SessionRecord>(collections.sessions);
   return {
-    insert: ({ digest, user, passwordDigest, createdOn, expiresOn }) =>
+    insert: ({ digest, user, ground, createdOn, expiresOn }) =>
       database.run(async () => {
         await sessions.insertOne({
           _id: digest,
           user_name: user,
-          password_digest: passwordDigest,
           created_on: createdOn,
           expires_on: expiresOn,
+          ...("issuer" in ground
+            ? { issuer: ground.issuer, roles: ground.roles }
+            : { password_digest: ground.passwordDigest }),
         });
       }),
 
@@ -32,7 +38,7 @@ export function createSessionStore(database: Database): SessionStore {
         return {
           digest: record._id,
           user: record.user_name,
-          passwordDigest: record.password_digest,
+          ground: groundOf(record),
           createdOn: record.created_on,
           expiresOn: record.expires_on,
         };
@@ -44,3 +50,7 @@ export function createSessionStore(database: Database): SessionStore {
       }),
   };
 }
+
+/** A record without a password's digest and without an issuer rests upon nothing, and no digest is equal to "". */
+const groundOf = ({ password_digest: passwordDigest = "", issuer, roles = [] }: SessionRecord): Ground =>
+  issuer === undefined ? { passwordDigest } : { issuer, roles };

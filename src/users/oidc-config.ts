@@ -8,6 +8,17 @@ export interface OidcConfig {
   readonly userClaim: string;
 }
 
+/** How people sign in on the console by way of the provider. */
+export interface SignInConfig extends OidcConfig {
+  readonly clientId: string;
+  /** Undefined for a public client. */
+  readonly clientSecret: string | undefined;
+  /** What the provider is asked for, with spaces between. */
+  readonly scope: string;
+  /** Where browsers find the service, without a path: `https://topicsync.example.org`. */
+  readonly publicUrl: string;
+}
+
 /** Whether nobody on the way can change what comes from there: HTTPS, or HTTP on this very machine. */
 export function isTrustworthy(url: string): boolean {
   if (!URL.canParse(url)) return false;

@@ -1,15 +1,11 @@
 import { hash } from "node:crypto";
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type JWTPayload, type RemoteJWKSet } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 
 import { messageOf, Unavailable } from "../errors.ts";
+import { BadToken, userOf } from "./oidc-claims.ts";
 import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
-import { everyRole, type User } from "./user.ts";
-
-/** A token that is not taken, and why. */
-export class BadToken extends Error {
-  override readonly name = "BadToken";
-}
+import type { User } from "./user.ts";
 
 /**
  * Checks a bearer token, and gives the user that it stands for; at once when it was checked lately. Throws BadToken, and
@@ -28,7 +24,6 @@ const patienceMs = 5_000;
 /** A token is believed until it expires, but looked at again after so long: the issuer may have withdrawn a key. */
 const freshForMs = 5 * 60_000;
 const mostRemembered = 10_000;
-const longestName = 200;
 
 /** Makes the check of tokens. Nothing is asked of the issuer before the first of them comes. */
 export function createCheckToken(config: OidcConfig, clock: () => number = Date.now): CheckToken {
@@ -98,33 +93,6 @@ async function fetched(url: string, options: RequestInit): Promise<Response> {
   }
   if (response.status !== 200) throw new Unavailable(`${url} answers ${response.status}`);
   return response;
-}
-
-/**
- * The user of a token. Its name begins with `oidc:`, and a stored user's name has no colon, so neither can be taken for
- * the other.
- */
-function userOf(payload: JWTPayload, { userClaim, rolesClaim }: OidcConfig): User {
-  const name = claimAt(payload, userClaim);
-  if (typeof name !== "string" || !isName(name))
-    throw new BadToken(`the claim ${userClaim} is no user's name`);
-  const given = claimAt(payload, rolesClaim) ?? [];
-  const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
-  return { name: `oidc:${name}`, roles: everyRole.filter((role) => listed.includes(role)), active: true };
-}
-
-const isName = (text: string): boolean =>
-  text !== "" && text.length <= longestName && text.isWellFormed() && !/\p{Cc}/u.test(text);
-
-/** The claim of this very name (which may have dots: `https://example.org/roles`), or else the one at this path. */
-function claimAt(payload: JWTPayload, claim: string): unknown {
-  if (Object.hasOwn(payload, claim)) return payload[claim];
-  let at: unknown = payload;
-  for (const name of claim.split(".")) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
-    at = (at as Record<string, unknown>)[name];
-  }
-  return at;
 }
 
 function translated(error: unknown): unknown {

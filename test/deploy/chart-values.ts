@@ -8,6 +8,7 @@ export const plainSecrets = {
   MONGODB_URI: "mongodb://topicsync:geheim-1@mongo:27017/topicsync",
   KAFKA_SASL_PASSWORD: "geheim-2",
   BOOTSTRAP_PASSWORD: "geheim-3",
+  OIDC_CLIENT_SECRET: "geheim-4",
 };
 
 const loginSettings = {
@@ -27,6 +28,10 @@ const everything = {
     HTTP_TRUSTED_PROXIES: ["10.0.0.0/8", "fd00::/8"],
     KAFKA_PUSH_FEEDBACK_TOPIC: "push.feedback",
     PUSH_PLATFORMS: "APNS,FCM",
+    HTTP_PUBLIC_URL: "https://topicsync.example.org",
+    OIDC_ISSUER: "https://id.example.org",
+    OIDC_AUDIENCE: "topicsync",
+    OIDC_CLIENT_ID: "topicsync-console",
   },
   secrets: { values: plainSecrets },
   tls: { secretName: "topicsync-tls" },
@@ -113,6 +118,10 @@ export const bad: Readonly<Record<string, { readonly values: object; readonly re
   "a login without its password": {
     values: { ...least, settings: { ...loginSettings } },
     reason: /settings\.BOOTSTRAP_USER and secrets\.existing\.BOOTSTRAP_PASSWORD .*belong together/,
+  },
+  "the secret of no client": {
+    values: { ...least, secrets: { existing: { MONGODB_URI: uri, OIDC_CLIENT_SECRET: uri } } },
+    reason: /OIDC_CLIENT_SECRET is the secret of settings\.OIDC_CLIENT_ID/,
   },
   "half of a pair of settings": {
     values: { ...least, settings: { KAFKA_BROKERS: brokers, OIDC_ISSUER: "https://id.example.org" } },

@@ -139,4 +139,12 @@ describe("a session", () => {
     for (const secret of [browser.Cookie.split("=")[1] ?? "", browser["X-CSRF-Token"]])
       assert.ok(secret.length === 43 && !stored.includes(secret));
   });
+
+  it("begins with a password alone where no OpenID provider is set up", async () => {
+    const get = (rest: string): Promise<Answer> =>
+      call(`${here.url}${path}${rest}`, { method: "GET", as: undefined });
+    assert.deepEqual((await get("/ways")).json, {});
+    for (const rest of ["/openid", "/openid/callback?code=x&state=y"])
+      assert.equal((await get(rest)).status, 404);
+  });
 });

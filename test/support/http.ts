@@ -34,6 +34,7 @@ export async function call(url: string, options: Call = {}): Promise<Answer> {
   keepSecretsOf(body, as?.password, headers["Authorization"] ?? (as && basic(as)));
   const response = await fetch(url, {
     method,
+    redirect: "manual",
     headers: {
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...(as === undefined ? {} : { Authorization: basic(as) }),

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { after } from "node:test";
 
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, type JWTPayload } from "jose";
@@ -17,11 +18,18 @@ export interface Issuer {
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,
   ): Promise<string>;
+  /** What it gives for a code from now on: an ID token with these claims (and this header) instead of the good ones. */
+  codesGive(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): void;
+  /** What it was asked with a code last. */
+  readonly exchanged: () => { readonly authorization: string; readonly body: URLSearchParams };
   /** What it answers from now on: as it should, with 500, or with what is no JSON. */
   behave(as: "well" | "failing" | "garbled"): void;
 }
 
 export const audience = "topicsync";
+
+/** The one for which it gives tokens. */
+export const goodCode = "a-good-code";
 
 /** Starts a provider; it ends with the tests of the file. */
 export async function startIssuer(): Promise<Issuer> {
@@ -29,6 +37,8 @@ export async function startIssuer(): Promise<Issuer> {
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
   let asked = 0;
+  let codeGives = (): Promise<string> => Promise.resolve("");
+  let exchanged: ReturnType<Issuer["exchanged"]> = { authorization: "", body: new URLSearchParams() };
   let behaviour = "well" as Parameters<Issuer["behave"]>[0];
 
   const server = createServer((request, response) => {
@@ -36,12 +46,22 @@ export async function startIssuer(): Promise<Issuer> {
     if (behaviour === "failing") response.writeHead(500).end("{}");
     else if (behaviour === "garbled") response.end("<html>");
     else if (request.url === "/realm/.well-known/openid-configuration")
-      response.end(JSON.stringify({ issuer: url, jwks_uri: `${url}/keys` }));
+      response.end(JSON.stringify(configurationOf(url)));
     else if (request.url === "/realm/keys") {
       asked += 1;
       response.end(JSON.stringify({ keys: [jwk] }));
-    } else response.writeHead(404).end();
+    } else if (request.url === "/realm/token") void exchange(request, response);
+    else response.writeHead(404).end();
   }).listen(0, "127.0.0.1");
+  async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { authorization = "" } = request.headers;
+    exchanged = { authorization, body: new URLSearchParams(await text(request)) };
+    if (exchanged.body.get("code") === goodCode) {
+      const tokens = { access_token: "access", token_type: "Bearer", id_token: await codeGives() };
+      response.end(JSON.stringify(tokens));
+    } else response.writeHead(400).end('{"error":"invalid_grant"}');
+  }
+
   await once(server, "listening");
   after(() => {
     server.closeAllConnections();
@@ -49,7 +69,7 @@ export async function startIssuer(): Promise<Issuer> {
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realm`;
 
-  return {
+  const issuer: Issuer = {
     url,
     publicKey: await exportSPKI(publicKey),
     asked: () => asked,
@@ -62,6 +82,19 @@ export async function startIssuer(): Promise<Issuer> {
       );
       return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
     },
+    codesGive: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
+    exchanged: () => exchanged,
     behave: (as) => void (behaviour = as),
   };
+  return issuer;
 }
+
+const configurationOf = (url: string) => ({
+  issuer: url,
+  jwks_uri: `${url}/keys`,
+  authorization_endpoint: `${url}/authorize`,
+  token_endpoint: `${url}/token`,
+  response_types_supported: ["code"],
+  id_token_signing_alg_values_supported: ["RS256"],
+  authorization_response_iss_parameter_supported: true,
+});

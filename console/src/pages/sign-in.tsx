@@ -1,19 +1,23 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
-import type { Credentials, SessionView } from "../../../schemas/session.ts";
+import type { Credentials, SessionView, SignInWays } from "../../../schemas/session.ts";
 import { ask } from "../api.ts";
+import { leaveFrom } from "../openid.ts";
 import { Failure } from "../parts/failure.tsx";
 
 interface SignInProps {
   /** Why one is here. */
   readonly notice: string | undefined;
+  /** Why signing in by way of the OpenID provider came to nothing. */
+  readonly failure: unknown;
   readonly entered: (session: SessionView) => void;
 }
 
-/** Asks for a name and a password. */
-export function SignIn({ notice, entered }: SignInProps) {
+/** Asks for a name and a password, or leads to the OpenID provider where there is one. */
+export function SignIn({ notice, failure, entered }: SignInProps) {
   const [asking, setAsking] = useState(false);
-  const [error, setError] = useState<unknown>();
+  const [error, setError] = useState(failure);
+  const openId = useOpenId();
 
   function submit(event: SubmitEvent): void {
     event.preventDefault();
@@ -49,6 +53,21 @@ export function SignIn({ notice, entered }: SignInProps) {
           Sign in
         </button>
       </form>
+      {openId && (
+        <p>
+          <button
+            type="button"
+            class="outline"
+            onClick={() => {
+              leaveFrom(location.pathname);
+              location.assign(openId.url);
+            }}
+          >
+            Sign in with OpenID
+          </button>
+          <small>at {openId.provider}</small>
+        </p>
+      )}
       <p>
         <small>
           No user yet? <code>topicsync users add NAME</code> makes one; <code>BOOTSTRAP_USER</code> and{" "}
@@ -57,4 +76,13 @@ export function SignIn({ notice, entered }: SignInProps) {
       </p>
     </main>
   );
+}
+
+/** Where one can sign in with OpenID. A password can be given as well: so it is no matter when this cannot be told. */
+function useOpenId(): SignInWays["openId"] {
+  const [ways, setWays] = useState<SignInWays>({});
+  useEffect(() => {
+    ask<SignInWays>("/api/topicsync/v1/session/ways").then(setWays, () => undefined);
+  }, []);
+  return ways.openId;
 }

@@ -76,4 +76,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- fail (printf "settings.%s and secrets.existing.%s (or secrets.values.%s) belong together; give both or neither" $setting $secret $secret) }}
 {{- end }}
 {{- end }}
+{{- if and (has "OIDC_CLIENT_SECRET" $secrets) (not (hasKey .Values.settings "OIDC_CLIENT_ID")) }}
+{{- fail "secrets: OIDC_CLIENT_SECRET is the secret of settings.OIDC_CLIENT_ID, which is missing" }}
+{{- end }}
 {{- end }}
