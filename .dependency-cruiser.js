@@ -78,6 +78,13 @@ export default {
       to: { path: "node_modules/@opentelemetry/" },
     },
     {
+      name: "one-importer-of-openid-client",
+      comment: "it is loaded only where people sign in with OpenID.",
+      severity: "error",
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/users/openid-provider\\.ts$" },
+      to: { path: "node_modules/openid-client/" },
+    },
+    {
       name: "product-not-tests",
       severity: "error",
       from: { path: "^(src|http|consumers|schemas)/" },

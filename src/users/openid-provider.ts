@@ -135,7 +135,7 @@ function failureOf(error: unknown): SignInFailure {
   // What our own fetch threw comes wrapped.
   if (error instanceof Error && error.cause instanceof SignInFailure) return error.cause;
   if (error instanceof client.AuthorizationResponseError)
-    return new SignInFailure(reasons[error.error] ?? "refused", said(error), error);
+    return new SignInFailure(reasons.get(error.error) ?? "refused", said(error), error);
   if (error instanceof client.ResponseBodyError) return new SignInFailure("refused", said(error), error);
   if (error instanceof client.ClientError && error.code === "OAUTH_TIMEOUT")
     return new SignInFailure("unavailable", "the provider does not answer in time", error);
@@ -145,11 +145,11 @@ function failureOf(error: unknown): SignInFailure {
 }
 
 /** Errors of an authorization response (RFC 6749, section 4.1.2.1) that are not the fault of anybody here. */
-const reasons: Readonly<Record<string, SignInFailureReason>> = {
-  access_denied: "declined",
-  server_error: "unavailable",
-  temporarily_unavailable: "unavailable",
-};
+const reasons: ReadonlyMap<string, SignInFailureReason> = new Map([
+  ["access_denied", "declined"],
+  ["server_error", "unavailable"],
+  ["temporarily_unavailable", "unavailable"],
+]);
 
 const longestDescription = 200;
 

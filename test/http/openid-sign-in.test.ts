@@ -230,6 +230,7 @@ describe("an answer of the provider", () => {
     ["of somebody who declined", { answer: { error: "access_denied" } }, "declined", undefined],
     ["that it is overloaded", { answer: { error: "temporarily_unavailable" } }, "unavailable", /temporarily/],
     ["that we are wrong", { answer: { error: "unauthorized_client" } }, "refused", /unauthorized_client/],
+    ["in words of its own", { answer: { error: "constructor" } }, "refused", /constructor/],
     ["with a token for another client", { claims: { aud: "another" } }, "refused", /aud/],
     ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "refused", /iss/],
     ["with a token of another sign-in", { claims: { nonce: "another" } }, "refused", /nonce/],

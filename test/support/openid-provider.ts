@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { after } from "node:test";
@@ -20,6 +20,15 @@ export interface Client {
   readonly redirectUri: string;
 }
 
+/** What the tests of this file started. */
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
 /**
  * Starts a certified OpenID provider on this machine, with a page that asks for a name alone. It ends with the tests of the file.
  *
@@ -28,10 +37,7 @@ export interface Client {
 export async function startOpenIdProvider(client: Client, people: readonly Person[]): Promise<string> {
   const server = createServer().listen(0, "localhost");
   await once(server, "listening");
-  after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  servers.push(server);
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
   const provider = new Provider(issuer, await configurationOf(client, people));
   const answer = provider.callback();
@@ -51,6 +57,7 @@ async function configurationOf(client: Client, people: readonly Person[]): Promi
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), use: "sig", alg: "RS256" }] },
     cookies: { keys: ["a key for the tests"] },
+    ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600 },
     claims: { openid: ["sub"], profile: ["roles"] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
