@@ -32,7 +32,7 @@ const sync = (token: string, scheme?: string): Promise<Answer> =>
   call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token, scheme) });
 const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<Answer> =>
   call(`${at.url}/api/svc_api_notif_mgmt/topic`, { body: { name: externalId, externalId }, ...as(token) });
-const now = Math.floor(Date.now() / 1_000);
+const now = (): number => Math.floor(Date.now() / 1_000);
 
 function assertRefused(answer: Answer, why: RegExp): void {
   assert.equal(answer.status, 401, answer.text);
@@ -73,8 +73,8 @@ describe("a bearer token", () => {
 
   it("may be for several audiences, and a little ahead or behind in time", async () => {
     assert.equal((await sync(await issuer.token({ aud: ["other", audience] }))).status, 200);
-    assert.equal((await sync(await issuer.token({ exp: now - 5 }))).status, 200);
-    assert.equal((await sync(await issuer.token({ nbf: now + 5 }))).status, 200);
+    assert.equal((await sync(await issuer.token({ exp: now() - 5 }))).status, 200);
+    assert.equal((await sync(await issuer.token({ nbf: now() + 5 }))).status, 200);
   });
 
   it("goes beside HTTP Basic, and both are offered to whoever brings neither", async () => {
@@ -97,7 +97,7 @@ describe("a hostile token", () => {
     aud: audience,
     sub: "eve",
     roles: [roles.eventManagement],
-    exp: now + 300,
+    exp: now() + 300,
   };
 
   it("without a signature is refused", async () => {
@@ -130,9 +130,9 @@ describe("a hostile token", () => {
     ["for another audience", { aud: "another" }, /aud/],
     ["for no audience", { aud: undefined }, /aud/],
     ["of another issuer", { iss: "https://example.org" }, /iss/],
-    ["that is expired", { exp: now - 60 }, /exp/],
+    ["that is expired", { exp: now() - 60 }, /exp/],
     ["that never expires", { exp: undefined }, /exp/],
-    ["that is not valid yet", { nbf: now + 600 }, /nbf/],
+    ["that is not valid yet", { nbf: now() + 600 }, /nbf/],
     ["of nobody", { sub: undefined }, /sub/],
     ["of an empty name", { sub: "" }, /sub/],
     ["of a name that is no text", { sub: { $ne: 1 } }, /sub/],
