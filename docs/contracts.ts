@@ -17,6 +17,7 @@ const operations = operationsOf({
   metrics: uncalled,
   syncStatus: uncalled,
   overview: uncalled,
+  deadLetters: uncalled,
   sessions: uncalled,
   verify: uncalled,
   openId: undefined,

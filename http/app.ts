@@ -16,6 +16,7 @@ import { addressBehind, securityBehind } from "./address.ts";
 import { createSend } from "./answer.ts";
 import { createAuthentication } from "./authentication.ts";
 import { consoleOperations, type ConsoleFiles } from "./console.ts";
+import { deadLetterOperations, type DeadLetterOffices } from "./dead-letters.ts";
 import { documentationOperations } from "./documentation.ts";
 import { begin } from "./exchange.ts";
 import { createFail } from "./fail.ts";
@@ -53,6 +54,7 @@ export interface AppOptions {
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
   readonly overview: TellOverview;
+  readonly deadLetters: DeadLetterOffices;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
@@ -76,6 +78,7 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
     ...pickOperations(options.directory),
     ...syncOperations(options.syncStatus),
     ...overviewOperations(options.overview),
+    ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),
     ...sessionOperations(options.sessions, options.verify),
     ...openIdOperations(options.openId, options.sessions),

@@ -1,4 +1,5 @@
 import {
+  KafkaUnavailable,
   messageOf,
   Overloaded,
   Refusal,
@@ -63,7 +64,7 @@ function describe(error: unknown, requestId: string): ErrorDescription {
     return {
       ...plain,
       code: "UNAVAILABLE",
-      message: "The database does not answer at the moment.",
+      message: `${error instanceof KafkaUnavailable ? "Kafka" : "The database"} does not answer at the moment.`,
       detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
       headers: { "Retry-After": retryAfterSeconds },
     };

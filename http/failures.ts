@@ -33,7 +33,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   INTERNAL: "the request failed for a reason that was not foreseen; the log has it under the request id",
   OVERLOADED: "more requests wait than may wait; nothing was stored",
   UNAVAILABLE:
-    "the database does not answer, so nothing is known to be stored; or what is asked for is still being loaded",
+    "the database or Kafka does not answer, so nothing is known to be stored; or what is asked for is still being loaded",
 };
 
 /** What can be wrong with any request. */

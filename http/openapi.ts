@@ -77,6 +77,7 @@ where it sent one of up to 64 letters, digits, \`.\`, \`_\` and \`-\`, and other
 const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens of devices.",
   topics: "Event topics.",
+  "dead letters": "What was refused, and sending it back.",
   operation: "For whoever operates the service.",
   console: "Signing in on the console, and the console itself.",
   documentation: "This document, and a page that shows it.",

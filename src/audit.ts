@@ -44,7 +44,15 @@ export type AuditEvent =
       readonly platform: string;
       readonly of: "caller" | "everybody";
     }
-  | { readonly action: "installations.swept" | "installations.imported"; readonly count: number };
+  | { readonly action: "installations.swept" | "installations.imported"; readonly count: number }
+  | {
+      readonly action: "letters.replayed";
+      /** The Kafka topic that they were sent to. */
+      readonly to: string;
+      readonly count: number;
+      /** Their ids, or the first of many. */
+      readonly letters: readonly string[];
+    };
 
 /** Who did it, by which way, and from where. */
 export interface Origin {

@@ -41,6 +41,9 @@ export class Unavailable extends Error {
   override readonly name = "Unavailable";
 }
 
+/** The broker does not answer. */
+export class KafkaUnavailable extends Unavailable {}
+
 /** What was asked for is not loaded yet; the same request may succeed in a moment. */
 export class StillLoading extends Unavailable {}
 

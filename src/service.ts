@@ -12,6 +12,7 @@ import { createGroupCommit } from "./installations/group-commit.ts";
 import { auditFeedback } from "./installations/audit.ts";
 import { createInstallationListing } from "./installations/listing.ts";
 import { createInstallationService } from "./installations/service.ts";
+import { createDeadLetterOffices } from "./service-dead-letters.ts";
 import { createBroker } from "./kafka/client.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
@@ -205,6 +206,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       letters: latestLetters(broker, config.kafka.deadLetterTopic),
       installations: () => totalInstallations(database),
     }),
+    deadLetters: createDeadLetterOffices(config.kafka, { database, broker, lifecycle, abort }),
     overTls: config.http.tls !== undefined,
     trustedProxies: config.http.trustedProxies,
     tracing,

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import type { Channel, KafkaConfig } from "../config.ts";
 import { openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
+import { withoutTopics } from "../dead-letters/ports.ts";
 import { ConfigurationError } from "../errors.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
@@ -39,8 +40,7 @@ export async function openLetters(
   const sync = createSyncState(store, groupId);
   return openDeadLetters(log, {
     replays: createReplayStore(store),
-    // No report supersedes another: one that is out of date deactivates nothing.
-    sync: flags.pushFeedback ? { ...sync, topics: () => Promise.resolve([]) } : sync,
+    sync: flags.pushFeedback ? withoutTopics(sync) : sync,
   });
 }
 

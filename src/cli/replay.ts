@@ -1,9 +1,10 @@
 import type { DeadLetters } from "../dead-letters/browse.ts";
 import type { Choice } from "../dead-letters/choose.ts";
+import { replayedEvent } from "../dead-letters/audit.ts";
 import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
+import { destinationOf } from "../dead-letters/destination.ts";
 import { sendReplays } from "../dead-letters/replay.ts";
 import { Unavailable } from "../errors.ts";
-import { newId } from "../topics/topic.ts";
 import { isConfirmed } from "./confirm.ts";
 import type { Connected } from "./connected.ts";
 import { visible, type Output } from "./output.ts";
@@ -29,7 +30,7 @@ export interface ReplayCommand extends ReplayFlags {
 
 /** Plans, shows, asks and sends. Throws Unavailable, and an Error for an id that is not there. */
 export async function replayLetters(
-  { broker, abort }: Connected,
+  { broker, audit, abort }: Connected,
   letters: DeadLetters,
   { to: topic, choice, ids, again = false, force = false, dryRun, yes, pushFeedback, output }: ReplayCommand,
 ): Promise<void> {
@@ -38,9 +39,7 @@ export async function replayLetters(
   if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
 
   const kafka = await broker();
-  const partitions = (await kafka.bounds(topic))?.size;
-  if (partitions === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
-  const to = { topic, partitions, namesTime: pushFeedback === true };
+  const to = await destinationOf(kafka, topic, { namesTime: pushFeedback === true });
   const plan = await planReplay(letters, to, { choice, again, force });
   await tell(output, "is not sent", plan.skipped);
   const count = plan.send.length;
@@ -54,24 +53,26 @@ export async function replayLetters(
     return;
   }
 
+  const record = audit();
   const progress = createProgress("replaying", count);
   const writer = kafka.writer(topic);
   try {
-    const { sent, refused } = await sendReplays(plan, {
+    const { sent, refused, failure } = await sendReplays(plan, {
       mailbox,
       replays,
       to,
       writer,
-      newId,
       now: () => new Date(),
       abort,
       progress: (done) => {
         progress.at(done);
       },
     });
-    progress.end(`${sent} of ${what} ${sent === 1 ? "was" : "were"} sent to ${topic}`);
+    if (sent.length > 0) record(replayedEvent(topic, sent));
+    if (failure !== undefined) throw failure;
+    progress.end(`${sent.length} of ${what} ${sent.length === 1 ? "was" : "were"} sent to ${topic}`);
     await tell(output, "was not taken by Kafka", refused);
-    if (abort.aborted) throw new Unavailable(`stopped after ${sent} of ${what}`);
+    if (abort.aborted) throw new Unavailable(`stopped after ${sent.length} of ${what}`);
   } finally {
     await writer.close();
   }

@@ -101,8 +101,12 @@ export function headerText(headers: RecordHeaders, name: string): string | undef
 
 const isCount = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text);
 
+/** What Kafka takes for a topic's name. */
+const isTopicName = (text: string): boolean => /^[\w.-]{1,249}$/.test(text);
+
 function placeOf(topic?: string, partition?: string, offset?: string): Place | undefined {
-  if (topic === undefined || !isCount(partition) || !isCount(offset)) return undefined;
+  if (topic === undefined || !isTopicName(topic)) return undefined;
+  if (!isCount(partition) || !isCount(offset)) return undefined;
   return { topic, partition: Number(partition), offset: Number(offset) };
 }
 

@@ -72,7 +72,8 @@ export async function openMailbox(log: LetterLog): Promise<Mailbox> {
 
 const bytesBesides = 500;
 
-function sizeOf({ record: { key, value, headers } }: PlacedRecord): number {
+/** About how many bytes of memory a record takes. */
+export function sizeOf({ record: { key, value, headers } }: PlacedRecord): number {
   const texts = Object.values(headers).flat();
   const headerBytes = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
   return (key?.length ?? 0) + (value?.length ?? 0) + headerBytes + bytesBesides;

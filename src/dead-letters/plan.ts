@@ -1,18 +1,12 @@
+import type { SkipKind } from "../../schemas/dead-letters.ts";
 import type { Partition } from "../topics/topic.ts";
 import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
+import type { Destination } from "./destination.ts";
 import { externalIdOf, type Letter, type Place } from "./letter.ts";
 import { outcomeText } from "./outcome.ts";
 import type { Replay, TopicState } from "./ports.ts";
-
-/** The topic that letters are sent back to. */
-export interface Destination {
-  readonly topic: string;
-  /** How many partitions it has. */
-  readonly partitions: number;
-  /** Whether a record sent there says in a header of what time the letter was: a report is as old as it was. */
-  readonly namesTime?: boolean;
-}
+import { replayIdAfter } from "./replay-id.ts";
 
 export interface ReplayWish {
   readonly choice: Choice;
@@ -29,10 +23,15 @@ export interface PlannedLetter {
   readonly partition: number | undefined;
   /** Letters of one partition are sent in this order. */
   readonly order: number;
+  /** The id of this sending. */
+  readonly replay: string;
 }
 
+/** A letter that is not sent. */
 export interface SkippedLetter {
   readonly id: string;
+  readonly kind: SkipKind;
+  /** The same in words. */
   readonly reason: string;
 }
 
@@ -61,14 +60,12 @@ export async function planReplay(
     for (const { letter, replays } of batch) {
       const later = laterState({ letter, replays }, byId.get(externalIdOf(letter) ?? "") ?? []);
       const last = replays.at(-1);
-      const reason =
-        letter.omitted ??
-        (last === undefined || again
-          ? undefined
-          : `replayed on ${last.on.toISOString()}: ${outcomeText(last.outcome)}`) ??
-        (later === undefined ? undefined : supersededText(later));
-      if (reason === undefined) send.push({ id: letter.id, ...laneOf(letter, to) });
-      else skipped.push({ id: letter.id, reason });
+      const skip = (kind: SkipKind, reason: string) => skipped.push({ id: letter.id, kind, reason });
+      if (letter.omitted !== undefined) skip("omitted", letter.omitted);
+      else if (last !== undefined && !again)
+        skip("replayed", `replayed on ${last.on.toISOString()}: ${outcomeText(last.outcome)}`);
+      else if (later !== undefined) skip("superseded", supersededText(later));
+      else send.push({ id: letter.id, ...laneOf(letter, to), replay: replayIdAfter(letter.id, replays) });
     }
   }
 

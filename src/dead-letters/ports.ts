@@ -2,6 +2,7 @@ import type { AnnouncementSource, Partition } from "../topics/topic.ts";
 
 /** One sending of a letter back to the announcements topic. */
 export interface Replay {
+  /** See `replayIdAfter`. */
   readonly id: string;
   /** The letter's id. */
   readonly letter: string;
@@ -16,7 +17,8 @@ export interface Replay {
 export interface ReplayStore {
   /** Replays of these letters, the oldest first. */
   of(letters: readonly string[]): Promise<Replay[]>;
-  begin(replays: readonly Replay[]): Promise<void>;
+  /** Remembers that these begin to be sent. Gives the ids of those that somebody else has begun: they must not be sent. */
+  begin(replays: readonly Replay[]): Promise<ReadonlySet<string>>;
   sent(replays: readonly Replay[]): Promise<void>;
   /** Forgets replays of which it is certain that nothing was sent. */
   forget(replays: readonly Replay[]): Promise<void>;
@@ -36,3 +38,9 @@ export interface SyncState {
   /** What the channel made of the topics with these external ids, stored and retired ones. */
   topics(externalIds: readonly string[]): Promise<TopicState[]>;
 }
+
+/**
+ * The same for push feedback, which does not speak of topics: no report supersedes another, since one that is out of date
+ * deactivates nothing.
+ */
+export const withoutTopics = (sync: SyncState): SyncState => ({ ...sync, topics: () => Promise.resolve([]) });

@@ -1,7 +1,9 @@
+import { Unavailable } from "../errors.ts";
 import type { LogWriter, OutgoingRecord } from "../records.ts";
+import type { Destination } from "./destination.ts";
 import { replayHeader, timeHeader, type Letter } from "./letter.ts";
 import type { Mailbox } from "./mailbox.ts";
-import type { Destination, PlannedLetter, ReplayPlan, SkippedLetter } from "./plan.ts";
+import type { PlannedLetter, ReplayPlan, SkippedLetter } from "./plan.ts";
 import type { Replay, ReplayStore } from "./ports.ts";
 
 export interface ReplayOptions {
@@ -9,7 +11,6 @@ export interface ReplayOptions {
   readonly replays: ReplayStore;
   readonly to: Destination;
   readonly writer: LogWriter;
-  readonly newId: () => string;
   readonly now: () => Date;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
@@ -18,9 +19,12 @@ export interface ReplayOptions {
 }
 
 export interface ReplayResult {
-  readonly sent: number;
-  /** What the broker would not take. */
+  /** Ids of the letters that Kafka has. */
+  readonly sent: readonly string[];
+  /** What the broker would not take, and what somebody else began to send meanwhile. */
   readonly refused: readonly SkippedLetter[];
+  /** Why the replay ended before its end; whether the letters of its last batch were sent is not known then. */
+  readonly failure: Unavailable | undefined;
 }
 
 const mostLettersABatch = 200;
@@ -34,10 +38,11 @@ interface Sending {
 
 /**
  * Sends the letters of a plan, those of each partition in the order of their offsets. Each is remembered as being sent,
- * then sent, then remembered as sent: whatever ends this in between, no letter is sent unnoticed. Throws Unavailable.
+ * then sent, then remembered as sent: whatever ends this in between, no letter is sent unnoticed. An outage ends it early.
  */
 export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<ReplayResult> {
-  const { mailbox, replays, to, writer, newId, now, abort } = options;
+  const { mailbox, replays, to, writer, now, abort } = options;
+  const sent: string[] = [];
   const refused: SkippedLetter[] = [];
   let done = 0;
 
@@ -48,6 +53,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
       sendings.map(({ letter, replay }) => replayOf(letter, replay, to)),
     );
     if ("offset" in appended) {
+      sent.push(...sendings.map(({ letter }) => letter.id));
       await replays.sent(
         sendings.map(({ replay }, index) => ({
           ...replay,
@@ -59,40 +65,56 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
       for (const one of sendings) await append(partition, [one]);
     } else {
       await replays.forget(sendings.map(({ replay }) => replay));
-      refused.push(...sendings.map(({ letter }) => ({ id: letter.id, reason: appended.refused })));
+      refused.push(
+        ...sendings.map(({ letter: { id } }) => ({ id, kind: "refused" as const, reason: appended.refused })),
+      );
     }
   }
 
-  async function flush(partition: number | undefined, letters: readonly Letter[]): Promise<void> {
+  async function flush(partition: number | undefined, batch: readonly Turn[]): Promise<void> {
     const on = now();
     const sentTo = { topic: to.topic, ...(partition === undefined ? {} : { partition }) };
-    const sendings = letters.map((letter): Sending => {
-      return { letter, replay: { id: newId(), letter: letter.id, on, state: "sending", sentTo } };
+    const begun = batch.map(({ letter, replay: id }): Sending => {
+      return { letter, replay: { id, letter: letter.id, on, state: "sending", sentTo } };
     });
-    await replays.begin(sendings.map(({ replay }) => replay));
+    const others = await replays.begin(begun.map(({ replay }) => replay));
+    const sendings = begun.filter(({ replay }) => !others.has(replay.id));
+    for (const { letter, replay } of begun)
+      if (others.has(replay.id)) refused.push({ id: letter.id, kind: "replayed", reason: replayedMeanwhile });
     if (partition === undefined) for (const one of sendings) await append(partition, [one]);
-    else await append(partition, sendings);
-    done += letters.length;
+    else if (sendings.length > 0) await append(partition, sendings);
+    done += batch.length;
     options.progress(done);
   }
 
-  let batch: Letter[] = [];
-  let bytes = 0;
-  let lane: number | undefined;
-  for await (const { partition, letter } of inOrder(mailbox, plan.send)) {
-    if (abort.aborted) break;
-    if (batch.length === mostLettersABatch || bytes > mostBytesABatch || partition !== lane) {
-      if (batch.length > 0) await flush(lane, batch);
-      batch = [];
-      bytes = 0;
+  async function sendAll(): Promise<void> {
+    let batch: Turn[] = [];
+    let bytes = 0;
+    let lane: number | undefined;
+    for await (const turn of inOrder(mailbox, plan.send)) {
+      if (abort.aborted) return;
+      if (batch.length === mostLettersABatch || bytes > mostBytesABatch || turn.partition !== lane) {
+        if (batch.length > 0) await flush(lane, batch);
+        batch = [];
+        bytes = 0;
+      }
+      lane = turn.partition;
+      batch.push(turn);
+      bytes += (turn.letter.key?.length ?? 0) + (turn.letter.value?.length ?? 0);
     }
-    lane = partition;
-    batch.push(letter);
-    bytes += (letter.key?.length ?? 0) + (letter.value?.length ?? 0);
+    if (batch.length > 0 && !abort.aborted) await flush(lane, batch);
   }
-  if (batch.length > 0 && !abort.aborted) await flush(lane, batch);
-  return { sent: done - refused.length, refused };
+
+  try {
+    await sendAll();
+    return { sent, refused, failure: undefined };
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return { sent, refused, failure: error };
+  }
 }
+
+const replayedMeanwhile = "somebody else is replaying it at this moment";
 
 /** The announcement as it came, with the name of the letter that it is a replay of. */
 function replayOf(
@@ -109,6 +131,14 @@ function replayOf(
   };
 }
 
+/** A letter whose turn it is. */
+interface Turn {
+  readonly partition: number | undefined;
+  readonly letter: Letter;
+  /** The id of the sending. */
+  readonly replay: string;
+}
+
 /**
  * The planned letters, each partition's in their order. The dead-letter topic has nearly that order already; a letter
  * that lies there too early is kept until its turn.
@@ -116,37 +146,38 @@ function replayOf(
 async function* inOrder(
   mailbox: Mailbox,
   plan: readonly PlannedLetter[],
-): AsyncGenerator<{ partition: number | undefined; letter: Letter }, void, undefined> {
-  const partitionOf = new Map(plan.map(({ id, partition }) => [id, partition]));
+): AsyncGenerator<Turn, void, undefined> {
+  const planned = new Map(plan.map((one) => [one.id, one]));
   const lanes = new Map(
-    [...Map.groupBy(plan, ({ partition }) => partition)].map(([partition, planned]) => [
+    [...Map.groupBy(plan, ({ partition }) => partition)].map(([partition, all]) => [
       partition,
-      { partition, ids: planned.map(({ id }) => id), next: 0 },
+      { ids: all.map(({ id }) => id), next: 0 },
     ]),
   );
   const early = new Map<string, Letter>();
 
   for await (const { letter } of mailbox.letters()) {
-    const lane = partitionOf.has(letter.id) ? lanes.get(partitionOf.get(letter.id)) : undefined;
+    const own = planned.get(letter.id);
+    const lane = own && lanes.get(own.partition);
     if (lane === undefined) continue;
     early.set(letter.id, letter);
-    for (let turn = takeNext(lane); turn !== undefined; turn = takeNext(lane))
-      yield { partition: lane.partition, letter: turn };
+    for (let turn = take(lane.ids[lane.next]); turn !== undefined; turn = take(lane.ids[lane.next])) {
+      lane.next += 1;
+      yield turn;
+    }
   }
   // What waited for a letter that is gone by now.
-  for (const { partition, ids } of lanes.values()) {
+  for (const { ids } of lanes.values()) {
     for (const id of ids) {
-      const letter = early.get(id);
-      if (letter !== undefined) yield { partition, letter };
+      const turn = take(id);
+      if (turn !== undefined) yield turn;
     }
   }
 
-  function takeNext(lane: { readonly ids: readonly string[]; next: number }): Letter | undefined {
-    const id = lane.ids[lane.next] ?? "";
-    const letter = early.get(id);
-    if (letter === undefined) return undefined;
+  function take(id = ""): Turn | undefined {
+    const [letter, own] = [early.get(id), planned.get(id)];
+    if (letter === undefined || own === undefined) return undefined;
     early.delete(id);
-    lane.next += 1;
-    return letter;
+    return { partition: own.partition, letter, replay: own.replay };
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Admin, Batch, Consumer } from "kafkajs";
 
-import { messageOf, Unavailable } from "../errors.ts";
+import { KafkaUnavailable, messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { LogBounds, PlacedRecord, ReadOptions } from "../records.ts";
 import { unavailable } from "./failures.ts";
@@ -55,7 +55,7 @@ export async function* readLog(
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PlacedRecord, void, undefined> {
   const bounds = await boundsOf(admin, topic);
-  if (bounds === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
+  if (bounds === undefined) throw new KafkaUnavailable(`there is no Kafka topic named "${topic}"`);
   const stretch = createStretch(bounds, from);
   if (stretch.open().length === 0) return;
 
@@ -76,7 +76,7 @@ export async function* readLog(
   consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
   const handover = createHandover<Fetched>();
   const stop = (): void => {
-    handover.fail(new Unavailable(`reading ${topic} was stopped`));
+    handover.fail(new KafkaUnavailable(`reading ${topic} was stopped`));
   };
   const ask = () => boundsOf(admin, topic);
   const lookingAfter = setInterval(watchOver({ topic, stretch, handover, ask }), lookAfterMs);
@@ -217,7 +217,7 @@ function watchOver({
     }
     if (Date.now() - since > longestSilenceMs) {
       handover.fail(
-        new Unavailable(
+        new KafkaUnavailable(
           `Kafka does not answer: nothing more of ${topic} came for ${longestSilenceMs / 1_000} s`,
         ),
       );

@@ -1,5 +1,6 @@
 import type { Replay, ReplayStore } from "../dead-letters/ports.ts";
 import type { Database } from "./database.ts";
+import { violatedIndex, writeErrorsOf } from "./failures.ts";
 import { collections } from "./names.ts";
 
 interface ReplayRecord {
@@ -27,7 +28,15 @@ export function createReplayStore(database: Database): ReplayStore {
 
     begin: (begun) =>
       database.run(async () => {
-        await replays.insertMany(begun.map(toRecord));
+        try {
+          await replays.insertMany(begun.map(toRecord), { ordered: false });
+          return new Set<string>();
+        } catch (error) {
+          const failed = writeErrorsOf(error);
+          if (failed === undefined || failed.some((one) => violatedIndex(one.error) === undefined))
+            throw error;
+          return new Set(failed.flatMap(({ index }) => begun[index]?.id ?? []));
+        }
       }),
 
     sent: (all) =>

@@ -1,0 +1,40 @@
+import type { LetterView, ReplayView } from "../../schemas/dead-letters.ts";
+import type { RecordHeaders } from "../records.ts";
+import type { ListedLetter } from "./browse.ts";
+import { externalIdOf } from "./letter.ts";
+import type { ReplayWithOutcome } from "./outcome.ts";
+
+/** A replay as it is told. */
+export const replayView = ({ on, sentTo, outcome }: ReplayWithOutcome): ReplayView => ({
+  on: on.toISOString(),
+  sentTo,
+  outcome,
+});
+
+/** A letter as it is told, with all its bytes in base64. */
+export function letterView({ letter, copies, replays }: ListedLetter): LetterView {
+  const { id, at, source, time, code, message, details, key, value, omitted, replayOf } = letter;
+  return {
+    id,
+    time: time?.toISOString() ?? null,
+    code,
+    message,
+    externalId: externalIdOf(letter) ?? null,
+    source: source ?? null,
+    details: [...details],
+    at,
+    copies,
+    key: key?.toString("base64") ?? null,
+    value: value?.toString("base64") ?? null,
+    headers: headerViews(letter.headers),
+    omitted: omitted ?? null,
+    replayOf: replayOf ?? null,
+    replays: replays.map(replayView),
+  };
+}
+
+/** A name stands once for each of its values. */
+const headerViews = (headers: RecordHeaders): LetterView["headers"] =>
+  Object.entries(headers).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value) => ({ name, value: Buffer.from(value).toString("base64") })),
+  );
