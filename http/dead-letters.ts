@@ -85,7 +85,7 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
       const found = await officeOf(offices, channel, user).show(id);
       if (found !== undefined) return { status: 200, json: letterView(found), headers: uncached };
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
-        detail: "Only the newest 100,000 are looked at; `topicsync dead-letters` shows all.",
+        detail: "Only the newest are looked at; `topicsync dead-letters` has all.",
       });
     },
   }),

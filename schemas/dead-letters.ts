@@ -138,7 +138,7 @@ export const letterListSchema = {
     older: {
       ...count,
       description:
-        "About how many older letters lie in the topic that are neither counted nor listed: the newest 100,000 are.",
+        "About how many older letters lie in the topic that are neither counted nor listed: the newest 50,000 are.",
     },
     letters: { type: "array", items: letterItem, description: "The newest first." },
     next: {

@@ -44,7 +44,7 @@ export function useAsked<T>(path: string | undefined): Asked<T> {
   return {
     ...state,
     again: () => {
-      setTimes(times + 1);
+      setTimes((before) => before + 1);
     },
   };
 }

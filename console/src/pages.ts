@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 
 import { roles } from "../../schemas/roles.ts";
+import { DeadLetters } from "./pages/dead-letters.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
 
@@ -18,6 +19,7 @@ interface ConsolePage {
 /** All parts, the first of which one comes to. */
 export const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
+  { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
   { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
 ];
 

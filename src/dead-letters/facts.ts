@@ -20,7 +20,7 @@ export interface LetterFacts {
   readonly rank: number;
 }
 
-const mostMessageCharacters = 300;
+const mostMessageCharacters = 200;
 const mostIdCharacters = 200;
 
 /** What of a letter is kept. */

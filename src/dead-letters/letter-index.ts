@@ -6,7 +6,7 @@ export interface LetterIndexOptions {
   readonly reader: LogReader;
   /** The dead-letter topic. */
   readonly topic: string;
-  /** So many letters are known at most, the newest; each takes about half a kB. */
+  /** So many letters are known at most, the newest; each takes some 700 bytes. */
   readonly most: number;
   /** Told of every record that is read, in passing. */
   readonly passing: (placed: PlacedRecord) => void;
@@ -61,7 +61,8 @@ export function createLetterIndex({ reader, topic, most, passing, abort }: Lette
     const oldest = letters.values().next().value;
     if (oldest === undefined) return;
     letters.delete(oldest.id);
-    begin.set(oldest.at.partition, oldest.at.offset + 1);
+    const { partition, offset } = oldest.at;
+    begin.set(partition, Math.max(begin.get(partition) ?? 0, offset + 1));
   }
 
   /** Letters whose time has come to be deleted from the topic. */

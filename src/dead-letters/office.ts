@@ -69,10 +69,10 @@ export interface DeadLetterOffice {
   replay(wish: OfficeReplay): Promise<OfficeReplayResult>;
 }
 
-/** The newest letters that are known; with half a kB each this is 50 MB. */
-const mostLetters = 100_000;
+/** The newest letters that are known; measured with 700 bytes each, this is 35 MB. */
+const mostLetters = 50_000;
 /** Of the newest ones that are at hand whole, and of those that were looked at last. */
-const mostBytesAtHand = 16 * 1024 * 1024;
+const mostBytesAtHand = 8 * 1024 * 1024;
 /** Whoever asks does not wait longer for the first reading of a large topic; it goes on. */
 const longestWaitMs = 10_000;
 

@@ -12,12 +12,15 @@ interface ConfirmProps {
   /** The button's text: what is done. */
   readonly action: string;
   readonly doing: Pick<Doing, "error" | "busy">;
+  /** False while it cannot be done at all. */
+  readonly possible?: boolean;
   readonly confirmed: () => void;
   readonly cancelled: () => void;
 }
 
 /** Asks before something is done. It is there while it is asked; Escape and "Cancel" leave all as it is. */
-export function Confirm({ question, children, action, doing, confirmed, cancelled }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { question, children, action, doing, possible = true, confirmed, cancelled } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -38,7 +41,7 @@ export function Confirm({ question, children, action, doing, confirmed, cancelle
             <button type="button" class="secondary" onClick={cancelled}>
               Cancel
             </button>
-            <button type="submit" aria-busy={doing.busy} disabled={doing.busy}>
+            <button type="submit" aria-busy={doing.busy} disabled={doing.busy || !possible}>
               {action}
             </button>
           </footer>

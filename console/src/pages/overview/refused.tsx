@@ -1,8 +1,13 @@
+import { Link } from "wouter-preact";
+
+import { roles } from "../../../../schemas/roles.ts";
 import type { LatestLetter, Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { counted } from "../../parts/numbers.ts";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
+import { useSession } from "../../session.ts";
+import { pageOfLetter } from "../dead-letters/addresses.ts";
 
 interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
   readonly letters: Overview["letters"];
@@ -29,16 +34,26 @@ export function Refused({ letters, counts, since }: RefusedProps) {
   );
 }
 
-const Letters = ({ letters }: { readonly letters: readonly LatestLetter[] }) => (
-  <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
-    {letters.map(({ id, time, externalId, code, message }) => (
-      <tr key={id}>
-        <td>{time === null ? "–" : <When time={time} />}</td>
-        <td>{externalId ?? "–"}</td>
-        <td>
-          <strong>{code}</strong> {message}
-        </td>
-      </tr>
-    ))}
-  </Table>
-);
+function Letters({ letters }: { readonly letters: readonly LatestLetter[] }) {
+  const mayLook = useSession().session.roles.includes(roles.eventManagement);
+  return (
+    <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
+      {letters.map(({ id, time, externalId, code, message }) => (
+        <tr key={id}>
+          <td>{time === null ? "–" : <When time={time} />}</td>
+          <td>{externalId ?? "–"}</td>
+          <td>
+            {mayLook ? (
+              <Link href={pageOfLetter(id)} aria-label={`${code}: look at ${id}`}>
+                {code}
+              </Link>
+            ) : (
+              <strong>{code}</strong>
+            )}{" "}
+            {message}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

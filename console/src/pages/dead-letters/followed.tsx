@@ -1,0 +1,108 @@
+import { useEffect, useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+
+import type { LetterChannel, Outcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import { ask } from "../../api.ts";
+import { isOver } from "../../asked.ts";
+import { Failure } from "../../parts/failure.tsx";
+import { counted } from "../../parts/numbers.ts";
+import { useSession } from "../../session.ts";
+import { lettersPath, pageOfLetter } from "./addresses.ts";
+import { Outcome } from "./outcome.tsx";
+import { Skipped } from "./skipped.tsx";
+
+const everyMs = 2_000;
+/** Two minutes: a sync that is further behind than that has its own page. */
+const mostTimes = 60;
+
+interface FollowedProps {
+  readonly result: ReplayResult;
+  readonly channel: LetterChannel;
+  /** It is known what came of all. */
+  readonly known: () => void;
+}
+
+/** What came of letters that were sent: asked for until it is known. */
+export function Followed({ result: { sent, skipped }, channel, known }: FollowedProps) {
+  const [letters, setLetters] = useState<Outcomes["letters"]>([]);
+  const [error, setError] = useState<unknown>();
+  const [isFollowing, setIsFollowing] = useState(true);
+  const { leave } = useSession();
+
+  useEffect(() => {
+    if (sent.length === 0) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isWanted = true;
+    let times = 0;
+
+    function look(): void {
+      times += 1;
+      ask<Outcomes>(`${lettersPath}/outcomes`, { ids: sent, channel }).then(
+        (told) => {
+          if (!isWanted) return;
+          setLetters(told.letters);
+          setError(undefined);
+          if (told.letters.some(isWaiting)) lookAgain();
+          else {
+            setIsFollowing(false);
+            known();
+          }
+        },
+        (problem: unknown) => {
+          if (!isWanted) return;
+          if (isOver(problem)) leave("over");
+          else {
+            setError(problem);
+            lookAgain();
+          }
+        },
+      );
+    }
+
+    function lookAgain(): void {
+      if (times < mostTimes) timer = setTimeout(look, everyMs);
+      else setIsFollowing(false);
+    }
+
+    look();
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [sent, channel]);
+
+  const waits = sent.length > 0 && (letters.length === 0 || letters.some(isWaiting));
+  return (
+    <article class="replayed" aria-labelledby="replayed">
+      <div role="status">
+        <h2 id="replayed">{headingOf(sent.length, letters)}</h2>
+      </div>
+      {error !== undefined && <Failure error={error} />}
+      <ul>
+        {letters.slice(0, mostShown).map(({ id, replay }) => (
+          <li key={id}>
+            <Link href={pageOfLetter(id, channel)}>{id}</Link>: <Outcome replay={replay} channel={channel} />
+          </li>
+        ))}
+        {letters.length > mostShown && <li>and {counted(letters.length - mostShown)} more</li>}
+      </ul>
+      {waits && !isFollowing && (
+        <p>The sync has not come to all of them yet. The list shows it when it has.</p>
+      )}
+      <Skipped skipped={skipped} />
+    </article>
+  );
+}
+
+const mostShown = 20;
+
+const isWaiting = ({ replay }: Outcomes["letters"][number]): boolean => replay?.outcome.kind === "waiting";
+
+function headingOf(sent: number, letters: Outcomes["letters"]): string {
+  if (sent === 0) return "Nothing was sent";
+  const parts = (["taken", "refused again", "waiting", "perhaps replayed"] as const)
+    .map((kind) => ({ kind, count: letters.filter(({ replay }) => replay?.outcome.kind === kind).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ kind, count }) => `${counted(count)} ${kind}`);
+  return `${counted(sent)} sent${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+}

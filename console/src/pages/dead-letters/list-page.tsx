@@ -1,0 +1,141 @@
+import { useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+
+import type { LetterChannel, LetterList } from "../../../../schemas/dead-letters.ts";
+import { useAsked } from "../../asked.ts";
+import { Page } from "../../page.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { counted } from "../../parts/numbers.ts";
+import { Pager, usePlace } from "../../parts/pager.tsx";
+import { lettersPath, pageOfChoice, queryOf, useChoice, type LetterChoice } from "./addresses.ts";
+import { Letters } from "./letters.tsx";
+import { Reasons } from "./reasons.tsx";
+import { Replaying } from "./replaying.tsx";
+
+/** All letters, by reason; some of them are chosen and replayed. */
+export function LetterListPage() {
+  const choice = useChoice();
+  const { channel, code, replayed } = choice;
+  const place = usePlace(pageOfChoice(choice));
+  const path = `${lettersPath}${queryOf({ channel, code, replayed, after: place.after })}`;
+  const { value, error, asking, again } = useAsked<LetterList>(path);
+  const [selection, setSelection] = useState<{ path: string; ids: ReadonlySet<string> }>(none);
+  const ids = selection.path === path ? selection.ids : none.ids;
+
+  return (
+    <Page name="Dead letters">
+      <p>What was refused is kept here, with the reason. Once the reason is gone, replay it.</p>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {value === undefined && asking && <p aria-busy="true">Reading the dead letters …</p>}
+      {value !== undefined && (
+        <>
+          <Choice choice={choice} channels={value.channels} />
+          {value.all === 0 ? (
+            <Nothing channel={channel} />
+          ) : (
+            <>
+              <Reasons counts={value.counts} all={value.all} choice={choice} />
+              {/* Until the answer is there, what is shown may be what was asked for before. */}
+              <fieldset disabled={asking}>
+                <Letters
+                  letters={value.letters}
+                  goesOn={value.next !== null}
+                  channel={channel}
+                  selected={ids}
+                  select={(chosen) => {
+                    setSelection({ path, ids: chosen });
+                  }}
+                />
+                <Replaying
+                  key={path}
+                  ids={[...ids]}
+                  channel={channel}
+                  replayed={() => {
+                    setSelection(none);
+                    again();
+                  }}
+                  known={again}
+                />
+              </fieldset>
+              <Pager place={place} next={value.next} />
+              {value.older > 0 && (
+                <p>
+                  <small>
+                    {counted(value.older)} older ones are not shown; <code>topicsync dead-letters</code> has
+                    them.
+                  </small>
+                </p>
+              )}
+            </>
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+const none = { path: "", ids: new Set<string>() } as const;
+
+const Nothing = ({ channel }: { readonly channel: LetterChannel }) => (
+  <article class="well">
+    <h2>Nothing was refused</h2>
+    <p>
+      {channel === "announcements"
+        ? "Every announcement that came could be applied."
+        : "Every report of a dead push token could be applied."}{" "}
+      What cannot be is kept here, as it came.
+    </p>
+  </article>
+);
+
+const channelNames: Readonly<Record<LetterChannel, string>> = {
+  announcements: "Announcements",
+  "push-feedback": "Push feedback",
+};
+
+interface ChoiceProps {
+  readonly choice: LetterChoice;
+  readonly channels: LetterList["channels"];
+}
+
+/** What the list is narrowed by, beside the reasons. */
+function Choice({ choice, channels }: ChoiceProps) {
+  const [, navigate] = useLocation();
+  const { channel, replayed } = choice;
+  return (
+    <form class="choice">
+      {channels.length > 1 && (
+        <label>
+          Refused from
+          <select
+            value={channel}
+            onChange={({ currentTarget: { selectedIndex } }) => {
+              const chosen = channels[selectedIndex] ?? channel;
+              navigate(pageOfChoice({ channel: chosen, code: undefined, replayed }));
+            }}
+          >
+            {channels.map((one) => (
+              <option key={one} value={one}>
+                {channelNames[one]}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label>
+        Replayed
+        <select
+          value={replayed ?? ""}
+          onChange={({ currentTarget: { value } }) => {
+            const chosen = value === "true" || value === "false" ? value : undefined;
+            navigate(pageOfChoice({ ...choice, replayed: chosen }));
+          }}
+        >
+          <option value="">Whether or not</option>
+          <option value="false">Not yet</option>
+          <option value="true">Already</option>
+        </select>
+      </label>
+    </form>
+  );
+}
