@@ -167,6 +167,7 @@ describe("what a running service refused", () => {
     await announce({ key: holder.externalId, value: null });
     const replayed = await cli("replay", id, "--yes");
     assert.equal(replayed.code, 0, replayed.errors);
+    assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"letters\.replayed"/);
     await until("the topic is stored", () => topics.findOne({ topic_id: heir.externalId } as object));
     const record = (await own.recordsOf(topic)).at(-1);
     assert.equal(String(record?.key), heir.externalId);

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
 import { openDeadLetters } from "../../src/dead-letters/browse.ts";
-import { planReplay } from "../../src/dead-letters/plan.ts";
+import { planReplay, type ReplayPlan } from "../../src/dead-letters/plan.ts";
 import { sendReplays } from "../../src/dead-letters/replay.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
@@ -34,8 +34,13 @@ interface Sent {
   readonly partition?: number;
 }
 
-/** Replays all of these letters, and gives what then lies in the announcements topic. */
-async function replay(letters: readonly Sent[], topicSettings: { numPartitions: number; cleanup: string }) {
+interface TopicSettings {
+  readonly numPartitions: number;
+  readonly cleanup: string;
+}
+
+/** Lays these letters down, and gives what plans to replay all of them, and what carries a plan out. */
+async function prepare(letters: readonly Sent[], topicSettings: TopicSettings) {
   const [topic, dead] = [unique("announcements"), unique("dead")];
   const configEntries = [{ name: "cleanup.policy", value: topicSettings.cleanup }];
   await admin.createTopics({
@@ -58,17 +63,27 @@ async function replay(letters: readonly Sent[], topicSettings: { numPartitions: 
     { replays: createReplayStore(database), sync: createSyncState(database, "group") },
   );
   const to = { topic, partitions: topicSettings.numPartitions };
-  const plan = await planReplay(opened, to, { choice: {}, again: false, force: false });
-  const writer = broker.writer(topic);
-  const result = await sendReplays(plan, {
-    ...opened,
-    to,
-    writer,
-    now: () => new Date(),
-    abort: never,
-    progress: () => undefined,
-  });
-  await writer.close();
+  const plan = () => planReplay(opened, to, { choice: {}, again: false, force: false });
+  async function send(planned: ReplayPlan) {
+    const writer = broker.writer(topic);
+    const result = await sendReplays(planned, {
+      ...opened,
+      to,
+      writer,
+      now: () => new Date(),
+      abort: never,
+      progress: () => undefined,
+    });
+    await writer.close();
+    return result;
+  }
+  return { topic, plan, send };
+}
+
+/** Replays all of these letters, and gives what then lies in the announcements topic. */
+async function replay(letters: readonly Sent[], topicSettings: TopicSettings) {
+  const { topic, plan, send } = await prepare(letters, topicSettings);
+  const result = await send(await plan());
   const sent: (readonly [partition: number, value: string])[] = [];
   for await (const { partition, record } of broker.read(topic, { abort: never }))
     sent.push([partition, String(record.value)]);
@@ -90,6 +105,26 @@ describe("a replay", () => {
     const valuesOf = (partition: number) => sent.filter(([of]) => of === partition).map(([, value]) => value);
     assert.deepEqual(valuesOf(0), ["2", "7", "9", "10"]);
     assert.deepEqual(valuesOf(1), ["3", "4"]);
+  });
+
+  it("sends none that somebody else began to send since it was planned", async () => {
+    const { topic, plan, send } = await prepare(
+      [1, 2, 3].map((offset) => ({ from: 0, offset })),
+      {
+        numPartitions: 1,
+        cleanup: "delete",
+      },
+    );
+    const [all, others] = [await plan(), await plan()];
+    const first = await send({ ...others, send: others.send.filter(({ order }) => order === 2) });
+    assert.deepEqual(first.sent, [`${topic}-0-2`]);
+    const { sent, refused } = await send(all);
+    assert.deepEqual(sent, [`${topic}-0-1`, `${topic}-0-3`]);
+    assert.deepEqual(
+      refused.map(({ id, kind }) => [id, kind]),
+      [[`${topic}-0-2`, "replayed"]],
+    );
+    assert.deepEqual((await plan()).send, []);
   });
 
   it("tells what Kafka does not take, sends the others, and remembers them alone", async () => {

@@ -13,6 +13,7 @@ const stack = sharedStack();
 const { admin, producer, scene } = stage(stack);
 const own = scene();
 const { topic, deadLetterTopic } = own;
+const feedbackTopic = unique("feedback");
 const path = "/api/topicsync/v1/dead-letters";
 const reader = { user: unique("reader"), password: "a reader's password" };
 const manager = { user: unique("manager"), password: "a manager's password" };
@@ -20,7 +21,7 @@ let service: TestService;
 
 before(async () => {
   await own.createTopic();
-  service = await startTopicsync(own.settings);
+  service = await startTopicsync({ ...own.settings, KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic });
   await service.ready();
   const role = "svc_api_notif_mgmt.event_mgmt_integration";
   const { code, errors } = await runCli(
@@ -46,8 +47,12 @@ const post = (
 /** Waits until the service has applied whatever was announced, and gives where the log ends. */
 async function applied(): Promise<number> {
   const [offsets] = await admin.fetchTopicOffsets(topic);
-  await own.reached(Number(offsets?.high));
-  return Number(offsets?.high);
+  const end = Number(offsets?.high);
+  await until(
+    `the position is ${end}`,
+    async () => (await own.positions.findOne({ _id: own.key }))?.next_offset === end,
+  );
+  return end;
 }
 
 /** Announces, waits until it is applied, and gives the id of the letter that the last one would be. */
@@ -73,13 +78,12 @@ const letter = (offset: number, headers: Record<string, string | Buffer> = {}) =
 });
 
 describe("dead letters over HTTP", () => {
-  it("need the role for topics; those of the push feedback are of nobody here", async () => {
+  it("need the role for topics, and those of the push feedback the one for push tokens as well", async () => {
     assert.equal((await get("", "nobody")).status, 401);
     assert.equal((await get("", reader)).status, 403);
     assert.equal((await post("replay", { ids: ["x"] }, reader)).status, 403);
     assert.equal((await get("", manager)).status, 200);
     assert.equal((await get("?channel=push-feedback", manager)).status, 403);
-    assert.equal((await get("?channel=push-feedback")).status, 404);
     for (const [query, at] of [
       ["?limit=201", "/limit"],
       ["?after=x", "/after"],
@@ -94,7 +98,7 @@ describe("dead letters over HTTP", () => {
   it("are none at first, and come as they are refused, the newest first", async () => {
     const none = await get();
     assert.deepEqual(none.json, {
-      channels: ["announcements"],
+      channels: ["announcements", "push-feedback"],
       counts: {},
       all: 0,
       older: 0,
@@ -227,6 +231,9 @@ describe("dead letters over HTTP", () => {
     const end = await applied();
     const other = await startTopicsync(own.settings);
     await other.ready();
+    // Both know it before they are asked to send it.
+    await call(`${other.url}${path}/${bad}`, { method: "GET" });
+    await get(`/${bad}`);
     const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
     const answers = await Promise.all(urls.map((url) => post("replay", { ids: [bad] }, bootstrap, url)));
     const sent = answers.flatMap(({ json }) => json.sent as string[]);
@@ -236,12 +243,31 @@ describe("dead letters over HTTP", () => {
     assert.equal(await other.stop(), 0);
   });
 
+  it("of the push feedback are kept, shown and sent back by themselves", async () => {
+    await producer.send({ topic: feedbackTopic, messages: [{ value: "no report" }] });
+    const channel = "push-feedback";
+    const list = async () => (await get(`?channel=${channel}`)).json;
+    await until("it is refused", async () => (await list()).all === 1);
+    const [{ id, code }] = (await list()).letters;
+    assert.deepEqual([id, code], [`${feedbackTopic}-0-0`, "MALFORMED_JSON"]);
+    assert.equal((await get(`/${id}`)).status, 404);
+    assert.equal((await get(`/${id}?channel=${channel}`)).status, 200);
+    const { json } = await post("replay", { ids: [id], channel });
+    assert.deepEqual(json, { to: feedbackTopic, sent: [id], skipped: [] });
+    await until("it is refused again", async () => (await list()).all === 2);
+  });
+
   it("say that Kafka does not answer while it does not", async () => {
     const proxy = await startKafkaProxy(stack.kafka);
     const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
     await cut.ready();
     const list = () => call(`${cut.url}${path}`, { method: "GET" });
     assert.equal((await list()).status, 200);
+    const feedback = await call(`${cut.url}${path}?channel=push-feedback`, { method: "GET" });
+    assert.deepEqual(
+      [feedback.status, feedback.json.error.detail],
+      [404, "KAFKA_PUSH_FEEDBACK_TOPIC is not set."],
+    );
     proxy.cut();
     const { status, json } = await list();
     assert.deepEqual([status, json.error.message], [503, "Kafka does not answer at the moment."]);
