@@ -15,7 +15,7 @@ export interface Asked<T> {
 
 /** Asks for what is at a path, and again for each other path; for nothing where there is none. */
 export function useAsked<T>(path: string | undefined): Asked<T> {
-  const [state, setState] = useState<Omit<Asked<T>, "again">>(nothing);
+  const [state, setState] = useState<State<T>>(nothing);
   const [times, setTimes] = useState(0);
   const { leave } = useSession();
 
@@ -25,15 +25,15 @@ export function useAsked<T>(path: string | undefined): Asked<T> {
       return undefined;
     }
     let isWanted = true;
-    setState(({ value }) => ({ value, error: undefined, asking: true }));
+    setState(({ value }) => ({ path, value, error: undefined, asking: true }));
     ask<T>(path).then(
       (value) => {
-        if (isWanted) setState({ value, error: undefined, asking: false });
+        if (isWanted) setState({ path, value, error: undefined, asking: false });
       },
       (error: unknown) => {
         if (!isWanted) return;
         if (isOver(error)) leave("over");
-        else setState({ value: undefined, error, asking: false });
+        else setState({ path, value: undefined, error, asking: false });
       },
     );
     return () => {
@@ -41,15 +41,22 @@ export function useAsked<T>(path: string | undefined): Asked<T> {
     };
   }, [path, times]);
 
+  const { value, error, asking } = state;
   return {
-    ...state,
+    value,
+    error,
+    // Another path is asked for only after it was shown that it will be.
+    asking: asking || state.path !== path,
     again: () => {
       setTimes((before) => before + 1);
     },
   };
 }
 
-const nothing = { value: undefined, error: undefined, asking: false } as const;
+/** The answer, and the path that it was asked for at last. */
+type State<T> = Omit<Asked<T>, "again"> & { readonly path: string | undefined };
+
+const nothing = { path: undefined, value: undefined, error: undefined, asking: false } as const;
 
 /** Whether the service refused because nobody is signed in any more. */
 export const isOver = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -94,6 +94,7 @@ describe("the dead letters", () => {
     const page = await openLetters();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 3" }).click();
     assert.equal(new URL(page.url()).search, "?code=SCHEMA_VIOLATION");
+    await page.getByRole("row", { name: heir.externalId }).waitFor({ state: "detached" });
     await page.getByRole("checkbox", { name: "All on this page" }).press("Space");
     await page.getByRole("button", { name: "Replay 3" }).press("Enter");
     await page.getByRole("dialog", { name: "Replay 3 dead letters?" }).waitFor();

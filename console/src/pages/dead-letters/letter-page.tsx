@@ -17,7 +17,9 @@ export function LetterPage({ id }: { readonly id: string }) {
   const choice = useChoice();
   const { channel } = choice;
   const path = `${lettersPath}/${encodeURIComponent(id)}${queryOf({ channel })}`;
-  const { value: letter, error, again } = useAsked<LetterView>(path);
+  const { value, error, again } = useAsked<LetterView>(path);
+  // On the way from one letter to another the first is still there.
+  const letter = value?.id === id ? value : undefined;
   return (
     <Page name="Dead letter">
       <p>
