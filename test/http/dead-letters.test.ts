@@ -246,9 +246,10 @@ describe("dead letters over HTTP", () => {
   it("of the push feedback are kept, shown and sent back by themselves", async () => {
     await producer.send({ topic: feedbackTopic, messages: [{ value: "no report" }] });
     const channel = "push-feedback";
-    const list = async () => (await get(`?channel=${channel}`)).json;
+    const list = async () =>
+      (await get(`?channel=${channel}`)).json as { all: number; letters: { id: string; code: string }[] };
     await until("it is refused", async () => (await list()).all === 1);
-    const [{ id, code }] = (await list()).letters;
+    const [{ id, code } = { id: "", code: "" }] = (await list()).letters;
     assert.deepEqual([id, code], [`${feedbackTopic}-0-0`, "MALFORMED_JSON"]);
     assert.equal((await get(`/${id}`)).status, 404);
     assert.equal((await get(`/${id}?channel=${channel}`)).status, 200);

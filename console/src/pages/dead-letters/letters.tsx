@@ -34,7 +34,7 @@ export function Letters({ letters, goesOn, channel, selected, select }: LettersP
         />
         All on this page
       </label>
-      <Table label="Dead letters" columns={["", "Announced", "Topic", "Reason", "Replay"]}>
+      <Table label="Dead letters" columns={["", "Reason", "Topic", "Announced", "Replay"]}>
         {letters.map(({ id, time, externalId, code, message, replay }) => (
           <tr key={id}>
             <td>
@@ -48,14 +48,14 @@ export function Letters({ letters, goesOn, channel, selected, select }: LettersP
                 }}
               />
             </td>
-            <td>{time === null ? "–" : <When time={time} />}</td>
-            <td class="text">{externalId === null ? "–" : visible(externalId)}</td>
             <td class="text">
               <Link href={pageOfLetter(id, channel)} aria-label={`${code}: look at ${id}`}>
                 {code}
               </Link>{" "}
               {visible(message)}
             </td>
+            <td class="text">{externalId === null ? "–" : visible(externalId)}</td>
+            <td>{time === null ? "–" : <When time={time} />}</td>
             <td>
               <Outcome replay={replay} channel={channel} />
             </td>
