@@ -1,54 +1,49 @@
 import { exitCodes } from "../errors.ts";
+import { NameTaken, type CatalogChange } from "../installations/catalog.ts";
 import {
-  NameTaken,
-  type CatalogChange,
-  type NamedStore,
-  type PushPlatform,
-} from "../installations/catalog.ts";
+  createCatalogAdministration,
+  type CatalogAdministration,
+} from "../installations/catalog-administration.ts";
 import type { TokenRule } from "../installations/token-rules.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
 import { countInstallations, type InstallationCount } from "../storage/installation-counts.ts";
 import { newId } from "../topics/topic.ts";
-import { connected } from "./connected.ts";
+import { connected, type RecordChange } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { complain, say, visible } from "./output.ts";
 
-/** Applications and platforms have the same shape, but for a platform's rule. */
+/** The commands are called by what they manage. */
 export type CatalogName = "applications" | "platforms";
 
+const kinds = { applications: "application", platforms: "platform" } as const;
+
+/** Gives the work the applications or platforms of the database. */
 const withCatalog = <T>(
   catalog: CatalogName,
-  work: (store: NamedStore<PushPlatform>, database: Database) => Promise<T>,
+  work: (names: CatalogAdministration, database: Database) => Promise<T>,
 ): Promise<T> =>
   connected(async ({ database }) => {
     const opened = await database();
-    return work(createCatalogStore(opened, newId)[catalog], opened);
+    return work(administrationOf(opened, catalog), opened);
   });
 
 /** As `withCatalog`, with what records a change of one of them. */
 const changingCatalog = <T>(
   catalog: CatalogName,
-  work: (store: NamedStore<PushPlatform>, record: RecordCatalogChange) => Promise<T>,
+  work: (names: CatalogAdministration, record: RecordChange) => Promise<T>,
 ): Promise<T> =>
   connected(async ({ database, audit }) => {
     const record = audit();
-    return work(createCatalogStore(await database(), newId)[catalog], (verb, name, tokenRule) => {
-      if (catalog === "platforms") {
-        record({ action: `platform.${verb}`, platform: name, ...(tokenRule !== undefined && { tokenRule }) });
-      } else if (verb !== "changed") record({ action: `application.${verb}`, application: name });
-    });
+    return work(administrationOf(await database(), catalog), record);
   });
 
-type RecordCatalogChange = (
-  verb: "added" | "changed" | "disabled" | "enabled",
-  name: string,
-  tokenRule?: string | null,
-) => void;
+const administrationOf = (database: Database, catalog: CatalogName): CatalogAdministration =>
+  createCatalogAdministration(kinds[catalog], createCatalogStore(database, newId)[catalog]);
 
 /** Lists them by name. */
 export async function list(catalog: CatalogName, { json }: JsonFlag): Promise<void> {
-  const found = await withCatalog(catalog, (store) => store.list());
+  const found = await withCatalog(catalog, (known) => known.list());
   if (json) {
     sayJson(found);
     return;
@@ -82,11 +77,10 @@ export async function add(
 ): Promise<void> {
   const added: string[] = [];
   const refused: { name: string; message: string }[] = [];
-  await changingCatalog(catalog, async (store, record) => {
+  await changingCatalog(catalog, async (known, record) => {
     for (const name of names) {
       try {
-        await store.insert({ name, active: true, tokenRule });
-        record("added", name, tokenRule);
+        record((await known.add({ name, tokenRule })).event);
         added.push(name);
       } catch (error) {
         if (!(error instanceof NameTaken)) throw error;
@@ -105,8 +99,8 @@ export async function add(
 
 /** Shows one, and counts its installations. */
 export async function show(catalog: CatalogName, name: string, { json }: JsonFlag): Promise<void> {
-  const { record, installations } = await withCatalog(catalog, async (store, database) => {
-    const found = await mustFind(store, catalog, name);
+  const { record, installations } = await withCatalog(catalog, async (known, database) => {
+    const found = (await known.find(name)) ?? none(catalog, name);
     return { record: found, installations: await installationsOf(database, catalog, name) };
   });
   if (json) {
@@ -145,30 +139,19 @@ export async function change(
   { json }: JsonFlag,
 ): Promise<void> {
   const { catalog, name, done } = what;
-  const changed = await changingCatalog(catalog, async (store, record) => {
-    await store.change(name, what.change);
-    const found = await mustFind(store, catalog, name);
-    const { active, tokenRule } = what.change;
-    if (active === undefined) record("changed", name, tokenRule);
-    else record(active ? "enabled" : "disabled", name);
+  const changed = await changingCatalog(catalog, async (known, record) => {
+    const { record: found, event } = (await known.change(name, what.change)) ?? none(catalog, name);
+    record(event);
     return found;
   });
   if (json) sayJson(changed);
   else say(visible(done));
 }
 
-async function mustFind(
-  store: NamedStore<PushPlatform>,
-  catalog: CatalogName,
-  name: string,
-): Promise<PushPlatform> {
-  const found = await store.find(name);
-  if (found === undefined) {
-    throw new Error(
-      `there is no ${catalog.slice(0, -1)} named "${name}"; \`topicsync ${catalog} list\` shows those there are`,
-    );
-  }
-  return found;
+function none(catalog: CatalogName, name: string): never {
+  throw new Error(
+    `there is no ${kinds[catalog]} named "${name}"; \`topicsync ${catalog} list\` shows those there are`,
+  );
 }
 
 const sayJson = (value: unknown): void => {

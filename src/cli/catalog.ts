@@ -1,5 +1,6 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
+import { catalogNamePattern, catalogNameRule } from "../../schemas/catalog.ts";
 import { tokenRules, type TokenRule } from "../installations/token-rules.ts";
 import type { CatalogName } from "./catalog-actions.ts";
 import type { JsonFlag } from "./json-flag.ts";
@@ -101,10 +102,7 @@ const withNames = (command: Command, one: string): Command =>
     .option("--json", "print what came of it as JSON");
 
 function newName(name: string, before: string[] | undefined): string[] {
-  if (name.trim() !== name || name === "" || !name.isWellFormed() || /\p{Cc}/u.test(name)) {
-    throw new InvalidArgumentError(
-      "A name is not empty, has no space at either end, and no control characters.",
-    );
-  }
+  if (!name.isWellFormed() || !new RegExp(catalogNamePattern, "u").test(name))
+    throw new InvalidArgumentError(`It must be ${catalogNameRule}.`);
   return [...(before ?? []), name];
 }

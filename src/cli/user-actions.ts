@@ -1,14 +1,20 @@
-import type { AuditEvent } from "../audit.ts";
+import type { Database } from "../storage/database.ts";
 import { createUserStore } from "../storage/users.ts";
 import { newId } from "../topics/topic.ts";
-import type { User, UserStore } from "../users/user.ts";
-import { connected, type RecordChange } from "./connected.ts";
+import {
+  createUserAdministration,
+  type ChangedUser,
+  type UserAdministration,
+} from "../users/administration.ts";
+import { hashPassword } from "../users/password.ts";
+import type { User } from "../users/user.ts";
+import { connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { say, visible } from "./output.ts";
 
 /** Lists the users by name. */
 export async function list({ json }: JsonFlag): Promise<void> {
-  const found = await withUsers((store) => store.list());
+  const found = await withUsers((users) => users.list());
   if (json) {
     say(JSON.stringify(found, undefined, 2));
     return;
@@ -31,40 +37,28 @@ export async function list({ json }: JsonFlag): Promise<void> {
   say(table.toString());
 }
 
-/** Gives the work the store of users. */
-export const withUsers = <T>(work: (users: UserStore) => Promise<T>): Promise<T> =>
-  connected(async ({ database }) => work(createUserStore(await database(), newId)));
+/** Gives the work the users. */
+export const withUsers = <T>(work: (users: UserAdministration) => Promise<T>): Promise<T> =>
+  connected(async ({ database }) => work(administrationOf(await database())));
 
-/** Gives the work the store of users to change, and what records a change. */
-export const changingUsers = <T>(work: (users: UserStore, record: RecordChange) => Promise<T>): Promise<T> =>
+/** Makes a change, records it, and gives what became of the user. Throws when the change finds none of that name. */
+export const changing = (
+  name: string,
+  change: (users: UserAdministration) => Promise<ChangedUser | undefined>,
+): Promise<User> =>
   connected(async ({ database, audit }) => {
     const record = audit();
-    return work(createUserStore(await database(), newId), record);
-  });
-
-/** A change of one user, and what the audit says of it. */
-export interface UserChange {
-  /** False when there is no such user. */
-  readonly change: (users: UserStore) => Promise<boolean>;
-  readonly event: (user: User) => AuditEvent;
-}
-
-/** Changes a user and gives what became of it. Throws when there is none of that name. */
-export const changed = (name: string, { change, event }: UserChange): Promise<User> =>
-  changingUsers(async (store, record) => {
-    await change(store);
-    const user = await mustFind(store, name);
-    record(event(user));
+    const { user, event } = (await change(administrationOf(await database()))) ?? none(name);
+    record(event);
     return user;
   });
 
-/** The user without the password's hash, which is never shown. Throws when there is none of that name. */
-export async function mustFind(store: UserStore, given: string): Promise<User> {
-  const found = await store.find(given);
-  if (found === undefined)
-    throw new Error(`there is no user named "${given}"; \`topicsync users list\` shows those there are`);
-  const { name, roles, active } = found;
-  return { name, roles, active };
+const administrationOf = (database: Database): UserAdministration =>
+  createUserAdministration(createUserStore(database, newId), hashPassword);
+
+/** Throws that there is no such user. */
+export function none(name: string): never {
+  throw new Error(`there is no user named "${name}"; \`topicsync users list\` shows those there are`);
 }
 
 /** Says what was done, or gives the user to programs. */

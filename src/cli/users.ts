@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
-import { addUser } from "../users/manage.ts";
-import { hashPassword } from "../users/password.ts";
+import { userNamePattern, userNameRule } from "../../schemas/user.ts";
+import { faultOfRoleChange } from "../users/administration.ts";
 import { everyRole } from "../users/user.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { askNewPassword } from "./password.ts";
-import { changed, changingUsers, list, mustFind, tell, withUsers } from "./user-actions.ts";
+import { changing, list, none, tell, withUsers } from "./user-actions.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. */
 export function addUsersCommand(program: Command): void {
@@ -21,11 +21,7 @@ export function addUsersCommand(program: Command): void {
     .option("--json", "print the user as JSON")
     .action(async (name: string, { role: roles, json }: JsonFlag & { role: string[] }) => {
       const password = await askNewPassword(`Password of ${name}`);
-      const user = { name, roles: [...new Set(roles)], active: true };
-      await changingUsers(async (store, record) => {
-        await addUser(store, { ...user, password });
-        record({ action: "user.added", user: name, roles: user.roles });
-      });
+      const user = await changing(name, (users) => users.add({ name, password, roles }));
       const withRoles =
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
       tell(user, [`added ${name}${withRoles}`], json);
@@ -43,7 +39,7 @@ export function addUsersCommand(program: Command): void {
     .argument("<name>", "the user's name")
     .option("--json", "print JSON")
     .action(async (name: string, { json }: JsonFlag) => {
-      const user = await withUsers((store) => mustFind(store, name));
+      const user = await withUsers(async (known) => (await known.find(name)) ?? none(name));
       const roles = user.roles.length === 0 ? "none: push tokens only" : user.roles.join(", ");
       tell(user, [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`], json);
     });
@@ -55,15 +51,8 @@ export function addUsersCommand(program: Command): void {
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json }: JsonFlag) => {
       const password = await askNewPassword(`New password of ${name}`);
-      const passwordHash = await hashPassword(password);
-      tell(
-        await changed(name, {
-          change: (store) => store.change(name, { passwordHash }),
-          event: () => ({ action: "user.password-changed", user: name }),
-        }),
-        [`changed the password of ${name}`],
-        json,
-      );
+      const user = await changing(name, (users) => users.setPassword(name, password));
+      tell(user, [`changed the password of ${name}`], json);
     });
 
   users
@@ -75,14 +64,9 @@ export function addUsersCommand(program: Command): void {
     .addOption(roleOption("-r, --remove <role...>", "roles to take away").argParser(anyRole))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json, ...roles }: RoleFlags, command: Command) => {
-      if (roles.add.length + roles.remove.length === 0)
-        command.error("error: say which roles: --add ROLE, --remove ROLE, or both");
-      const both = roles.add.find((one) => roles.remove.includes(one));
-      if (both !== undefined) command.error(`error: ${both} is both to be added and to be removed`);
-      const user = await changed(name, {
-        change: (store) => store.changeRoles(name, roles),
-        event: (found) => ({ action: "user.changed", user: name, roles: found.roles }),
-      });
+      const fault = faultOfRoleChange(roles);
+      if (fault !== undefined) command.error(`error: ${fault}`);
+      const user = await changing(name, (users) => users.changeRoles(name, roles));
       tell(user, [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`], json);
     });
 
@@ -100,10 +84,7 @@ export function addUsersCommand(program: Command): void {
       .argument("<name>", "the user's name")
       .option("--json", "print the user as JSON")
       .action(async (name: string, { json }: JsonFlag) => {
-        const user = await changed(name, {
-          change: (store) => store.change(name, { active }),
-          event: () => ({ action: active ? "user.enabled" : "user.disabled", user: name }),
-        });
+        const user = await changing(name, (users) => users.setActive(name, active));
         tell(user, [`${command}d ${name}`], json);
       });
   }
@@ -115,11 +96,8 @@ interface RoleFlags extends JsonFlag {
 }
 
 function userName(name: string): string {
-  if (name === "" || name.includes(":")) {
-    throw new InvalidArgumentError(
-      "A user's name is not empty and has no colon (HTTP Basic separates by it).",
-    );
-  }
+  if (!name.isWellFormed() || !new RegExp(userNamePattern, "u").test(name))
+    throw new InvalidArgumentError(`It must be ${userNameRule}.`);
   return name;
 }
 

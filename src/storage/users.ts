@@ -1,4 +1,4 @@
-import { UserExists, type StoredUser, type UserStore } from "../users/user.ts";
+import { UserExists, type StoredUser, type User, type UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { violatedIndex } from "./failures.ts";
 import { collections } from "./names.ts";
@@ -25,11 +25,19 @@ export function createUserStore(database: Database, newId: () => string): UserSt
     list: () =>
       database.run(async () => {
         const records = await users.find({}, { sort: { user_name: 1 } }).toArray();
-        return records.map((record) => ({
-          name: record.user_name,
-          roles: record.roles,
-          active: record.active,
-        }));
+        return records.map(withoutHash);
+      }),
+
+    page: ({ prefix, after, limit }) =>
+      database.run(async () => {
+        // A range, since not every store finds anything by a regular expression on an indexed field.
+        const within = {
+          ...(prefix === undefined ? {} : { $gte: prefix, $lt: `${prefix}\u{10FFFF}` }),
+          ...(after === undefined ? {} : { $gt: after }),
+        };
+        const filter = Object.keys(within).length === 0 ? {} : { user_name: within };
+        const records = await users.find(filter, { sort: { user_name: 1 }, limit }).toArray();
+        return records.map(withoutHash);
       }),
 
     insert: (user) =>
@@ -70,9 +78,13 @@ export function createUserStore(database: Database, newId: () => string): UserSt
   };
 }
 
-const fromRecord = (record: UserRecord): StoredUser => ({
+const withoutHash = (record: UserRecord): User => ({
   name: record.user_name,
-  passwordHash: record.password_hash,
   roles: record.roles,
   active: record.active,
+});
+
+const fromRecord = (record: UserRecord): StoredUser => ({
+  ...withoutHash(record),
+  passwordHash: record.password_hash,
 });

@@ -1,13 +1,20 @@
 import { hashPassword, verifyPassword } from "./password.ts";
 import { everyRole, UserExists, type UserStore } from "./user.ts";
 
+/** A user to be added. */
+export interface NewUser {
+  readonly name: string;
+  readonly password: string;
+  readonly roles: readonly string[];
+}
+
 /** Adds an active user. Throws UserExists. */
 export async function addUser(
-  users: UserStore,
-  user: { readonly name: string; readonly password: string; readonly roles: readonly string[] },
+  users: Pick<UserStore, "insert">,
+  { name, password, roles }: NewUser,
+  hash = hashPassword,
 ): Promise<void> {
-  const { name, password, roles } = user;
-  await users.insert({ name, roles, active: true, passwordHash: await hashPassword(password) });
+  await users.insert({ name, roles, active: true, passwordHash: await hash(password) });
 }
 
 /**

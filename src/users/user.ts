@@ -24,10 +24,18 @@ export class UserExists extends Error {
   override readonly name = "UserExists";
 }
 
+/** Gives some users by name: at most `limit` behind the name `after`, only those whose name begins with `prefix`. */
+export type UserPage = (query: {
+  readonly prefix?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}) => Promise<User[]>;
+
 /** Where users are kept. Every function throws Unavailable while the store does not answer. */
 export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
   list(): Promise<User[]>;
+  readonly page: UserPage;
   /** Throws UserExists. */
   insert(user: StoredUser): Promise<void>;
   /** Changes the members that are given; false when there is no such user. */

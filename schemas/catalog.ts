@@ -1,0 +1,105 @@
+import type { FromSchema } from "json-schema-to-ts";
+
+const control = "\\u0000-\\u001f\\u007f-\\u009f";
+
+/** A name that is not taken for another: no space at either end, and no control characters. */
+export const catalogNamePattern = `^[^\\s${control}](?:[^${control}]{0,254}[^\\s${control}])?$`;
+
+/** What `catalogNamePattern` wants, in words. */
+export const catalogNameRule =
+  "a name of 1 to 256 characters, without a space at either end and without control characters";
+
+const newName = {
+  type: "string",
+  format: "text",
+  pattern: catalogNamePattern,
+  expected: catalogNameRule,
+} as const;
+const active = { type: "boolean", description: "Whether tokens can be registered for it." } as const;
+const knownRule = { enum: ["apns", "fcm", "webpush", null] } as const;
+
+/** A push application. */
+export const applicationSchema = {
+  $id: "push-application",
+  type: "object",
+  additionalProperties: false,
+  required: ["name", "active"],
+  properties: { name: { type: "string" }, active },
+} as const;
+
+/** A push platform. */
+export const platformSchema = {
+  $id: "push-platform",
+  type: "object",
+  additionalProperties: false,
+  required: ["name", "active", "tokenRule"],
+  properties: {
+    name: { type: "string" },
+    active,
+    tokenRule: {
+      type: ["string", "null"],
+      description: "What its tokens look like; null: any text of at most 4,096 characters is one.",
+    },
+  },
+} as const;
+
+export type PlatformView = FromSchema<typeof platformSchema>;
+export type ApplicationView = FromSchema<typeof applicationSchema>;
+
+/** The answer of `GET /api/topicsync/v1/applications`. */
+export const applicationListSchema = {
+  $id: "push-application-list",
+  type: "object",
+  additionalProperties: false,
+  required: ["applications"],
+  properties: { applications: { type: "array", items: applicationSchema, description: "By name." } },
+} as const;
+
+export type ApplicationList = FromSchema<typeof applicationListSchema>;
+
+/** The answer of `GET /api/topicsync/v1/platforms`. */
+export const platformListSchema = {
+  $id: "push-platform-list",
+  type: "object",
+  additionalProperties: false,
+  required: ["platforms"],
+  properties: { platforms: { type: "array", items: platformSchema, description: "By name." } },
+} as const;
+
+export type PlatformList = FromSchema<typeof platformListSchema>;
+
+/** The body of `POST /api/topicsync/v1/applications`. */
+export const newApplicationSchema = {
+  $id: "new-push-application",
+  type: "object",
+  additionalProperties: false,
+  required: ["name"],
+  properties: { name: newName },
+  examples: [{ name: "Field Service" }],
+} as const;
+
+export type NewApplication = FromSchema<typeof newApplicationSchema>;
+
+/** The body of `POST /api/topicsync/v1/platforms`. */
+export const newPlatformSchema = {
+  $id: "new-push-platform",
+  type: "object",
+  additionalProperties: false,
+  required: ["name"],
+  properties: { name: newName, tokenRule: knownRule },
+  examples: [{ name: "ipados", tokenRule: "apns" }],
+} as const;
+
+export type NewPlatform = FromSchema<typeof newPlatformSchema>;
+
+/** The body of `POST /api/topicsync/v1/platforms/{name}/rule`. */
+export const tokenRuleSchema = {
+  $id: "token-rule",
+  type: "object",
+  additionalProperties: false,
+  required: ["tokenRule"],
+  properties: { tokenRule: { ...knownRule, description: "null takes the rule away." } },
+  examples: [{ tokenRule: "fcm" }],
+} as const;
+
+export type TokenRuleBody = FromSchema<typeof tokenRuleSchema>;
