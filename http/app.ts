@@ -2,6 +2,8 @@ import type { RequestListener } from "node:http";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/audit.ts";
+import type { CatalogAdministration } from "../src/installations/catalog-administration.ts";
+import type { InstallationDeactivator } from "../src/installations/deactivation.ts";
 import type { InstallationListing } from "../src/installations/listing.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/logger.ts";
@@ -9,12 +11,14 @@ import type { TellOverview } from "../src/overview/overview.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import type { TopicService } from "../src/topics/service.ts";
+import type { UserAdministration } from "../src/users/administration.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import type { CheckToken } from "../src/users/oidc.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
 import { addressBehind, securityBehind } from "./address.ts";
 import { createSend } from "./answer.ts";
 import { createAuthentication } from "./authentication.ts";
+import { applicationOperations, platformOperations } from "./catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./console.ts";
 import { deadLetterOperations, type DeadLetterOffices } from "./dead-letters.ts";
 import { documentationOperations } from "./documentation.ts";
@@ -22,6 +26,7 @@ import { begin } from "./exchange.ts";
 import { createFail } from "./fail.ts";
 import { guard } from "./guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./health.ts";
+import { deactivationOperations } from "./installation-deactivation.ts";
 import { installationListOperations } from "./installation-list.ts";
 import { installationOperations } from "./installations.ts";
 import { pathIn } from "./message.ts";
@@ -36,12 +41,17 @@ import { serve } from "./serve.ts";
 import { sessionOperations } from "./sessions.ts";
 import { syncOperations } from "./sync.ts";
 import { topicOperations } from "./topics.ts";
+import { userOperations } from "./users.ts";
 
 export interface AppOptions {
   readonly topics: TopicService;
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
+  readonly deactivator: InstallationDeactivator;
+  readonly users: UserAdministration;
+  readonly applications: CatalogAdministration;
+  readonly platforms: CatalogAdministration;
   readonly sessions: Sessions;
   /** Where people sign in by way of an OpenID provider. */
   readonly openId: OpenIdEntry | undefined;
@@ -74,12 +84,16 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
   const operations = [
     ...installationOperations(options.installations),
     ...installationListOperations(options.listing),
+    ...deactivationOperations(options.deactivator),
     ...topicOperations(options.topics),
     ...pickOperations(options.directory),
     ...syncOperations(options.syncStatus),
     ...overviewOperations(options.overview),
     ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),
+    ...userOperations(options.users),
+    ...applicationOperations(options.applications),
+    ...platformOperations(options.platforms),
     ...sessionOperations(options.sessions, options.verify),
     ...openIdOperations(options.openId, options.sessions),
     ...consoleOperations(options.consoleFiles),

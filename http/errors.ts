@@ -9,6 +9,7 @@ export type HttpCode =
   | "UNAUTHENTICATED"
   | "FORBIDDEN"
   | "NOT_FOUND"
+  | "NAME_TAKEN"
   | "METHOD_NOT_ALLOWED"
   | "NOT_ACCEPTABLE"
   | "REQUEST_TIMEOUT"
@@ -47,6 +48,7 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   METHOD_NOT_ALLOWED: 405,
   NOT_ACCEPTABLE: 406,
   REQUEST_TIMEOUT: 408,
+  NAME_TAKEN: 409,
   BODY_TOO_LARGE: 413,
   URI_TOO_LONG: 414,
   UNSUPPORTED_MEDIA_TYPE: 415,

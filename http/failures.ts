@@ -20,6 +20,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   UNAUTHENTICATED: "credentials are missing or wrong, or the user is not active",
   FORBIDDEN: "the user has not got the role that the operation needs",
   NOT_FOUND: "there is nothing of that name",
+  NAME_TAKEN: "there is one of that name already",
   METHOD_NOT_ALLOWED: "the path has other methods, which `Allow` lists",
   NOT_ACCEPTABLE: "the `Accept` header rules out the media type of the answer",
   BODY_TOO_LARGE: "the body has more than 100 kB",

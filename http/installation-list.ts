@@ -4,12 +4,12 @@ import {
   type InstallationList,
   type InstallationQueryTexts,
 } from "../schemas/installation-list.ts";
-import { Refusal } from "../src/errors.ts";
 import { viewOf } from "../src/installations/installation.ts";
 import type { InstallationListing } from "../src/installations/listing.ts";
 import { roles } from "../src/users/user.ts";
 import { compile } from "../src/validation.ts";
 import { operation, type Operation } from "./operation.ts";
+import { checkedQuery, queryParametersOf } from "./query.ts";
 
 const checkQuery = compile<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
@@ -23,16 +23,12 @@ export const installationListOperations = (listing: InstallationListing): readon
     tag: "push",
     summary: "List push tokens",
     description:
-      "In the order of their ids, which never changes: a token that is registered meanwhile may be in a later page or not at all. Tokens are shortened unless asked for.",
-    query: Object.entries(installationQuerySchema.properties).map(([name, { description, ...schema }]) => ({
-      name,
-      description,
-      schema,
-    })),
+      "In the order of their ids, which never changes: a token that is registered meanwhile may be in a later page or not at all. Tokens are shortened unless asked for. It searches for about a second: where little is meant among much, a page is short or empty, and `next` goes on.",
+    query: queryParametersOf(installationQuerySchema),
     replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
     refusals: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
-      const { active, unseenSince, fullTokens, limit, after, ...filter } = checked(query);
+      const { active, unseenSince, fullTokens, limit, after, ...filter } = checkedQuery(checkQuery, query);
       const page = await listing.page(
         {
           ...filter,
@@ -44,14 +40,9 @@ export const installationListOperations = (listing: InstallationListing): readon
       const json: InstallationList = {
         installations: page.installations.map((one) => viewOf(one, { fullTokens: fullTokens === "true" })),
         next: page.next ?? null,
+        looked: page.looked,
       };
       return { status: 200, json, headers: { "Cache-Control": "no-store" } };
     },
   }),
 ];
-
-function checked(query: Readonly<Record<string, unknown>>): InstallationQueryTexts {
-  const found = checkQuery({ ...query });
-  if (found.ok) return found.value;
-  throw new Refusal("SCHEMA_VIOLATION", "The query is not what this operation takes.", found.faults);
-}

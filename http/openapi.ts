@@ -78,6 +78,8 @@ const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens of devices.",
   topics: "Event topics.",
   "dead letters": "What was refused, and sending it back.",
+  users: "Who may use the service.",
+  catalog: "What push tokens can be registered for.",
   operation: "For whoever operates the service.",
   console: "Signing in on the console, and the console itself.",
   documentation: "This document, and a page that shows it.",

@@ -42,7 +42,7 @@ export interface Reply {
   /** Several of one name are a list: cookies. */
   readonly headers?: ReplyHeaders;
   /** What was changed, for the audit; who did it and from where is added to it. */
-  readonly audit?: AuditEvent;
+  readonly audit?: AuditEvent | readonly AuditEvent[];
   /** Who did it, where that is not who called. */
   readonly by?: User;
 }

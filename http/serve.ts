@@ -143,11 +143,14 @@ function performing(operation: Operation, edge: Edge): Perform {
     };
     const reply = await operation.handle(call);
     const { status, json, text, events, headers, by = user } = reply;
-    const event = audit.on ? reply.audit : undefined;
+    const changes = audit.on ? reply.audit : undefined;
     const body = json === undefined ? text : { type: jsonType, content: JSON.stringify(json) };
-    send(exchange, { status, body, events, headers, audited: event !== undefined });
+    send(exchange, { status, body, events, headers, audited: changes !== undefined });
+    if (changes === undefined) return;
     // The caller need not wait for it.
-    if (event !== undefined) audit.record(event, { via: "http", by: by.name, from: address, requestId });
+    const origin = { via: "http", by: by.name, from: address, requestId } as const;
+    if ("action" in changes) audit.record(changes, origin);
+    else for (const one of changes) audit.record(one, origin);
   }
 
   return (exchange, parameters) =>

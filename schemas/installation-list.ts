@@ -6,8 +6,8 @@ const name = { type: "string", format: "text", minLength: 1 } as const;
 const truth = { enum: ["true", "false"] } as const;
 
 /**
- * The query of `GET /api/topicsync/v1/installations`: texts, as they stand in a URL. Tokens are not among them: URLs are
- * written into the logs of whatever lies between.
+ * The query of `GET /api/topicsync/v1/installations`: texts, as they stand in a URL. Tokens are not among them, but for
+ * their last characters: URLs are written into the logs of whatever lies between.
  */
 export const installationQuerySchema = {
   $id: "installation-query",
@@ -18,6 +18,12 @@ export const installationQuerySchema = {
     application: { ...name, description: "Only those of this push application." },
     platform: { ...name, description: "Only those on this push platform." },
     user: { ...name, description: "Only this user's." },
+    tokenEnd: {
+      ...name,
+      pattern: "^[\\s\\S]{4,12}$",
+      expected: "the last 4 to 12 characters of a token, no more",
+      description: "Only those whose token ends with this.",
+    },
     active: { ...truth, description: "Only active ones, or only inactive ones." },
     unseenSince: {
       type: "string",
@@ -52,13 +58,18 @@ export const installationListSchema = {
   $id: "installation-list",
   type: "object",
   additionalProperties: false,
-  required: ["installations", "next"],
+  required: ["installations", "next", "looked"],
   properties: {
     installations: { type: "array", items: installationViewSchema },
     next: {
       type: ["string", "null"],
       description:
         "Where the next page begins; null behind the last. A page may be short, or empty, and still have one.",
+    },
+    looked: {
+      type: "integer",
+      minimum: 0,
+      description: "How many installations were looked at for this page.",
     },
   },
 } as const;

@@ -7,6 +7,7 @@ import { listen } from "../http/server.ts";
 import { openAuditLog } from "./audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
 import type { Config } from "./config.ts";
+import { createCatalogAdministration } from "./installations/catalog-administration.ts";
 import { createCatalog } from "./installations/catalog-cache.ts";
 import { createGroupCommit } from "./installations/group-commit.ts";
 import { auditFeedback } from "./installations/audit.ts";
@@ -28,6 +29,7 @@ import { createOpenIdSignIn } from "./sessions/openid-sign-in.ts";
 import { createSessions } from "./sessions/session.ts";
 import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase } from "./storage/database.ts";
+import { createInstallationDeactivator } from "./storage/installation-deactivator.ts";
 import { createInstallationReader } from "./storage/installation-reader.ts";
 import { totalInstallations } from "./storage/installation-totals.ts";
 import { createInstallationStore } from "./storage/installations.ts";
@@ -42,10 +44,12 @@ import { createTopicService } from "./topics/service.ts";
 import { newId } from "./topics/topic.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { readTlsPair } from "./tls.ts";
+import { createUserAdministration } from "./users/administration.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
 import { createCheckToken } from "./users/oidc.ts";
 import type { SignInConfig } from "./users/oidc-config.ts";
+import { hashPassword } from "./users/password.ts";
 import { createLoginThrottle, type LoginThrottle } from "./users/throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
@@ -179,14 +183,20 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     history.stop();
   });
   const throttle = loginThrottle(log);
+  const hashing = createHashing();
   const app = createApp({
     topics,
     directory,
     installations: createInstallationService(registrations, catalog),
-    listing: createInstallationListing(createInstallationReader(database), () =>
-      catalogStore.platforms.list(),
-    ),
-    verify: createAuthenticate({ users, throttle, hashing: createHashing() }),
+    listing: createInstallationListing(createInstallationReader(database), catalogStore),
+    deactivator: createInstallationDeactivator(database),
+    users: createUserAdministration(users, (password) => {
+      // Whoever signs in goes first.
+      return hashing.run(false, () => hashPassword(password));
+    }),
+    applications: createCatalogAdministration("application", catalogStore.applications),
+    platforms: createCatalogAdministration("platform", catalogStore.platforms),
+    verify: createAuthenticate({ users, throttle, hashing }),
     checkToken: config.oidc === undefined ? undefined : createCheckToken(config.oidc),
     sessions: createSessions({
       store: createSessionStore(database),

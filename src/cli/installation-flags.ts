@@ -47,6 +47,4 @@ export const queryOf = (flags: InstallationFlags): InstallationQuery => ({
 
 /** The listing of a database. */
 export const listingOf = (database: Database): InstallationListing =>
-  createInstallationListing(createInstallationReader(database), () =>
-    createCatalogStore(database, newId).platforms.list(),
-  );
+  createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId));

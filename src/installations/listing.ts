@@ -1,5 +1,5 @@
 import { Refusal } from "../errors.ts";
-import type { PushPlatform } from "./catalog.ts";
+import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import { checkToken } from "./token-rules.ts";
 
@@ -9,6 +9,8 @@ export interface InstallationFilter {
   readonly platform?: string | undefined;
   readonly user?: string | undefined;
   readonly active?: boolean | undefined;
+  /** Whose token ends with this. */
+  readonly tokenEnd?: string | undefined;
   /** Last seen before this time. */
   readonly unseenSince?: Date | undefined;
 }
@@ -28,14 +30,27 @@ export interface Stretch {
   readonly looked: number;
 }
 
+/** An application on a platform. */
+export interface Scope {
+  readonly application: string;
+  readonly platform: string;
+}
+
+/** What leads to installations by an index. */
+export interface Narrowing {
+  readonly tokens?: readonly string[] | undefined;
+  /** For one user. */
+  readonly scopes?: readonly Scope[] | undefined;
+}
+
 /** Reads stored installations. Every function throws Unavailable. */
 export interface InstallationReader {
   /**
    * Looks at the records behind an id, so few that the store answers soon however rare is what is meant, and gives at
-   * most `limit`. With tokens, only records of these.
+   * most `limit`. With tokens, only records of these; with scopes, only records within one of them.
    */
   read(
-    filter: InstallationFilter & { readonly tokens?: readonly string[] | undefined },
+    filter: InstallationFilter & Narrowing,
     from: { readonly after: string | undefined; readonly limit: number },
   ): Promise<Stretch>;
   /** About how many records there are. */
@@ -47,6 +62,8 @@ export interface InstallationPage {
   readonly installations: readonly Installation[];
   /** Where the next page begins; undefined at the end. A page that is short, or empty, may have one. */
   readonly next: string | undefined;
+  /** How many records were looked at, as far as it is known. */
+  readonly looked: number;
 }
 
 /** Lists installations in the order of their ids, which never changes. */
@@ -67,15 +84,15 @@ export interface InstallationListing {
 export const mostInstallationsAPage = 1_000;
 const searchMs = 1_000;
 
-/** Makes the listing; the platforms are asked for their rules when a token is looked for. */
+/** Makes the listing. The catalog tells the platforms' token rules, and what a user's tokens can be of. */
 export function createInstallationListing(
   reader: InstallationReader,
-  platforms: () => Promise<readonly PushPlatform[]>,
+  catalog: ListedCatalog,
 ): InstallationListing {
   /** What narrows a search to tokens, and tells which of what is found is meant. */
   async function tokensOf(token: string | undefined): Promise<TokenSearch> {
     if (token === undefined) return { tokens: undefined, isMeant: () => true };
-    const rules = new Map((await platforms()).map(({ name, tokenRule }) => [name, tokenRule]));
+    const rules = new Map((await catalog.platforms.list()).map(({ name, tokenRule }) => [name, tokenRule]));
     const formFor = (rule: string | undefined): string => {
       const checked = checkToken(token, rule);
       return "token" in checked ? checked.token : token;
@@ -86,14 +103,24 @@ export function createInstallationListing(
     };
   }
 
+  /** Every token is of an application and a platform of the catalog, and nothing is deleted from it. */
+  async function scopesOf({ user, application, platform }: InstallationFilter): Promise<Narrowing["scopes"]> {
+    if (user === undefined) return undefined;
+    const names = async ({ list }: ListedCatalog["applications"]) => (await list()).map(({ name }) => name);
+    const applications = application === undefined ? await names(catalog.applications) : [application];
+    const platforms = platform === undefined ? await names(catalog.platforms) : [platform];
+    return applications.flatMap((one) => platforms.map((other) => ({ application: one, platform: other })));
+  }
+
   async function* stretches(
     { token, ...filter }: InstallationQuery,
     { after, limit }: { readonly after: string | undefined; readonly limit: () => number },
   ): AsyncGenerator<Stretch, void, undefined> {
     const { tokens, isMeant } = await tokensOf(token);
+    const scopes = tokens === undefined ? await scopesOf(filter) : undefined;
     let last = after === undefined ? undefined : idIn(after);
     do {
-      const stretch = await reader.read({ ...filter, tokens }, { after: last, limit: limit() });
+      const stretch = await reader.read({ ...filter, tokens, scopes }, { after: last, limit: limit() });
       yield { ...stretch, installations: stretch.installations.filter(isMeant) };
       ({ last } = stretch);
     } while (last !== undefined);
@@ -106,16 +133,25 @@ export function createInstallationListing(
         throw new Refusal("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
       }
       const installations: Installation[] = [];
+      let looked = 0;
       const until = performance.now() + searchMs;
       for await (const stretch of stretches(query, { after, limit: () => limit - installations.length })) {
         installations.push(...stretch.installations);
+        looked += stretch.looked;
         if (installations.length < limit && performance.now() < until) continue;
-        return { installations, next: stretch.last === undefined ? undefined : cursorBehind(stretch.last) };
+        const next = stretch.last === undefined ? undefined : cursorBehind(stretch.last);
+        return { installations, next, looked };
       }
-      return { installations, next: undefined };
+      return { installations, next: undefined, looked };
     },
     all: (query, after) => stretches(query, { after, limit: () => mostInstallationsAPage }),
   };
+}
+
+/** What a listing asks of the catalog. */
+export interface ListedCatalog {
+  readonly applications: Pick<CatalogStore["applications"], "list">;
+  readonly platforms: Pick<CatalogStore["platforms"], "list">;
 }
 
 interface TokenSearch {

@@ -1,14 +1,19 @@
-import type { Collection, Filter } from "mongodb";
+import type { Collection } from "mongodb";
 
-import type { InstallationFilter, InstallationReader } from "../installations/listing.ts";
+import type { InstallationReader } from "../installations/listing.ts";
 import type { InstallationSweeper } from "../installations/sweep.ts";
 import type { Database } from "./database.ts";
+import { between, toFilter } from "./installation-filter.ts";
 import { deactivation, fromRecord, type InstallationRecord } from "./installation-records.ts";
+import { readScopes } from "./installation-scopes.ts";
 import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
 
 /** Looked at by one question, in the order of ids. */
 const recordsAStretch = 1_000;
+const inOrder = { sort: { _id: 1 } } as const;
+/** SecantusDB sorts what it found otherwise, which takes it four times as long. */
+const byId = { hint: { _id: 1 } } as const;
 /** A slow store takes some milliseconds for each. */
 const recordsADeactivation = 250;
 
@@ -21,16 +26,20 @@ export function createInstallationReader(database: Database): InstallationReader
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   return {
-    read: ({ tokens, ...filter }, { after, limit }) =>
+    read: ({ tokens, scopes, ...filter }, { after, limit }) =>
       database.run(async () => {
+        if (scopes !== undefined) return readScopes(installations, { filter, scopes, after, limit });
         const chosen = {
           ...toFilter(filter),
           ...(tokens === undefined ? {} : { token: { $in: [...tokens] } }),
         };
-        const isDirect = tokens !== undefined || Object.keys(chosen).length === 0 || isOwners(filter);
+        const isDirect = tokens !== undefined || Object.keys(chosen).length === 0;
         const end = isDirect ? undefined : await endOfStretch(installations, after);
         const found = await installations
-          .find({ ...chosen, ...between(after, end) }, { sort: { _id: 1 }, limit, batchSize: limit + 1 })
+          .find(
+            { ...chosen, ...between(after, end) },
+            { ...inOrder, ...(tokens === undefined ? byId : {}), limit, batchSize: limit + 1 },
+          )
           .toArray();
         const isFull = found.length === limit;
         return {
@@ -63,30 +72,12 @@ async function endOfStretch(
 ): Promise<string | undefined> {
   const [end] = await installations
     .find(between(after, undefined), {
-      sort: { _id: 1 },
+      ...inOrder,
+      ...byId,
       skip: recordsAStretch - 1,
       limit: 1,
       projection: { _id: 1 },
     })
     .toArray();
   return end?._id;
-}
-
-/** An index leads to a user's tokens of an application on a platform. */
-const isOwners = ({ application, platform, user }: InstallationFilter): boolean =>
-  application !== undefined && platform !== undefined && user !== undefined;
-
-function between(after: string | undefined, end: string | undefined): Filter<InstallationRecord> {
-  if (after === undefined && end === undefined) return {};
-  return {
-    _id: { ...(after === undefined ? {} : { $gt: after }), ...(end === undefined ? {} : { $lte: end }) },
-  };
-}
-
-function toFilter({ application, platform, user, active, unseenSince }: InstallationFilter) {
-  const equal = Object.entries({ application, platform, user, active });
-  const filter: Filter<InstallationRecord> = Object.fromEntries(
-    equal.filter(([, value]) => value !== undefined),
-  );
-  return unseenSince === undefined ? filter : { ...filter, last_seen_on: { $lt: unseenSince } };
 }

@@ -15,12 +15,14 @@ const database = createDatabase(uri, await createLogger("silent"));
 await database.connect(new AbortController().signal);
 after(() => database.close());
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
-const listing = createInstallationListing(createInstallationReader(database), () =>
-  Promise.resolve([
-    { name: "ios", active: true },
-    { name: "apns", active: true, tokenRule: "apns" },
-  ]),
-);
+const listing = createInstallationListing(createInstallationReader(database), {
+  applications: listed({ name: "agent", active: true }, { name: "other", active: false }),
+  platforms: listed({ name: "ios", active: true }, { name: "apns", active: true, tokenRule: "apns" }),
+});
+
+function listed<T>(...records: T[]) {
+  return { list: () => Promise.resolve(records) };
+}
 
 const idOf = (i: number): string => String(i).padStart(32, "0");
 const long = new Date("2026-01-01T00:00:00Z");
@@ -84,6 +86,23 @@ describe("listing installations", () => {
     );
     assert.deepEqual(await idsOf({ application: "agent", platform: "ios", user: "bob" }), [idOf(1_400)]);
     assert.deepEqual(await idsOf({ platform: "android" }), []);
+    assert.deepEqual(
+      await idsOf({ user: "ann", active: true, application: "other" }, 50),
+      expected((i) => i % 6 === 0),
+    );
+  });
+
+  it("finds tokens by their end, and says how many it looked at", async () => {
+    assert.deepEqual(await idsOf({ tokenEnd: "n-1234" }), [idOf(1_234)]);
+    assert.deepEqual(
+      await idsOf({ tokenEnd: "99", active: false }),
+      expected((i) => i % 100 === 99),
+    );
+    assert.deepEqual(await idsOf({ tokenEnd: "n.1234" }), []);
+    const { installations, next, looked } = await listing.page({ tokenEnd: "n-7" }, { limit: 1 });
+    assert.deepEqual([installations.length, looked], [1, 1]);
+    const rest = await listing.page({ tokenEnd: "n-7" }, { after: next, limit: 1 });
+    assert.deepEqual([rest.installations, rest.next, rest.looked >= 1_000], [[], undefined, true]);
   });
 
   it("finds a token in the form that the platform's rule keeps it in, and in no other", async () => {

@@ -4,8 +4,10 @@ import { after, describe, it } from "node:test";
 import { createInstallationListing } from "../../src/installations/listing.ts";
 import { sweep } from "../../src/installations/sweep.ts";
 import { createLogger } from "../../src/logger.ts";
+import { createCatalogStore } from "../../src/storage/catalog.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationReader } from "../../src/storage/installation-reader.ts";
+import { newId } from "../../src/topics/topic.ts";
 import { installation, type InstallationRecord } from "../support/installations.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
 
@@ -15,7 +17,7 @@ await database.connect(new AbortController().signal);
 after(() => database.close());
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 const reader = createInstallationReader(database);
-const listing = createInstallationListing(reader, () => Promise.resolve([]));
+const listing = createInstallationListing(reader, createCatalogStore(database, newId));
 
 describe("a sweep", () => {
   it("does not touch a token that was seen, or deactivated, after it was looked at", async () => {

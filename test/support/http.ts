@@ -53,7 +53,7 @@ const sent = (body: unknown): string | Uint8Array<ArrayBuffer> =>
 function keepSecretsOf(body: unknown, password?: string, authorization?: string): void {
   keepSecret(password, authorization?.replace(/^\w+ +/, ""));
   if (typeof body !== "object" || body === null) return;
-  for (const name of ["token", "previousToken"])
+  for (const name of ["token", "previousToken", "password"])
     if (name in body) keepSecret(body[name as keyof typeof body]);
 }
 
