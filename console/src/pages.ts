@@ -2,8 +2,11 @@ import type { JSX } from "preact";
 
 import { roles } from "../../schemas/roles.ts";
 import { DeadLetters } from "./pages/dead-letters.tsx";
+import { Applications } from "./pages/applications.tsx";
+import { Installations } from "./pages/installations.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
+import { Users } from "./pages/users.tsx";
 
 /** A part of the console. */
 interface ConsolePage {
@@ -21,6 +24,9 @@ export const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
   { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
+  { path: "/installations", name: "Installations", role: roles.pushAdmin, component: Installations },
+  { path: "/applications", name: "Applications", role: roles.admin, component: Applications },
+  { path: "/users", name: "Users", role: roles.admin, component: Users },
 ];
 
 /** The parts that somebody with these roles may see. */

@@ -23,7 +23,10 @@ export function Confirm(props: ConfirmProps) {
   const { question, children, action, doing, possible = true, confirmed, cancelled } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    dialog.current?.showModal();
+    const shown = dialog.current;
+    shown?.showModal();
+    // Closed, it gives the focus back to where it was.
+    return () => shown?.close();
   }, []);
   return (
     <dialog ref={dialog} aria-labelledby="question" onClose={cancelled}>

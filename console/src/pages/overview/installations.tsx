@@ -2,11 +2,16 @@ import type { InstallationTotal, Overview } from "../../../../schemas/overview.t
 import { counted } from "../../parts/numbers.ts";
 import { Table } from "../../parts/table.tsx";
 
+interface InstallationsProps {
+  readonly totals: Overview["installations"];
+  readonly heading?: string;
+}
+
 /** How many push tokens there are, by application and platform. */
-export function Installations({ totals }: { readonly totals: Overview["installations"] }) {
+export function Installations({ totals, heading = "Installations" }: InstallationsProps) {
   return (
     <article aria-labelledby="installations">
-      <h2 id="installations">Installations</h2>
+      <h2 id="installations">{heading}</h2>
       {totals === null && <p>They could not be counted yet.</p>}
       {totals?.length === 0 && <p>No app has registered a push token yet.</p>}
       {totals !== null && totals.length > 0 && <Chart totals={totals} />}

@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+
+import { useAsked } from "../../asked.ts";
+import { Failure } from "../../parts/failure.tsx";
+import { Table } from "../../parts/table.tsx";
+import { AddName, ChangeRule, SwitchName } from "./dialogs.tsx";
+import { kinds, ruleTexts, type Kind, type NamedView } from "./kinds.ts";
+
+const dialogs = { rule: ChangeRule, switch: SwitchName } as const;
+
+/** The applications, or the platforms, and what can be done with each. */
+export function Names({ kind }: { readonly kind: Kind }) {
+  const { path, heading, one, about } = kinds[kind];
+  const { value, error, again } = useAsked<Partial<Record<Kind, readonly NamedView[]>>>(path);
+  const [open, setOpen] = useState<
+    "add" | { readonly act: keyof typeof dialogs; readonly named: NamedView }
+  >();
+  const [said, setSaid] = useState("");
+  const known = value?.[kind];
+
+  const dialog = {
+    kind,
+    cancelled: () => {
+      setOpen(undefined);
+    },
+    done: (text: string) => {
+      setOpen(undefined);
+      setSaid(text);
+      again();
+    },
+  };
+  const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
+  const button = (act: keyof typeof dialogs, named: NamedView, text: string) => (
+    <button
+      type="button"
+      class="small outline"
+      aria-label={`${text} ${act === "rule" ? "of " : ""}${named.name}`}
+      onClick={() => {
+        setOpen({ act, named });
+      }}
+    >
+      {text}
+    </button>
+  );
+
+  return (
+    <article aria-labelledby={kind}>
+      <h2 id={kind}>{heading}</h2>
+      <p>{about}</p>
+      <p role="status">{said}</p>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {known?.length === 0 && <p>There is none yet: add one, so that tokens can be registered.</p>}
+      {known !== undefined && known.length > 0 && (
+        <Table
+          label={heading}
+          columns={["Name", ...(kind === "platforms" ? ["Token rule"] : []), "State", "Actions"]}
+        >
+          {known.map((named) => (
+            <tr key={named.name}>
+              <th scope="row">{named.name}</th>
+              {kind === "platforms" && <td>{ruleTexts[named.tokenRule ?? ""] ?? named.tokenRule}</td>}
+              <td>{named.active ? "active" : "disabled"}</td>
+              <td class="actions">
+                {kind === "platforms" && button("rule", named, "Token rule")}{" "}
+                {button("switch", named, named.active ? "Disable" : "Enable")}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <button
+        type="button"
+        onClick={() => {
+          setOpen("add");
+        }}
+      >
+        Add {one === "application" ? "an application" : "a platform"}
+      </button>
+      {open === "add" && <AddName {...dialog} />}
+      {Dialog !== undefined && typeof open === "object" && <Dialog {...dialog} named={open.named} />}
+    </article>
+  );
+}

@@ -1,0 +1,95 @@
+import { useState } from "preact/hooks";
+
+import type { UserList, UserView } from "../../../schemas/user.ts";
+import { useAsked } from "../asked.ts";
+import { Page } from "../page.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { Pager, usePlace } from "../parts/pager.tsx";
+import { useSession } from "../session.ts";
+import { AddUser, ChangeRoles, SetPassword, SwitchUser, usersPath } from "./users/dialogs.tsx";
+import { UserTable, type UserAct } from "./users/table.tsx";
+
+const dialogs = { roles: ChangeRoles, password: SetPassword, switch: SwitchUser } as const;
+
+/** The users: who may use the service, and for what. */
+export function Users() {
+  const { session } = useSession();
+  const [typed, setTyped] = useState("");
+  const [prefix, setPrefix] = useState("");
+  const [open, setOpen] = useState<"add" | { readonly act: UserAct; readonly user: UserView }>();
+  const [said, setSaid] = useState("");
+  const place = usePlace(prefix);
+  const { value, error, again } = useAsked<UserList>(pathFor(prefix, place.after));
+
+  const dialog = {
+    cancelled: () => {
+      setOpen(undefined);
+    },
+    done: (text: string) => {
+      setOpen(undefined);
+      setSaid(text);
+      again();
+    },
+  };
+  const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
+
+  return (
+    <Page name="Users">
+      <form
+        class="beside"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setPrefix(typed);
+        }}
+      >
+        <label>
+          Name begins with
+          <input
+            type="search"
+            spellcheck={false}
+            maxLength={256}
+            value={typed}
+            onInput={(event) => {
+              setTyped(event.currentTarget.value);
+            }}
+          />
+        </label>
+        <button type="submit" class="secondary">
+          Search
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            setOpen("add");
+          }}
+        >
+          Add a user
+        </button>
+      </form>
+      <p role="status">{said}</p>
+      {error !== undefined && <Failure error={error} again={again} />}
+      {value?.users.length === 0 && <p>There is no such user. Search for another, or add one.</p>}
+      {value !== undefined && value.users.length > 0 && (
+        <UserTable
+          users={value.users}
+          reader={session.user}
+          act={(act, user) => {
+            setOpen({ act, user });
+          }}
+        />
+      )}
+      {value !== undefined && <Pager place={place} next={value.next} />}
+      {open === "add" && <AddUser {...dialog} />}
+      {Dialog !== undefined && typeof open === "object" && (
+        <Dialog {...dialog} user={open.user} own={open.user.name === session.user} />
+      )}
+    </Page>
+  );
+}
+
+function pathFor(prefix: string, after: string | undefined): string {
+  const query = new URLSearchParams({ limit: "50" });
+  if (prefix !== "") query.set("prefix", prefix);
+  if (after !== undefined) query.set("after", after);
+  return `${usersPath}?${query.toString()}`;
+}

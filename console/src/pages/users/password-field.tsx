@@ -1,0 +1,39 @@
+import { useState } from "preact/hooks";
+
+interface PasswordFieldProps {
+  readonly value: string;
+  readonly change: (value: string) => void;
+}
+
+/** A password that is to be set; it can be shown, since nobody types it twice. */
+export function PasswordField({ value, change }: PasswordFieldProps) {
+  const [isShown, setIsShown] = useState(false);
+  return (
+    <>
+      <label>
+        Password
+        <input
+          type={isShown ? "text" : "password"}
+          autocomplete="new-password"
+          spellcheck={false}
+          required
+          maxLength={1024}
+          value={value}
+          onInput={(event) => {
+            change(event.currentTarget.value);
+          }}
+        />
+      </label>
+      <label>
+        <input
+          type="checkbox"
+          checked={isShown}
+          onChange={(event) => {
+            setIsShown(event.currentTarget.checked);
+          }}
+        />
+        Show what I type
+      </label>
+    </>
+  );
+}
