@@ -60,7 +60,8 @@ async function findsNothing(...args: string[]): Promise<void> {
     ...["--phases", "examples,coverage,fuzzing", "--max-examples", "15"],
     "--generation-deterministic",
     // That a name exists, or no other topic has it, is more than a schema can say.
-    ...["--exclude-checks", "positive_data_acceptance"],
+    // And it tries wrong passwords on so many operations that they are not even checked any more (429): see access.test.ts.
+    ...["--exclude-checks", "positive_data_acceptance,ignored_auth"],
     ...["--continue-on-failure", "--no-shrink", "--warnings", "off"],
     ...args,
   ]);
