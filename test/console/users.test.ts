@@ -166,7 +166,7 @@ describe("the page Applications", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
     const row = page.getByRole("row", { name: platform });
     await row.getByText("Firebase (FCM)").waitFor();
-    await row.getByRole("button", { name: `Token rule of ${platform}` }).click();
+    await row.getByRole("button", { name: `Rule of ${platform}` }).click();
     await page.getByRole("combobox", { name: "Token rule" }).selectOption("any text");
     await page.getByRole("button", { name: "Save" }).click();
     await row.getByText("any text").waitFor();

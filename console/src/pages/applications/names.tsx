@@ -61,7 +61,7 @@ export function Names({ kind }: { readonly kind: Kind }) {
               {kind === "platforms" && <td>{ruleTexts[named.tokenRule ?? ""] ?? named.tokenRule}</td>}
               <td>{named.active ? "active" : "disabled"}</td>
               <td class="actions">
-                {kind === "platforms" && button("rule", named, "Token rule")}{" "}
+                {kind === "platforms" && button("rule", named, "Rule")}{" "}
                 {button("switch", named, named.active ? "Disable" : "Enable")}
               </td>
             </tr>
