@@ -5,7 +5,7 @@ import { version } from "../src/version.ts";
 import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
 
 /** A Kafka topic that the service reads or writes, and what lies there. */
-interface Channel {
+export interface Channel {
   readonly name: string;
   /** The Kafka topic: the default of its setting, or with a parameter for what has none. */
   readonly address: string;
@@ -34,7 +34,7 @@ const deadLetter: Message = {
   examples: [],
 };
 
-const channels: readonly Channel[] = [
+export const channels: readonly Channel[] = [
   {
     name: "announcements",
     address: settingsSchema.properties.KAFKA_ANNOUNCEMENTS_TOPIC.default,

@@ -38,7 +38,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
 };
 
 /** What can be wrong with any request. */
-const ofEveryRequest = [
+export const ofEveryRequest = [
   "BAD_REQUEST",
   "METHOD_NOT_ALLOWED",
   "REQUEST_TIMEOUT",

@@ -74,7 +74,7 @@ What is at no path of this document is answered with 404, another method than a 
 Every error has one body, \`ErrorBody\`, whose \`code\` is for programs. Every answer carries \`X-Request-Id\`: the caller's own,
 where it sent one of up to 64 letters, digits, \`.\`, \`_\` and \`-\`, and otherwise a new one.`;
 
-const tagDescriptions: Readonly<Record<string, string>> = {
+export const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens of devices.",
   topics: "Event topics.",
   "dead letters": "What was refused, and sending it back.",

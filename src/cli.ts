@@ -30,7 +30,7 @@ const program = new Command("topicsync")
   .addHelpText(
     "after",
     `
-Settings are environment variables; a .env file in the working folder is read. The README lists them.
+Settings are environment variables; a .env file in the working folder is read. The README says where they are listed.
 
 Exit codes: 0 ended as asked, 1 unexpected failure, 3 some of what was given was refused, 64 wrong use, 65 the
 database conflicts with what topicsync needs, 69 no broker or store can be had, 70 the consumer died (start again),

@@ -25,7 +25,7 @@ export function schemaName({ $id }: { readonly $id?: unknown }): string {
 }
 
 /** Of the format `text`, what a pattern can say. That text is well-formed Unicode goes without saying: JSON is UTF-8. */
-const withoutNul = "^[^\\u0000]*$";
+export const withoutNul = "^[^\\u0000]*$";
 
 const schemaMaps: ReadonlySet<string> = new Set([
   "properties",

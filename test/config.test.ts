@@ -177,11 +177,11 @@ describe("the settings", () => {
   });
 });
 
-describe("the README", () => {
+describe("docs/settings.md", () => {
   it("names every setting, with its default", () => {
-    const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../docs/settings.md", import.meta.url), "utf8");
     for (const [name, schema] of Object.entries(settingsSchema.properties)) {
-      const row = readme.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${name}\``));
+      const row = page.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${name}\``));
       assert.ok(row !== undefined, `${name} is in no table`);
       if ("default" in schema && !Array.isArray(schema.default))
         assert.ok(row.includes(`\`${String(schema.default)}\``), row);
