@@ -1,6 +1,7 @@
 /** The reference of what is read from Kafka and written there, in Markdown, made of what the AsyncAPI document is made of. */
 import { channels, type Channel } from "../consumers/asyncapi.ts";
 import type { Message } from "../consumers/asyncapi-messages.ts";
+import { anchorOf } from "./markdown.ts";
 import { membersTable } from "./members.ts";
 
 /** Every Kafka topic, then every message once. */
@@ -25,13 +26,6 @@ function channelOf({ address, setting, action, summary, description, messages }:
 /** What CloudEvents carry is told of once, under its own titles. */
 const elsewhere = ({ $id }: { readonly $id?: string }): string | undefined =>
   $id === "carried" ? "a definition or a notification" : undefined;
-
-/** As GitHub makes anchors of headings. */
-const anchorOf = (title: string): string =>
-  title
-    .toLowerCase()
-    .replaceAll(/[^\w\- ]/g, "")
-    .replaceAll(" ", "-");
 
 function messageOf({ title, summary, key, contentType, headers, payload, examples }: Message): string {
   const [example] = examples;

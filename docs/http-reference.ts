@@ -4,7 +4,8 @@ import { failuresOf, meanings, ofEveryRequest } from "../http/failures.ts";
 import { tagDescriptions } from "../http/openapi.ts";
 import type { Operation } from "../http/operation.ts";
 import { schemaName } from "../src/published-schema.ts";
-import { cell, inWords, membersTable, table } from "./members.ts";
+import { cell, table } from "./markdown.ts";
+import { inWords, membersTable } from "./members.ts";
 
 /** Every operation by its tag, then the bodies of their answers, then the codes. */
 export function httpReference(operations: readonly Operation[]): string {

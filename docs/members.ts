@@ -1,5 +1,6 @@
 /** The members of a JSON Schema as a table of Markdown, for people. */
 import { withoutNul } from "../src/published-schema.ts";
+import { cell, table } from "./markdown.ts";
 
 type Plain = string | number | boolean | null;
 
@@ -35,13 +36,6 @@ export interface Reading {
   /** The name under which a schema within this one is shown elsewhere, as a link; undefined: its members stand here. */
   readonly elsewhere?: (schema: { readonly $id?: string }) => string | undefined;
 }
-
-/** A table of Markdown. */
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
-
-/** In a cell of a table: a vertical bar would end it. */
-export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** The members of an object, one each row; those within others by their paths: `details[].path`. */
 export function membersTable(schema: object, reading: Reading): string {

@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import type { Block } from "./pages.ts";
+
+/** A command of a page, and what the page shows of its answer. */
+export interface Answered {
+  readonly place: string;
+  readonly command: string;
+  readonly shown: string;
+  readonly answered: string;
+}
+
+interface Step {
+  readonly place: string;
+  readonly command: string;
+  /** Undefined: the page shows none, and the command has to succeed. */
+  readonly shown: string | undefined;
+}
+
+/** The steps of a block: all of `sh` is one; of `console` each `$ ` with the lines behind it, `> ` going on. */
+function stepsOf({ place, info, text }: Block): Step[] {
+  if (info === "sh") return [{ place, command: text, shown: undefined }];
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((session) => {
+      const [, first = "", further = "", shown = ""] = /^(.*\n)((?:> .*\n)*)([^]*)$/.exec(session) ?? [];
+      return { place, command: first + further.replaceAll(/^> /gm, ""), shown };
+    });
+}
+
+export interface Shell {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * Runs blocks of a page, `sh` and `console`, one after another in one bash. Throws where a command of `sh` fails; what a
+ * session of `console` answered is given, however it ended: the page shows refusals as well.
+ */
+export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): Promise<Answered[]> {
+  const folder = join(cwd, ".answers");
+  mkdirSync(folder, { recursive: true });
+  const answer = (index: number): string => join(folder, String(index));
+  const errors = join(folder, "errors");
+  const trace = join(folder, "trace");
+  const steps = blocks.flatMap(stepsOf);
+  const script = steps.map(
+    ({ place, command, shown }, index) =>
+      `: ${place}\n{\n${command}\n} >'${answer(index)}' 2>'${errors}'${shown === undefined ? "" : " || true"}`,
+  );
+  const path = join(folder, "script");
+  writeFileSync(path, [`exec 9>'${trace}'; BASH_XTRACEFD=9; set -euxo pipefail`, ...script].join("\n"));
+
+  const bash = spawn("bash", [path], { cwd, env, stdio: "ignore" });
+  await once(bash, "close");
+  if (bash.exitCode !== 0) {
+    const last = readFileSync(trace, "utf8").trimEnd().split("\n").slice(-3).join("\n");
+    throw new Error(`exit code ${bash.exitCode ?? "none"} of\n${last}\n${readFileSync(errors, "utf8")}`);
+  }
+  return steps.flatMap(({ place, command, shown }, index) =>
+    shown === undefined ? [] : [{ place, command, shown, answered: readFileSync(answer(index), "utf8") }],
+  );
+}
+
+/** Whether an answer is what the page shows, but for ids, times and spaces; `…` stands for anything. */
+export function isAsShown(shown: string, answered: string): boolean {
+  const parts = plain(shown).split("…");
+  const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("[^]*");
+  return new RegExp(`^${pattern}$`).test(plain(answered));
+}
+
+/** What differs from run to run, and the width of a column with it. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/\b[0-9a-f]{32}\b/g, "ID")
+    .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::[\d.]+Z)?/g, "TIME")
+    .replaceAll(/\b\d+(?:\.\d+)? ?(?:ms|s|m|min|h|d)\b/g, "AGE")
+    .replaceAll(/─+/g, "─")
+    .replaceAll(/[ \t]+/g, " ")
+    .replaceAll(/ $/gm, "")
+    .trim();
