@@ -41,7 +41,6 @@ const env: NodeJS.ProcessEnv = {
     AUDIT_LOG: join(folder, "audit.log"),
   }),
   PATH: `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
-  NODE_COMPILE_CACHE: join(folder, "compile-cache"),
 };
 let service: ChildProcess | undefined;
 keepSecret(password, "9f86d081884c7d65");
