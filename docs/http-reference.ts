@@ -11,21 +11,14 @@ import { inWords, membersTable } from "./members.ts";
 export function httpReference(operations: readonly Operation[]): string {
   const tags = [...new Set(operations.map(({ tag }) => tag))];
   const parts = tags.flatMap((tag) => [
-    `## ${titles[tag] ?? tag}`,
+    `## ${capitalised(tag)}`,
     tagDescriptions[tag] ?? "",
     ...operations.filter((one) => one.tag === tag).map(described),
   ]);
   return [...parts, answers(operations), codes].filter((part) => part !== "").join("\n\n");
 }
 
-/** A tag is a word for programs; these are headings. */
-const titles: Readonly<Record<string, string>> = {
-  push: "Push tokens",
-  topics: "Topics",
-  operation: "Operation",
-  console: "Console",
-  documentation: "Documentation",
-};
+const capitalised = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 function described(operation: Operation): string {
   const { method, paths, summary, description, body } = operation;
