@@ -63,6 +63,17 @@ export const consoleOperations = (console: ConsoleFiles | undefined): readonly O
     handle: ({ parameters: { file = "" }, acceptEncoding }) => fileReply(console, file, acceptEncoding),
   }),
   operation({
+    id: "getRoot",
+    method: "GET",
+    paths: ["/"],
+    access: "anybody",
+    tag: "console",
+    summary: "Show the way to the console",
+    description: "For whoever knows no more than the service's address.",
+    replies: { 302: { description: "Where to go: the console." } },
+    handle: () => ({ status: 302, headers: { Location: "/console" } }),
+  }),
+  operation({
     id: "getConsole",
     method: "GET",
     paths: ["/console", "/console/{page}", "/console/{page}/{item}"],

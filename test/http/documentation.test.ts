@@ -26,6 +26,13 @@ describe("the OpenAPI document", () => {
   });
 });
 
+describe("the service's address by itself", () => {
+  it("leads to the console", async () => {
+    const { status, headers } = await get("/");
+    assert.deepEqual([status, headers.get("location")], [302, "/console"]);
+  });
+});
+
 describe("the page that shows it", () => {
   it("allows no script that stands in it and nothing from elsewhere", async () => {
     const { status, headers, text } = await get("/docs");

@@ -282,7 +282,6 @@ describe("who may create a topic", () => {
 describe("paths and methods", () => {
   it("are answered with 404 where there is nothing, an unknown version included", async () => {
     for (const path of [
-      "/",
       "/api",
       "/api/svc_api_notif_mgmt/v3/topic",
       "/api/svc_api_notif_mgmt/topics",
