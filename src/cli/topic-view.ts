@@ -32,11 +32,23 @@ export const topicRow = ({ topic, retired }: ShownTopic): readonly string[] => [
 
 /** A topic for programs. */
 export function topicJson({ topic, retired }: ShownTopic): Record<string, unknown> {
-  const { externalId, name, namespace, headerQuery, contentQuery, id, source, createdOn, updatedOn } = topic;
+  const {
+    externalId,
+    name,
+    namespace,
+    headerQuery,
+    contentQuery,
+    id,
+    source,
+    createdOn,
+    updatedOn,
+    previous,
+  } = topic;
   return {
     ...{ externalId, name, namespace, headerQuery, contentQuery, id },
     active: retired === undefined,
     ...{ source, createdOn, updatedOn },
+    ...(previous && { previous }),
     ...(retired && { retiredOn: retired.retiredOn, retiredBy: retired.retiredBy }),
   };
 }
@@ -63,9 +75,32 @@ export function topicText({ topic, retired }: ShownTopic): string {
     ["changed", topic.updatedOn.toISOString()],
     ["id", topic.id],
   ].map(([name = "", value = ""]) => `${name.padEnd(13)}${value}`);
-  return [...fields, ...filterLines(topic, "headerQuery"), ...filterLines(topic, "contentQuery"), ""].join(
-    "\n",
-  );
+  return [
+    ...fields,
+    ...filterLines(topic, "headerQuery"),
+    ...filterLines(topic, "contentQuery"),
+    ...previousLines(topic),
+    "",
+  ].join("\n");
+}
+
+/** What it was before its definition changed: where it came from, and what was different. */
+function previousLines({ previous, ...topic }: Topic): string[] {
+  if (previous === undefined) return [];
+  const members = [
+    ["name", "name"],
+    ["namespace", "namespace"],
+    ["header query", "headerQuery"],
+    ["content query", "contentQuery"],
+  ] as const;
+  const different = members.filter(([, member]) => previous[member] !== topic[member]);
+  return [
+    `${"before".padEnd(13)}${sourceWords(previous.source)}, from ${previous.updatedOn.toISOString()} on`,
+    ...different.map(
+      ([name, member]) =>
+        `    ${name.padEnd(15)}${previous[member] === "" ? "(empty)" : visible(previous[member])}`,
+    ),
+  ];
 }
 
 function filterLines(topic: Topic, member: FilterMember): string[] {

@@ -1,5 +1,5 @@
 import type { PickableTopic } from "../picking/ports.ts";
-import type { RetiredTopic, Source, Topic } from "../topics/topic.ts";
+import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */
 export interface TopicRecord {
@@ -14,7 +14,14 @@ export interface TopicRecord {
   source: Source;
   sys_created_on: Date;
   sys_updated_on: Date;
+  previous?: PreviousRecord;
 }
+
+/** What a topic was before its definition changed last. */
+export type PreviousRecord = Pick<
+  TopicRecord,
+  "topic_name" | "namespace" | "header_query" | "content_query" | "source" | "sys_updated_on"
+>;
 
 /** A topic that was retired, as it was. */
 export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
@@ -55,8 +62,18 @@ export function toRecord(topic: Topic): TopicRecord {
     source: topic.source,
     sys_created_on: topic.createdOn,
     sys_updated_on: topic.updatedOn,
+    ...(topic.previous && { previous: toPreviousRecord(topic.previous) }),
   };
 }
+
+const toPreviousRecord = (previous: PreviousTopic): PreviousRecord => ({
+  topic_name: previous.name,
+  namespace: previous.namespace,
+  header_query: previous.headerQuery,
+  content_query: previous.contentQuery,
+  source: previous.source,
+  sys_updated_on: previous.updatedOn,
+});
 
 /** The fields of a record that picking needs, as a projection. */
 export const pickedFields = {
@@ -94,5 +111,15 @@ export const fromRecord = (record: TopicRecord): Topic => ({
   ...toPickable(record),
   source: record.source,
   createdOn: record.sys_created_on,
+  updatedOn: record.sys_updated_on,
+  ...(record.previous && { previous: fromPreviousRecord(record.previous) }),
+});
+
+const fromPreviousRecord = (record: PreviousRecord): PreviousTopic => ({
+  name: record.topic_name,
+  namespace: record.namespace,
+  headerQuery: record.header_query,
+  contentQuery: record.content_query,
+  source: record.source,
   updatedOn: record.sys_updated_on,
 });

@@ -3,6 +3,7 @@ import type { Announcement } from "./announcement.ts";
 import {
   combinationRefusal,
   externalIdFault,
+  previousOf,
   sameDefinition,
   type AnnouncementSource,
   type Partition,
@@ -91,7 +92,8 @@ function define(definition: TopicDefinition, offset: number, view: View, batch: 
     view.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
     return "created";
   }
-  view.replace(current, { ...current, ...definition, source, updatedOn: now });
+  const previous = previousOf(current);
+  view.replace(current, { ...current, ...definition, source, updatedOn: now, previous });
   return "updated";
 }
 

@@ -36,6 +36,15 @@ export interface Topic extends TopicDefinition {
   readonly source: Source;
   readonly createdOn: Date;
   readonly updatedOn: Date;
+  /** Absent while its definition is the first that it had. */
+  readonly previous?: PreviousTopic;
+}
+
+/** What a topic was before its definition changed last; one step back and no further. */
+export interface PreviousTopic extends Omit<TopicDefinition, "externalId"> {
+  readonly source: Source;
+  /** When it had become so. */
+  readonly updatedOn: Date;
 }
 
 /** A topic that was retired: by a tombstone of the channel, or by a user, who disabled it. */
@@ -55,6 +64,16 @@ export function definitionOf(body: TopicBody): TopicDefinition {
     contentQuery: body.contentQuery ?? "",
   };
 }
+
+/** A topic as it will be remembered once its definition changes. */
+export const previousOf = ({
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
+  source,
+  updatedOn,
+}: Topic): PreviousTopic => ({ name, namespace, headerQuery, contentQuery, source, updatedOn });
 
 /** A text that two definitions share exactly when their unique combination is the same. NUL occurs in none of them. */
 export const combinationOf = (topic: TopicDefinition): string =>

@@ -46,18 +46,25 @@ const shown = (value: unknown): string =>
   value === undefined ? "none" : JSON.stringify(value).slice(0, 400);
 
 /** A topic's record without what nobody can foretell: its sys_id and its times. */
-const recordOf = (topic: ModelTopic, source: object) => ({
+const recordOf = (topic: ModelTopic, found: Found, partition: number) => ({
   topic_id: topic.externalId,
-  topic_name: topic.name,
-  namespace: topic.namespace,
-  header_query: topic.headerQuery,
-  content_query: topic.contentQuery,
+  ...definitionIn(topic),
   user_created: false,
   type: "egress",
-  source,
+  source: sourceOf(topic, found, partition),
+  ...(topic.previous && {
+    previous: { ...definitionIn(topic.previous), source: sourceOf(topic.previous, found, partition) },
+  }),
 });
 
-const unforeseen = { _id: 0, sys_created_on: 0, sys_updated_on: 0 } as const;
+const definitionIn = ({ name, namespace, headerQuery, contentQuery }: ModelTopic) => ({
+  topic_name: name,
+  namespace,
+  header_query: headerQuery,
+  content_query: contentQuery,
+});
+
+const unforeseen = { sys_created_on: 0, sys_updated_on: 0, "previous.sys_updated_on": 0 } as const;
 
 const announced = (topic: string, partition: number, offset: number) => ({
   kind: "announcement",
@@ -71,13 +78,15 @@ const sourceOf = ({ owner, offset }: ModelTopic, { topic, user }: Found, partiti
 
 function expectedTopics({ models }: Oracle, found: Found): Map<string, unknown> {
   const records = models.flatMap(({ topics }, partition) =>
-    [...topics.values()].map((topic) => recordOf(topic, sourceOf(topic, found, partition))),
+    [...topics.values()].map((topic) => recordOf(topic, found, partition)),
   );
   return new Map(records.map((record) => [record.topic_id, record]));
 }
 
 async function storedTopics({ db }: Found): Promise<Map<string, unknown>> {
-  const records = db.collection("svc_api_notif_mgmt_topic").find({}, { projection: unforeseen });
+  const records = db
+    .collection("svc_api_notif_mgmt_topic")
+    .find({}, { projection: { _id: 0, ...unforeseen } });
   return new Map((await records.toArray()).map((record) => [String(record["topic_id"]), record]));
 }
 
@@ -87,7 +96,7 @@ function expectedRetired({ models }: Oracle, found: Found): Map<string, unknown>
       retired.map(({ topic, offset }): [string, unknown] => [
         `${found.topic}-${partition}-${offset}`,
         {
-          ...recordOf(topic, sourceOf(topic, found, partition)),
+          ...recordOf(topic, found, partition),
           retired_by: announced(found.topic, partition, offset),
         },
       ]),
@@ -97,7 +106,7 @@ function expectedRetired({ models }: Oracle, found: Found): Map<string, unknown>
 
 async function storedRetired({ db }: Found): Promise<Map<string, unknown>> {
   const records = db.collection<{ _id: string }>("svc_api_notif_mgmt_topic_retired");
-  const projection = { sys_created_on: 0, sys_updated_on: 0, retired_on: 0, sys_id: 0 };
+  const projection = { ...unforeseen, retired_on: 0, sys_id: 0 };
   const all = await records.find({}, { projection }).toArray();
   return new Map(all.map(({ _id, ...record }) => [_id, record]));
 }

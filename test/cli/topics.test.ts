@@ -176,6 +176,18 @@ describe("topicsync topics list and show", () => {
     );
   });
 
+  it("show what one was before its definition changed: only what was different", async () => {
+    const record = announced("changed");
+    const { topic_name, namespace, content_query, sys_updated_on } = record;
+    const source = { kind: "announcement", topic: "channel", partition: 2, offset: 3 } as const;
+    const previous = { topic_name, namespace, content_query, sys_updated_on, source, header_query: "a=1" };
+    await stored.insertOne({ ...record, previous });
+    const { output } = await topics(["show", "changed"]);
+    assert.match(output, /before +announced by channel-2-3 .*\n {4}header query +a=1\n$/);
+    assert.equal(((await json("show", "changed"))["previous"] as { headerQuery: string }).headerQuery, "a=1");
+    await stored.deleteOne({ topic_id: "changed" });
+  });
+
   it("show hostile texts without commanding the terminal, and say which filter cannot be read", async () => {
     await stored.insertOne({
       ...topicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),

@@ -27,6 +27,11 @@ const definition = (externalId: string, combination = externalId): TopicDefiniti
   headerQuery: "",
   contentQuery: "",
 });
+/** The same as what a topic was before. */
+const was = (combination: string) => ({
+  name: combination,
+  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+});
 const define = (offset: number, externalId: string, combination = externalId): Announcement => ({
   kind: "define",
   offset,
@@ -70,13 +75,20 @@ describe("deciding one announcement", () => {
     assert.equal(counts.unchanged, 1);
   });
 
-  it("updates a changed definition and keeps the sys_id and the time of creation", () => {
+  it("updates a changed definition, keeps the sys_id and the time of creation, and remembers what it was", () => {
     const topic = stored("a", at(3));
     const { writes, counts } = decided([define(9, "a", "other")], [topic]);
     assert.equal(counts.updated, 1);
+    const previous = { ...was("a"), source: at(3), updatedOn: before };
     assert.deepEqual(writes.updated, [
-      { ...topic, ...definition("a", "other"), source: at(9), updatedOn: now },
+      { ...topic, ...definition("a", "other"), source: at(9), updatedOn: now, previous },
     ]);
+  });
+
+  it("remembers one step back and no further, also when both changes come in one batch", () => {
+    const [topic] = decided([define(9, "a", "y"), define(10, "a", "z")], [stored("a", at(3), "x")]).writes
+      .updated;
+    assert.deepEqual(topic?.previous, { ...was("y"), source: at(9), updatedOn: now });
   });
 
   it("leaves a topic alone that already comes from a later offset of the same partition", () => {
@@ -103,7 +115,7 @@ describe("deciding one announcement", () => {
     assert.deepEqual(writes.updated[0]?.source, { ...at(9), log: 2 });
   });
 
-  it("adopts a topic that was created over HTTP with the same definition", () => {
+  it("adopts a topic that was created over HTTP with the same definition, which changes nothing of it", () => {
     const topic = stored("a", byHttp);
     const { writes, counts } = decided([define(9, "a")], [topic]);
     assert.equal(counts.adopted, 1);
@@ -146,7 +158,10 @@ describe("deciding one announcement", () => {
 describe("deciding a batch", () => {
   it("writes a topic that is announced three times once, as it is in the end", () => {
     const { writes } = decided([define(1, "a", "x"), define(2, "a", "y"), define(3, "a", "z")]);
-    assert.deepEqual(writes.created.map(modelOf), [{ ...definition("a", "z"), owner: "channel", offset: 3 }]);
+    const previous = { ...definition("a", "y"), owner: "channel", offset: 2 };
+    assert.deepEqual(writes.created.map(modelOf), [
+      { ...definition("a", "z"), owner: "channel", offset: 3, previous },
+    ]);
     assert.equal(writes.updated.length, 0);
   });
 

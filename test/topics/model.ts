@@ -11,6 +11,8 @@ export interface ModelTopic extends TopicDefinition {
   owner: "http" | "channel";
   /** The offset that made it as it is; -1 for HTTP. */
   offset: number;
+  /** What it was before its definition changed last. */
+  previous?: Omit<ModelTopic, "previous">;
 }
 
 export interface Model {
@@ -88,25 +90,39 @@ function defineInModel(model: Model, definition: TopicDefinition, offset: number
   const same = topic !== undefined && combinationText(topic) === combinationText(definition);
   if (topic?.owner === "http") {
     if (!same) return { refused: "EXTERNAL_ID_TAKEN" };
-    putInModel(model, next);
+    putInModel(model, { ...topic, ...next });
     return "adopted";
   }
   if (same || (topic !== undefined && topic.offset > offset)) return "unchanged";
   if (holder !== undefined) return { refused: "DUPLICATE_COMBINATION" };
-  putInModel(model, next);
-  return topic === undefined ? "created" : "updated";
+  if (topic === undefined) {
+    putInModel(model, next);
+    return "created";
+  }
+  const before = { ...topic };
+  delete before.previous;
+  putInModel(model, { ...next, previous: before });
+  return "updated";
 }
 
 const combinationText = ({ name, namespace, headerQuery, contentQuery }: TopicDefinition): string =>
   JSON.stringify([name, namespace, headerQuery, contentQuery]);
 
 /** A stored topic in the model's words. */
-export const modelOf = (topic: Topic): ModelTopic => ({
-  externalId: topic.externalId,
-  name: topic.name,
-  namespace: topic.namespace,
-  headerQuery: topic.headerQuery,
-  contentQuery: topic.contentQuery,
-  owner: topic.source.kind === "http" ? "http" : "channel",
-  offset: topic.source.kind === "http" ? -1 : topic.source.offset,
+export const modelOf = ({ previous, ...topic }: Topic): ModelTopic => ({
+  ...wordsOf(topic),
+  ...(previous && { previous: wordsOf({ ...previous, externalId: topic.externalId }) }),
+});
+
+const wordsOf = ({
+  externalId,
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
+  source,
+}: TopicDefinition & Pick<Topic, "source">): Omit<ModelTopic, "previous"> => ({
+  ...{ externalId, name, namespace, headerQuery, contentQuery },
+  owner: source.kind === "http" ? "http" : "channel",
+  offset: source.kind === "http" ? -1 : source.offset,
 });

@@ -79,6 +79,39 @@ describe("applying batches to a real store", () => {
     assert.deepEqual(letters, []);
   });
 
+  it("keeps what a topic was before its definition changed, on the way to the retired ones as well", async () => {
+    await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+    const key = { group: unique("group"), topic: "announcements", partition: 0 };
+    await store.claim(key);
+    const define = (offset: number, name: string): Announcement => ({
+      kind: "define",
+      offset,
+      definition: definition("kept", name),
+    });
+    let from: { offset: number; log: number } | undefined;
+    for (const announcement of [
+      define(0, "first"),
+      define(1, "second"),
+      define(2, "second"),
+      { kind: "retire", offset: 3, externalId: "kept" } as const,
+    ]) {
+      const to = { offset: announcement.offset + 1, log: 1 };
+      const batch = { key, from, to, announcements: [announcement], deadLetter: () => Promise.resolve() };
+      await createTopicService(store).apply(batch);
+      from = to;
+    }
+    const record = await db.collection("svc_api_notif_mgmt_topic_retired").findOne({ topic_id: "kept" });
+    const { sys_updated_on, ...previous } = record?.["previous"] ?? {};
+    assert.deepEqual(previous, {
+      topic_name: "first",
+      namespace: "",
+      header_query: "",
+      content_query: "",
+      source: { kind: "announcement", topic: "announcements", partition: 0, offset: 0 },
+    });
+    assert.deepEqual(sys_updated_on, record?.["sys_created_on"]);
+  });
+
   it("comes out as one announcement after another does, whatever is looked up and whatever is not", async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (batches) => {
