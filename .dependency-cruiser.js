@@ -39,11 +39,12 @@ export default {
       to: { path: "^src/(storage|kafka|stack|cli)|^src/(service|cli)\\.ts|node_modules/(mongodb|kafkajs)/" },
     },
     {
-      name: "console-knows-the-schemas-only",
-      comment: "what runs in a browser takes nothing from the server but the shapes of messages.",
+      name: "console-knows-schemas-and-filters-only",
+      comment:
+        "what runs in a browser takes nothing from the server but the shapes of messages, and the filter language.",
       severity: "error",
       from: { path: "^console/src/" },
-      to: { path: "^(src|http|consumers)/" },
+      to: { path: "^(src|http|consumers)/", pathNot: "^src/filter/" },
     },
     { name: "http-not-consumers", severity: "error", from: { path: "^http/" }, to: { path: "^consumers/" } },
     {

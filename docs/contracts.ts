@@ -14,6 +14,8 @@ const uncalled = undefined as never;
 
 const operations = operationsOf({
   topics: uncalled,
+  topicListing: uncalled,
+  topicSwitch: uncalled,
   directory: uncalled,
   installations: uncalled,
   listing: uncalled,

@@ -10,8 +10,10 @@ import type { Logger } from "../src/logger.ts";
 import type { TellOverview } from "../src/overview/overview.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
+import type { TopicListing } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
+import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import type { CheckToken } from "../src/users/oidc.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
@@ -40,11 +42,15 @@ import { apiHeaders } from "./secure-headers.ts";
 import { serve } from "./serve.ts";
 import { sessionOperations } from "./sessions.ts";
 import { syncOperations } from "./sync.ts";
+import { topicChangeOperations } from "./topic-changes.ts";
+import { topicListOperations } from "./topic-list.ts";
 import { topicOperations } from "./topics.ts";
 import { userOperations } from "./users.ts";
 
 export interface AppOptions {
   readonly topics: TopicService;
+  readonly topicListing: TopicListing;
+  readonly topicSwitch: TopicSwitch;
   readonly directory: TopicDirectory;
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
@@ -86,6 +92,8 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
     ...installationListOperations(options.listing),
     ...deactivationOperations(options.deactivator),
     ...topicOperations(options.topics),
+    ...topicListOperations(options.topicListing),
+    ...topicChangeOperations(options),
     ...pickOperations(options.directory),
     ...syncOperations(options.syncStatus),
     ...overviewOperations(options.overview),

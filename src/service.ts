@@ -34,13 +34,17 @@ import { createInstallationReader } from "./storage/installation-reader.ts";
 import { totalInstallations } from "./storage/installation-totals.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createSessionStore } from "./storage/sessions.ts";
+import { createRetiredTopicStore } from "./storage/retired-topics.ts";
 import { createTopicFeed } from "./storage/topic-feed.ts";
+import { createTopicReader } from "./storage/topic-pages.ts";
 import { createTopicStore } from "./storage/topics.ts";
 import { createUserStore } from "./storage/users.ts";
 import { createStatus } from "./sync/status.ts";
 import { createFeedbackTally, createTally } from "./sync/tally.ts";
 import { auditAnnouncements } from "./topics/audit.ts";
+import { createTopicListing } from "./topics/listing.ts";
 import { createTopicService } from "./topics/service.ts";
+import { createTopicSwitch } from "./topics/switch.ts";
 import { newId } from "./topics/topic.ts";
 import type { Tracing } from "./tracing/tracing.ts";
 import { readTlsPair } from "./tls.ts";
@@ -103,6 +107,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       directory.changed(writes);
       auditAnnouncements(audit, writes);
     },
+  });
+  const topicSwitch = createTopicSwitch({
+    store: topicStore,
+    retired: createRetiredTopicStore(database),
+    changed: directory.changed,
   });
   const users = createUserStore(database, newId);
   const catalogStore = createCatalogStore(database, newId);
@@ -186,6 +195,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const hashing = createHashing();
   const app = createApp({
     topics,
+    topicListing: createTopicListing(createTopicReader(database)),
+    topicSwitch,
     directory,
     installations: createInstallationService(registrations, catalog),
     listing: createInstallationListing(createInstallationReader(database), catalogStore),

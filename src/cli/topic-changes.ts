@@ -4,12 +4,13 @@ import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createTopicService } from "../topics/service.ts";
 import { createTopicSwitch, UnknownTopic, type Switched } from "../topics/switch.ts";
+import type { ShownTopic } from "../topics/topic.ts";
 import { compile } from "../validation.ts";
 import type { Connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { commandLineUser } from "./os-user.ts";
 import { say, visible } from "./output.ts";
-import { topicJson, topicText, type ShownTopic } from "./topic-view.ts";
+import { topicJson, topicText } from "./topic-view.ts";
 
 const checkTopic = compile<TopicBody>(topicBodySchema);
 

@@ -3,11 +3,12 @@ import { listDisabled } from "../storage/disabled-topics.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { listTopics } from "../storage/topic-list.ts";
 import { createTopicStore } from "../storage/topics.ts";
+import type { ShownTopic } from "../topics/topic.ts";
 import type { Connected } from "./connected.ts";
 import { complain, openOutput } from "./output.ts";
 import { createRows } from "./rows.ts";
 import { topicChoiceOf, type TopicChoiceFlags } from "./topic-choice.ts";
-import { topicColumns, topicJson, topicRow, type ShownTopic } from "./topic-view.ts";
+import { topicColumns, topicJson, topicRow } from "./topic-view.ts";
 
 export interface ListFlags extends TopicChoiceFlags {
   readonly disabled?: true;

@@ -1,16 +1,10 @@
 import { FilterSyntaxError, type FilterMember } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse.ts";
 import { filterWords } from "../filter/words.ts";
-import type { RetiredTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
+import type { RetiredTopic, ShownTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
 import { faultLines } from "./caret.ts";
 import { visible } from "./output.ts";
 import type { Column } from "./rows.ts";
-
-/** A topic as it is shown, with its retirement where it is not active. */
-export interface ShownTopic {
-  readonly topic: Topic;
-  readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
-}
 
 /** The columns of the list of topics. */
 export const topicColumns: readonly Column[] = [

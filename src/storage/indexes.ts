@@ -10,7 +10,15 @@ interface DeclaredIndex {
   readonly unique: boolean;
   /** MongoDB removes a record so long after the time in its only key. */
   readonly expireAfterSeconds?: number;
+  /** It has these records only. */
+  readonly partialFilterExpression?: Readonly<Record<string, object>>;
 }
+
+/** What a signpost's random id begins with is below this: one of 512. */
+const signpostIds = { $lt: "008" } as const;
+/** The signposts among the topics, and among the retired ones; see walkIndex. */
+export const topicSignposts = { _id: signpostIds } as const;
+export const retiredSignposts = { sys_id: signpostIds } as const;
 
 /** Names of the unique indexes, by which a duplicate-key error is translated. */
 export const uniqueIndexes = {
@@ -31,6 +39,26 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
+  // The topics that changed last.
+  {
+    collection: collections.topics,
+    name: "topics_by_change",
+    key: { sys_updated_on: 1, topic_id: 1 },
+    unique: false,
+  },
+  ...["topic_id", "topic_name", "sys_updated_on"].map((member) =>
+    signposts(collections.topics, member, topicSignposts),
+  ),
+  // Those that the channel retired and those that a user disabled, the last first.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_by_time",
+    key: { "retired_by.kind": 1, retired_on: 1, _id: 1 },
+    unique: false,
+  },
+  ...["topic_id", "retired_on"].map((member) =>
+    signposts(collections.retiredTopics, member, retiredSignposts),
+  ),
   // Whether a dead letter's topic was retired after it.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
   { collection: collections.replays, name: "replays_of_letter", key: { letter: 1 }, unique: false },
@@ -64,6 +92,18 @@ export const indexes: readonly DeclaredIndex[] = [
     expireAfterSeconds: 0,
   },
 ];
+
+/** Lists find the ends of their stretches by them; one of 512 records is in it, so that it costs hardly anything. */
+function signposts(
+  collection: CollectionName,
+  member: string,
+  partialFilterExpression: Readonly<Record<string, object>>,
+): DeclaredIndex {
+  return {
+    ...{ collection, name: `signposts_${member}`, key: { [member]: 1 }, unique: false },
+    partialFilterExpression,
+  };
+}
 
 const namespaceExists = 48;
 const duplicateKey = 11000;

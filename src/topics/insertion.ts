@@ -1,4 +1,4 @@
-import { Refusal, sentenceOf } from "../errors.ts";
+import { Refusal, sentenceOf, type Fault } from "../errors.ts";
 import { filterFaults } from "../filter/topic-filters.ts";
 import { NotUnique, type TopicStore } from "./ports.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
@@ -37,25 +37,32 @@ export async function insertTopic(store: TopicStore, make: () => Topic): Promise
   }
 }
 
+/** The faults of a definition whose unique values are taken, the external id first. What is still empty is not looked for. */
+export async function duplicateFaults(store: TopicStore, definition: TopicDefinition): Promise<Fault[]> {
+  const { externalId, name } = definition;
+  const [sameId, sameCombination] = await Promise.all([
+    externalId === "" ? [] : store.findByExternalIds([externalId]),
+    name === "" ? [] : store.findByCombinations([definition]),
+  ]);
+  return [
+    ...(sameId.length > 0 ? [externalIdFault] : []),
+    ...(sameCombination.length > 0 ? [combinationFault] : []),
+  ];
+}
+
 async function duplicateRefusal(
   store: TopicStore,
   definition: TopicDefinition,
 ): Promise<Refusal | undefined> {
-  const [sameId, sameCombination] = await Promise.all([
-    store.findByExternalIds([definition.externalId]),
-    store.findByCombinations([definition]),
-  ]);
-  const details = [];
-  if (sameId.length > 0) details.push(externalIdFault);
-  if (sameCombination.length > 0) details.push(combinationFault);
-  if (sameId.length > 0) {
+  const details = await duplicateFaults(store, definition);
+  if (details.includes(externalIdFault)) {
     return new Refusal(
       "DUPLICATE_EXTERNAL_ID",
       `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
       details,
     );
   }
-  if (sameCombination.length > 0) {
+  if (details.length > 0) {
     return new Refusal(
       "DUPLICATE_COMBINATION",
       "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",

@@ -1,10 +1,12 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import type { PositionStep } from "../positions.ts";
+import type { Fault } from "../errors.ts";
+import { filterFaults } from "../filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
-import { insertTopic, mustBeReadable } from "./insertion.ts";
+import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";
 import { NotUnique, Vanished, type TopicStore } from "./ports.ts";
-import { definitionOf, newId, type Topic } from "./topic.ts";
+import { definitionOf, newId, type Topic, type TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
 /** A stretch of the announcements log, decoded. */
@@ -21,6 +23,8 @@ export interface TopicService {
    * duplicate that was found, the external id first, and Unavailable.
    */
   create(body: TopicBody, user: string): Promise<Topic>;
+  /** What `create` would refuse of a definition that may still lack something; nothing is stored. Throws Unavailable. */
+  check(definition: TopicDefinition): Promise<Fault[]>;
   /**
    * Applies a batch exactly once and in order: load, decide, write together with the position.
    * Gives what was decided. Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
@@ -103,6 +107,8 @@ export function createTopicService(
       changed({ created: [topic] });
       return topic;
     },
+
+    check: async (definition) => [...filterFaults(definition), ...(await duplicateFaults(store, definition))],
 
     async apply(batch) {
       let lookUp = isSimple(batch.announcements) ? habit : "everything";

@@ -54,6 +54,15 @@ export interface RetiredTopic {
   readonly retiredBy: Source;
 }
 
+/** What became of a topic: it is there, the channel retired it, or a user disabled it. */
+export type TopicState = "stored" | "retired" | "disabled";
+
+/** A topic with its retirement, where it is not stored any more. */
+export interface ShownTopic {
+  readonly topic: Topic;
+  readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
+}
+
 /** The definition in its one canonical form: null and a missing member mean "". */
 export function definitionOf(body: TopicBody): TopicDefinition {
   return {

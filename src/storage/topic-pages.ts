@@ -1,0 +1,104 @@
+import { orderOf, type TopicOrder } from "../topics/list-cursor.ts";
+import type { TopicQuery, TopicReader, TopicStretch } from "../topics/listing.ts";
+import type { RetiredTopic, ShownTopic, TopicState } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { placeIn, walkIndex, type IndexOrder, type Walk } from "./index-walk.ts";
+import { retiredSignposts, topicSignposts } from "./indexes.ts";
+import { recordsOf } from "./look-up.ts";
+import { collections } from "./names.ts";
+import { createRetiredTopicStore } from "./retired-topics.ts";
+import { fromRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+
+type From = Parameters<TopicReader["read"]>[1];
+
+/** Reads topics in MongoDB, by an index in every order. */
+export function createTopicReader(database: Database): TopicReader {
+  const topics = database.collection<TopicRecord>(collections.topics);
+  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+  const retiredStore = createRetiredTopicStore(database);
+
+  async function readStored(query: TopicQuery, from: From): Promise<TopicStretch> {
+    const walked = await database.run(() => walkIndex(topics, walkOf(query, from)));
+    // Those whose external id begins like this as well came before.
+    const isSecond = query.search !== undefined && from.way === "name";
+    const shown = isSecond
+      ? walked.records.filter(({ topic_id }) => !topic_id.startsWith(query.search ?? ""))
+      : walked.records;
+    return { topics: shown.map((record) => ({ topic: fromRecord(record) })), last: walked.last };
+  }
+
+  async function readRetired(query: TopicQuery, from: From): Promise<TopicStretch> {
+    const kind = query.state === "disabled" ? "http" : "announcement";
+    const walk = walkOf(query, from);
+    const meant = { "retired_by.kind": kind, ...walk.meant };
+    const walked = await database.run(() => walkIndex(retired, { ...walk, meant }));
+    const ids = [...new Set(walked.records.map(({ topic_id }) => topic_id))];
+    const [active, last] = await Promise.all([
+      recordsOf({ database, topics }, ids, { projection: { topic_id: 1 } }),
+      ids.length === 0 ? [] : retiredStore.lastOf(ids),
+    ]);
+    // A topic can have been retired again and again: only the last time says what became of it.
+    const gone = new Map(last.map((one) => [retiredId(one), one]));
+    const isBack = new Set(active.map(({ topic_id }) => topic_id));
+    const shown = walked.records.flatMap(({ _id, topic_id }) => {
+      const one = gone.get(_id);
+      return one === undefined || isBack.has(topic_id) ? [] : shownOf(one);
+    });
+    return { topics: shown, last: walked.last };
+  }
+
+  return {
+    read: (query, from) => (query.state === "stored" ? readStored(query, from) : readRetired(query, from)),
+
+    async placeOf({ state }, way, id) {
+      const record = await database.run(() =>
+        state === "stored" ? topics.findOne({ _id: id }) : retired.findOne({ _id: id }),
+      );
+      return record === null ? undefined : placeIn(record, orderIn(state, orderOf(way).order).members);
+    },
+
+    async find(id) {
+      const [[stored], [last], bySysId] = await Promise.all([
+        recordsOf({ database, topics }, [id]),
+        retiredStore.lastOf([id]),
+        database.run(() => topics.findOne({ _id: id })),
+      ]);
+      if (stored !== undefined) return { topic: fromRecord(stored) };
+      if (last !== undefined) return shownOf(last);
+      return bySysId === null ? undefined : { topic: fromRecord(bySysId) };
+    },
+  };
+}
+
+const shownOf = ({ topic, ...retired }: RetiredTopic): ShownTopic => ({ topic, retired });
+
+/** The orders, by the members of the indexes that have them; the last of them, or all together, no two records share. */
+const orders: Readonly<
+  Record<"stored" | "retired", Readonly<Partial<Record<TopicOrder, IndexOrder["members"]>>>>
+> = {
+  stored: {
+    externalId: ["topic_id"],
+    name: ["topic_name", "namespace", "header_query", "content_query"],
+    changed: ["sys_updated_on", "topic_id"],
+  },
+  retired: { externalId: ["topic_id", "_id"], retired: ["retired_on", "_id"] },
+};
+
+const orderIn = (state: TopicState, order: TopicOrder): IndexOrder =>
+  state === "stored"
+    ? { members: orders.stored[order] ?? ["_id"], signposts: topicSignposts }
+    : { members: orders.retired[order] ?? ["_id"], signposts: retiredSignposts };
+
+function walkOf({ state, search, namespace, source }: TopicQuery, { way, behind, limit }: From): Walk {
+  const { order, descending } = orderOf(way);
+  return {
+    order: orderIn(state, order),
+    ...{ descending, behind, limit },
+    // A range, since not every store finds anything by a regular expression on an indexed field.
+    bounds: search === undefined ? {} : { $gte: search, $lt: `${search}\u{10FFFF}` },
+    meant: {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(source === undefined ? {} : { "source.kind": source }),
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
+import { FilterSyntaxError } from "../filter/filter.ts";
+import { parseFilter } from "../filter/parse.ts";
+import { filterWords } from "../filter/words.ts";
+import type { ShownTopic, Source, TopicState } from "./topic.ts";
+
+/** What became of a topic. */
+export function stateOf({ retired }: ShownTopic): TopicState {
+  if (retired === undefined) return "stored";
+  return retired.retiredBy.kind === "http" ? "disabled" : "retired";
+}
+
+/** A topic as it is listed. */
+export function viewOf(shown: ShownTopic): TopicView {
+  const { topic, retired } = shown;
+  const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
+  return {
+    ...{ externalId, name, namespace, headerQuery, contentQuery, id },
+    state: stateOf(shown),
+    source: sourceView(topic.source),
+    createdOn: topic.createdOn.toISOString(),
+    updatedOn: topic.updatedOn.toISOString(),
+    ...(retired && {
+      retiredOn: retired.retiredOn.toISOString(),
+      retiredBy: sourceView(retired.retiredBy),
+    }),
+    ...(previous && {
+      previous: {
+        ...previous,
+        source: sourceView(previous.source),
+        updatedOn: previous.updatedOn.toISOString(),
+      },
+    }),
+  };
+}
+
+/** Everything about a topic. */
+export const detailOf = (shown: ShownTopic): TopicDetail => ({
+  ...viewOf(shown),
+  filters: {
+    headerQuery: inWords(shown.topic.headerQuery),
+    contentQuery: inWords(shown.topic.contentQuery),
+  },
+});
+
+const sourceView = (source: Source): SourceView => ({ ...source });
+
+/** A filter in words; one that was stored before filters were checked may not be readable. */
+function inWords(text: string): TopicDetail["filters"]["headerQuery"] {
+  try {
+    const { conditions, notes } = filterWords(parseFilter(text));
+    return { conditions: [...conditions], notes: [...notes], fault: null };
+  } catch (error) {
+    if (!(error instanceof FilterSyntaxError)) throw error;
+    return { conditions: [], notes: [], fault: { message: error.problem, position: error.position } };
+  }
+}
