@@ -35,14 +35,15 @@ export function useToken(token: string | null): void {
   csrfToken = token ?? "none";
 }
 
-/** Asks the service. Throws an ApiError. */
-export async function ask<T>(path: string, body?: unknown): Promise<T> {
+/** Asks the service. Throws an ApiError; what the fetch throws when the signal aborts it. */
+export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const headers = {
     "X-CSRF-Token": csrfToken,
     ...(body === undefined ? {} : { "Content-Type": "application/json" }),
   };
-  const response = await fetch(path, { ...sent, headers }).catch(() => undefined);
+  const response = await fetch(path, { ...sent, headers, signal: signal ?? null }).catch(() => undefined);
+  signal?.throwIfAborted();
   if (response === undefined) throw new ApiError(0, unreachable);
   const text = await response.text();
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;

@@ -7,6 +7,7 @@ import { Installations } from "./pages/installations.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
 import { Users } from "./pages/users.tsx";
+import { Topics } from "./pages/topics.tsx";
 
 /** A part of the console. */
 interface ConsolePage {
@@ -23,6 +24,7 @@ interface ConsolePage {
 export const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
+  { path: "/topics", name: "Topics", role: roles.eventManagement, component: Topics },
   { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },
   { path: "/installations", name: "Installations", role: roles.pushAdmin, component: Installations },
   { path: "/applications", name: "Applications", role: roles.admin, component: Applications },

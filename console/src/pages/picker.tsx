@@ -14,7 +14,7 @@ const textOf = (event: object): string => JSON.stringify(event, null, 2);
 /** Which topics an event belongs to, and why. */
 export function Picker() {
   const [text, setText] = useState(textOf(samples[0].event));
-  const [externalId, setExternalId] = useState("");
+  const [externalId, setExternalId] = useState(() => new URLSearchParams(location.search).get("topic") ?? "");
   const [answer, setAnswer] = useState<PickResponse>();
   const [error, setError] = useState<unknown>();
   const [asking, setAsking] = useState(false);

@@ -1,0 +1,25 @@
+import { FilterSyntaxError } from "../../../../src/filter/filter.ts";
+import { parseFilter } from "../../../../src/filter/parse.ts";
+import { filterWords } from "../../../../src/filter/words.ts";
+import { Caret } from "../../parts/caret.tsx";
+
+/** Why a filter cannot be read; undefined when it can. The same code says it that the service runs. */
+export function filterFault(text: string): FilterSyntaxError | undefined {
+  try {
+    parseFilter(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof FilterSyntaxError) return error;
+    throw error;
+  }
+}
+
+/** A filter in words, or why it cannot be read, with a caret at the fault. */
+export function FilterWords({ text }: { readonly text: string }) {
+  const fault = filterFault(text);
+  if (fault !== undefined)
+    return <Caret text={text} position={fault.position} message={`The filter ${fault.problem}`} />;
+  const { conditions } = filterWords(parseFilter(text));
+  if (conditions.length === 0) return <>Matches every event.</>;
+  return <>Matches where {conditions.join(" and ")}.</>;
+}

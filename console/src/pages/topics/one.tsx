@@ -1,0 +1,111 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+
+import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import { useAsked } from "../../asked.ts";
+import { Page } from "../../page.tsx";
+import { Failure } from "../../parts/failure.tsx";
+import { When } from "../../parts/when.tsx";
+import { Before } from "./before.tsx";
+import { FilterWords } from "./filter.tsx";
+import { sourceWords } from "./source.ts";
+import { Switch } from "./switch.tsx";
+
+/** One topic: what it is, where it came from, and what it was before. */
+export function OneTopic({ id }: { readonly id: string }) {
+  const asked = useAsked<TopicDetail>(`/api/topicsync/v1/topics/${encodeURIComponent(id)}`);
+  const [changed, setChanged] = useState<TopicDetail>();
+  const topic = changed ?? asked.value;
+  return (
+    <Page name={topic?.name ?? "Topic"}>
+      <p>
+        <Link href="/topics">All topics</Link>
+      </p>
+      {asked.error !== undefined && <Failure error={asked.error} again={asked.again} />}
+      {asked.asking && <p aria-busy="true">Looking …</p>}
+      {topic !== undefined && <Told topic={topic} changed={setChanged} />}
+    </Page>
+  );
+}
+
+interface ToldProps {
+  readonly topic: TopicDetail;
+  readonly changed: (topic: TopicDetail) => void;
+}
+
+function Told({ topic, changed }: ToldProps) {
+  const isStored = topic.state === "stored";
+  return (
+    <>
+      <article class={isStored ? "well" : "failure"} aria-labelledby="state">
+        <div role="status">
+          <h2 id="state">{isStored ? "This topic is stored" : `This topic is ${topic.state}`}</h2>
+        </div>
+        {topic.retiredBy !== undefined && topic.retiredOn !== undefined && (
+          <p>
+            {topic.state === "disabled" ? "Disabled" : "Retired"} <When time={topic.retiredOn} />,{" "}
+            {topic.state === "disabled"
+              ? sourceWords(topic.retiredBy)
+              : `by what was ${sourceWords(topic.retiredBy)}`}
+            . No event belongs to it.
+          </p>
+        )}
+        <div class="actions">
+          {isStored && (
+            <Link href={`/picker?topic=${encodeURIComponent(topic.externalId)}`}>
+              Try an event in the picker
+            </Link>
+          )}
+          <Switch topic={topic} changed={changed} />
+        </div>
+      </article>
+      <dl class="facts">
+        <Fact name="External id" code value={topic.externalId} />
+        <Fact name="Namespace" value={topic.namespace === "" ? "none" : topic.namespace} />
+        <dt>Came from</dt>
+        <dd>{sourceWords(topic.source)}</dd>
+        <dt>Created</dt>
+        <dd>
+          <When time={topic.createdOn} />
+        </dd>
+        <dt>Changed</dt>
+        <dd>
+          <When time={topic.updatedOn} />
+        </dd>
+        <Fact name="Id" code value={topic.id} />
+      </dl>
+      <Filter name="Header query" text={topic.headerQuery} notes={topic.filters.headerQuery.notes} />
+      <Filter name="Content query" text={topic.contentQuery} notes={topic.filters.contentQuery.notes} />
+      <Before topic={topic} />
+    </>
+  );
+}
+
+interface FactProps {
+  readonly name: string;
+  readonly value: string;
+  readonly code?: boolean;
+}
+
+const Fact = ({ name, value, code = false }: FactProps) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{code ? <code>{value}</code> : value}</dd>
+  </>
+);
+
+interface FilterProps {
+  readonly name: string;
+  readonly text: string;
+  readonly notes: readonly string[];
+}
+
+const Filter = ({ name, text, notes }: FilterProps) => (
+  <section>
+    <h2>{name}</h2>
+    {text !== "" && <pre class="query">{text}</pre>}
+    <p>
+      <FilterWords text={text} /> {text !== "" && <small>{notes.join(" ")}</small>}
+    </p>
+  </section>
+);

@@ -1,0 +1,35 @@
+import { Link } from "wouter-preact";
+
+import type { TopicView } from "../../../../schemas/topic-view.ts";
+import { Table } from "../../parts/table.tsx";
+import { When } from "../../parts/when.tsx";
+import { addressOf, briefSource } from "./source.ts";
+
+interface TopicTableProps {
+  readonly topics: readonly TopicView[];
+  readonly state: string;
+}
+
+/** Topics, each with the way to it. */
+export function TopicTable({ topics, state }: TopicTableProps) {
+  const when = state === "stored" ? "Changed" : state === "retired" ? "Retired" : "Disabled";
+  return (
+    <Table label="Topics" columns={["Name", "Namespace", "External id", "From", when]}>
+      {topics.map((topic) => (
+        <tr key={topic.externalId}>
+          <th scope="row">
+            <Link href={`/topics/${addressOf(topic)}`}>{topic.name}</Link>
+          </th>
+          <td>{topic.namespace}</td>
+          <td>
+            <code>{topic.externalId}</code>
+          </td>
+          <td>{briefSource(topic.source)}</td>
+          <td>
+            <When time={topic.retiredOn ?? topic.updatedOn} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
