@@ -1,5 +1,4 @@
 import type { TopicView } from "../../../../schemas/topic-view.ts";
-import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { sourceWords } from "./source.ts";
 
@@ -23,32 +22,22 @@ export function Before({ topic }: { readonly topic: TopicView }) {
           <p>
             It was {sourceWords(previous.source)}, and so from <When time={previous.updatedOn} /> on.
           </p>
-          <Table label="What changed" columns={["", "Before", "Now"]}>
-            {(Object.keys(members) as (keyof typeof members)[])
-              .filter((member) => previous[member] !== topic[member])
-              .map((member) => (
-                <tr key={member}>
-                  <th scope="row">{members[member]}</th>
-                  <td>
-                    <Value text={previous[member]} mark="del" />
-                  </td>
-                  <td>
-                    <Value text={topic[member]} mark="ins" />
-                  </td>
-                </tr>
-              ))}
-          </Table>
+          {(Object.keys(members) as (keyof typeof members)[])
+            .filter((member) => previous[member] !== topic[member])
+            .map((member) => (
+              <dl key={member} class="facts">
+                <dt>{members[member]} before</dt>
+                <dd>
+                  <pre class="query was">{previous[member] === "" ? "(empty)" : previous[member]}</pre>
+                </dd>
+                <dt>now</dt>
+                <dd>
+                  <pre class="query now">{topic[member] === "" ? "(empty)" : topic[member]}</pre>
+                </dd>
+              </dl>
+            ))}
         </>
       )}
     </section>
-  );
-}
-
-function Value({ text, mark: Mark }: { readonly text: string; readonly mark: "del" | "ins" }) {
-  if (text === "") return <>(empty)</>;
-  return (
-    <Mark>
-      <code>{text}</code>
-    </Mark>
   );
 }

@@ -79,7 +79,7 @@ export function Choice({ choice, chosen }: ChoiceProps) {
   return (
     <form
       class="choice"
-      role="search"
+      aria-label="Which topics"
       onSubmit={(event) => {
         event.preventDefault();
         choose({});

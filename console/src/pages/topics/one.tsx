@@ -35,6 +35,8 @@ interface ToldProps {
 
 function Told({ topic, changed }: ToldProps) {
   const isStored = topic.state === "stored";
+  const { headerQuery, contentQuery } = topic.filters;
+  const notes = [...new Set([...headerQuery.notes, ...contentQuery.notes])];
   return (
     <>
       <article class={isStored ? "well" : "failure"} aria-labelledby="state">
@@ -74,8 +76,13 @@ function Told({ topic, changed }: ToldProps) {
         </dd>
         <Fact name="Id" code value={topic.id} />
       </dl>
-      <Filter name="Header query" text={topic.headerQuery} notes={topic.filters.headerQuery.notes} />
-      <Filter name="Content query" text={topic.contentQuery} notes={topic.filters.contentQuery.notes} />
+      <Filter name="Header query" text={topic.headerQuery} />
+      <Filter name="Content query" text={topic.contentQuery} />
+      {notes.length > 0 && (
+        <p>
+          <small>{notes.join(" ")}</small>
+        </p>
+      )}
       <Before topic={topic} />
     </>
   );
@@ -94,18 +101,12 @@ const Fact = ({ name, value, code = false }: FactProps) => (
   </>
 );
 
-interface FilterProps {
-  readonly name: string;
-  readonly text: string;
-  readonly notes: readonly string[];
-}
-
-const Filter = ({ name, text, notes }: FilterProps) => (
+const Filter = ({ name, text }: { readonly name: string; readonly text: string }) => (
   <section>
     <h2>{name}</h2>
     {text !== "" && <pre class="query">{text}</pre>}
     <p>
-      <FilterWords text={text} /> {text !== "" && <small>{notes.join(" ")}</small>}
+      <FilterWords text={text} />
     </p>
   </section>
 );
