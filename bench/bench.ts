@@ -16,6 +16,7 @@ import { simulateCommand } from "./simulate.ts";
 import { soakCommand } from "./soak.ts";
 import { startStack } from "./stack.ts";
 import { measureSync, syncCommand } from "./sync.ts";
+import { topicPagesCommand } from "./topic-pages.ts";
 
 const program = new Command("npm run bench --").description(
   "Measures the service on a broker and stores that it starts itself. Without a command: sync, latency and memory, with the defaults.",
@@ -36,6 +37,7 @@ const commands = [
   ...[syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()],
   ...[httpCommand(), floodCommand(), soakCommand()],
   ...[scalingCommand(), simulateCommand()],
+  ...[httpCommand(), floodCommand(), soakCommand(), topicPagesCommand()],
 ];
 for (const command of commands) program.addCommand(command);
 

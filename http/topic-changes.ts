@@ -55,7 +55,7 @@ export const topicChangeOperations = ({
     operation<TopicDraft>({
       id: "checkTopic",
       method: "POST",
-      paths: ["/api/topicsync/v1/topics/check"],
+      paths: ["/api/topicsync/v1/topic-check"],
       access: roles.eventManagement,
       tag: "topics",
       summary: "Check a definition",

@@ -49,7 +49,7 @@ export const topicQuerySchema = {
     },
     after: {
       ...name,
-      maxLength: 100_000,
+      maxLength: 1_000,
       description: "The page behind this cursor: the `next` of the one before.",
     },
   },

@@ -71,6 +71,8 @@ const get = (rest = "", as?: { user: string; password: string }): Promise<Answer
   call(`${service.url}${path}${rest}`, { method: "GET", ...(as && { as }) });
 const post = (rest: string, body: object = {}): Promise<Answer> =>
   call(`${service.url}${path}${rest}`, { body });
+const check = (body: object): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/topic-check`, { body });
 const idsOf = ({ json }: Answer): string[] =>
   (json.topics as { externalId: string }[]).map(({ externalId }) => externalId);
 
@@ -229,7 +231,7 @@ describe("checking a definition over HTTP", () => {
       contentQuery: held.content_query,
     };
     const faultsOf = async (body: object): Promise<string[]> => {
-      const { faults } = (await post("/check", body)).json as { faults: { path: string }[] };
+      const { faults } = (await check(body)).json as { faults: { path: string }[] };
       return faults.map(({ path: at }) => at);
     };
     assert.deepEqual(await faultsOf({ name: "new", externalId: "new" }), []);
@@ -239,7 +241,7 @@ describe("checking a definition over HTTP", () => {
       await faultsOf({ name: "new", externalId: "new", headerQuery: "a=1&&", contentQuery: "=" }),
       ["/headerQuery", "/contentQuery"],
     );
-    assert.equal((await post("/check", { nmae: "a" })).status, 400);
+    assert.equal((await check({ nmae: "a" })).status, 400);
     assert.equal((await get("/new")).status, 404);
   });
 });

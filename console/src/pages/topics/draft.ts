@@ -58,7 +58,7 @@ export function useTaken(draft: Draft): Faults {
     if (draft.externalId === "" && draft.name === "") return undefined;
     const aborted = new AbortController();
     const timer = setTimeout(() => {
-      ask<TopicCheck>("/api/topicsync/v1/topics/check", draft, aborted.signal).then(
+      ask<TopicCheck>("/api/topicsync/v1/topic-check", draft, aborted.signal).then(
         ({ faults }) => {
           setTaken(remoteFaults(faults.filter(({ path }) => isTaken(path, draft))));
         },

@@ -44,9 +44,9 @@ export function Field({ name, label, hint = "", value, fault, typed }: FieldProp
           }}
         />
       )}
-      <small id={`${name}-said`} aria-live="polite">
+      <div class="said" id={`${name}-said`} aria-live="polite">
         {isFilter ? <FilterWords text={value} /> : (fault ?? hint)}
-      </small>
+      </div>
     </div>
   );
 }

@@ -105,8 +105,8 @@ const Filter = ({ name, text }: { readonly name: string; readonly text: string }
   <section>
     <h2>{name}</h2>
     {text !== "" && <pre class="query">{text}</pre>}
-    <p>
+    <div>
       <FilterWords text={text} />
-    </p>
+    </div>
   </section>
 );
