@@ -8,6 +8,8 @@ type Conditions = Readonly<Record<string, unknown>>;
 export interface IndexOrder {
   /** The members of the index, the last of which no two records share. */
   readonly members: readonly [string, ...string[]];
+  /** No value of the first member is below it: SecantusDB takes a partial index only where its member is asked for. */
+  readonly least: string | Date;
   /** Which of the records are signposts; see walkIndex. */
   readonly signposts: Conditions;
 }
@@ -39,26 +41,21 @@ export interface Walked<R> {
  */
 export async function walkIndex<R extends Document>(
   collection: Collection<R>,
-  { order: { members, signposts }, descending, behind, bounds, meant, limit }: Walk,
+  { order: { members, least, signposts }, descending, behind, bounds, meant, limit }: Walk,
 ): Promise<Walked<R>> {
   const [first] = members;
   const direction = descending ? -1 : 1;
   const [further, upTo] = descending ? ["$lt", "$gte"] : ["$gt", "$lte"];
-  const ahead = { ...bounds, ...(behind && { [further]: behind[0] }) };
+  const ahead = { $gte: least, ...bounds, ...(behind && { [further]: behind[0] }) };
   const find = (filter: Conditions, sort: Readonly<Record<string, 1 | -1>>, most: number) =>
     collection.find(filter as Filter<R>, { sort, limit: most, batchSize: most + 1 });
 
-  const post = { ...(Object.keys(ahead).length > 0 && { [first]: ahead }), ...signposts };
-  const [signpost] = await find(post, { [first]: direction }, 1)
-    .project({ [first]: 1 })
-    .toArray();
+  const posts = find({ [first]: ahead, ...signposts }, { [first]: direction }, 1);
+  const [signpost] = await posts.project({ [first]: 1 }).toArray();
   const end = signpost && { place: placeIn(signpost, [first]), id: signpost["_id"] as string };
 
-  const stretch = { ...ahead, ...(end && { [upTo]: end.place[0] }) };
-  const ranges = [
-    ...sharing(members, behind?.slice(0, members.length), further),
-    Object.keys(stretch).length > 0 ? { [first]: stretch } : {},
-  ];
+  const stretch = { [first]: { ...ahead, ...(end && { [upTo]: end.place[0] }) } };
+  const ranges = [...sharing(members, behind?.slice(0, members.length), further), stretch];
   const sort = Object.fromEntries(members.map((member) => [member, direction] as const));
   const records: R[] = [];
   for (const range of ranges) {

@@ -84,10 +84,12 @@ const orders: Readonly<
   retired: { externalId: ["topic_id", "_id"], retired: ["retired_on", "_id"] },
 };
 
-const orderIn = (state: TopicState, order: TopicOrder): IndexOrder =>
-  state === "stored"
-    ? { members: orders.stored[order] ?? ["_id"], signposts: topicSignposts }
-    : { members: orders.retired[order] ?? ["_id"], signposts: retiredSignposts };
+function orderIn(state: TopicState, order: TopicOrder): IndexOrder {
+  const least = order === "changed" || order === "retired" ? new Date(0) : "";
+  return state === "stored"
+    ? { members: orders.stored[order] ?? ["_id"], least, signposts: topicSignposts }
+    : { members: orders.retired[order] ?? ["_id"], least, signposts: retiredSignposts };
+}
 
 function walkOf({ state, search, namespace, source }: TopicQuery, { way, behind, limit }: From): Walk {
   const { order, descending } = orderOf(way);
