@@ -35,7 +35,7 @@ program.action(async (options: CommonOptions) => {
 });
 const commands = [
   ...[syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()],
-  ...[httpCommand(), floodCommand(), soakCommand()],
+
   ...[scalingCommand(), simulateCommand()],
   ...[httpCommand(), floodCommand(), soakCommand(), topicPagesCommand()],
 ];

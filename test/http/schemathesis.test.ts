@@ -61,8 +61,6 @@ async function findsNothing(...args: string[]): Promise<void> {
     "--generation-deterministic",
     // That a name exists, or no other topic has it, is more than a schema can say.
     // And it tries wrong passwords on so many operations that they are not even checked any more (429): see access.test.ts.
-    // That a name exists, or no other topic has it, is more than a schema can say. Wrong credentials for each operation are more
-    // than the throttle lets through: it answers 429.
     ...["--exclude-checks", "positive_data_acceptance,ignored_auth"],
     ...["--continue-on-failure", "--no-shrink", "--warnings", "off"],
     ...args,

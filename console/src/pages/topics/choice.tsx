@@ -78,7 +78,7 @@ export function Choice({ choice, chosen }: ChoiceProps) {
 
   return (
     <form
-      class="choice"
+      class="topic-choice"
       aria-label="Which topics"
       onSubmit={(event) => {
         event.preventDefault();

@@ -52,7 +52,7 @@ function Told({ topic, changed }: ToldProps) {
             . No event belongs to it.
           </p>
         )}
-        <div class="actions">
+        <div class="topic-actions">
           {isStored && (
             <Link href={`/picker?topic=${encodeURIComponent(topic.externalId)}`}>
               Try an event in the picker
