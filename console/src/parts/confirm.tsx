@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import type { Doing } from "../asked.ts";
+import { useDoing, type Doing } from "../asked.ts";
 import { Failure } from "./failure.tsx";
 
 interface ConfirmProps {
@@ -51,5 +51,25 @@ export function Confirm(props: ConfirmProps) {
         </form>
       </article>
     </dialog>
+  );
+}
+
+interface ConfirmedWorkProps<T> extends Omit<ConfirmProps, "doing" | "confirmed"> {
+  readonly work: () => Promise<T>;
+  /** Told what came of it. */
+  readonly done: (result: T) => void;
+}
+
+/** Asks before something is done, and does it. When that fails the question stays, and says why. */
+export function ConfirmedWork<T>({ work, done, ...asked }: ConfirmedWorkProps<T>) {
+  const doing = useDoing();
+  return (
+    <Confirm
+      {...asked}
+      doing={doing}
+      confirmed={() => {
+        doing.start(work, done);
+      }}
+    />
   );
 }

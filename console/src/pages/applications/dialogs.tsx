@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../parts/confirm.tsx";
 import { kinds, ruleTexts, type Kind, type NamedView } from "./kinds.ts";
 
 interface DialogProps {
@@ -24,21 +23,15 @@ export function AddName({ kind, done, cancelled }: DialogProps) {
   const { path, one } = kinds[kind];
   const [name, setName] = useState("");
   const [rule, setRule] = useState("");
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question={`Add ${withArticle(one)}`}
       action="Add"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask(path, { name, ...(rule === "" ? {} : { tokenRule: rule }) }),
-          () => {
-            done(`Added ${name}.`);
-          },
-        );
+      work={() => ask(path, { name, ...(rule === "" ? {} : { tokenRule: rule }) })}
+      done={() => {
+        done(`Added ${name}.`);
       }}
+      cancelled={cancelled}
     >
       <label>
         Name
@@ -57,59 +50,47 @@ export function AddName({ kind, done, cancelled }: DialogProps) {
         <small>As it is sent with a token: capitals and spaces count. It cannot be changed later.</small>
       </label>
       {kind === "platforms" && <RuleField value={rule} change={setRule} />}
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 
 /** Asks for a platform's token rule. */
 export function ChangeRule({ kind, named, done, cancelled }: NamedDialogProps) {
   const [rule, setRule] = useState(named.tokenRule ?? "");
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question={`Token rule of ${named.name}`}
       action="Save"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask(pathOf(kind, named, "rule"), { tokenRule: rule === "" ? null : rule }),
-          () => {
-            done(`${named.name} has another token rule now.`);
-          },
-        );
+      work={() => ask(pathOf(kind, named, "rule"), { tokenRule: rule === "" ? null : rule })}
+      done={() => {
+        done(`${named.name} has another token rule now.`);
       }}
+      cancelled={cancelled}
     >
       <RuleField value={rule} change={setRule} />
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 
 /** Asks whether one is to be disabled, or enabled again. */
 export function SwitchName({ kind, named, done, cancelled }: NamedDialogProps) {
   const { name, active } = named;
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question={`${active ? "Disable" : "Enable"} ${name}?`}
       action={active ? "Disable" : "Enable"}
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask(pathOf(kind, named, active ? "disable" : "enable"), {}),
-          () => {
-            done(`${name} is ${active ? "disabled" : "enabled"}.`);
-          },
-        );
+      work={() => ask(pathOf(kind, named, active ? "disable" : "enable"), {})}
+      done={() => {
+        done(`${name} is ${active ? "disabled" : "enabled"}.`);
       }}
+      cancelled={cancelled}
     >
       <p>
         {active
           ? "Its apps can neither register nor remove tokens any more. The tokens that are there stay as they are."
           : "Tokens can be registered for it again."}
       </p>
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 

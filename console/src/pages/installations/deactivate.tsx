@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { Deactivated, DeactivationBody } from "../../../../schemas/installation-deactivation.ts";
 import { ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../parts/confirm.tsx";
 
 interface DeactivateProps {
   readonly ids: readonly string[];
@@ -15,22 +14,18 @@ interface DeactivateProps {
 /** Asks why installations are to be deactivated. */
 export function Deactivate({ ids, done, cancelled }: DeactivateProps) {
   const [reason, setReason] = useState("");
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question={`Deactivate ${plural(ids.length)}?`}
       action="Deactivate"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
+      work={() => {
         const body: DeactivationBody = { ids: [...ids], reason };
-        doing.start(
-          () => ask<Deactivated>("/api/topicsync/v1/installations/deactivate", body),
-          ({ deactivated }) => {
-            done(`${plural(deactivated)} deactivated.`);
-          },
-        );
+        return ask<Deactivated>("/api/topicsync/v1/installations/deactivate", body);
       }}
+      done={({ deactivated }) => {
+        done(`${plural(deactivated)} deactivated.`);
+      }}
+      cancelled={cancelled}
     >
       <p>No notifications go there any more. When an app registers its token again, it is active again.</p>
       <label>
@@ -45,7 +40,7 @@ export function Deactivate({ ids, done, cancelled }: DeactivateProps) {
         />
         <small>It is kept with each of them.</small>
       </label>
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 

@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../parts/confirm.tsx";
 import { addressOf } from "./source.ts";
 
 interface SwitchProps {
@@ -14,7 +13,6 @@ interface SwitchProps {
 /** Takes a topic out of use that did not come from the channel, or brings it back. */
 export function Switch({ topic, changed }: SwitchProps) {
   const [asking, setAsking] = useState(false);
-  const doing = useDoing();
   const act = actOn(topic);
   if (act === undefined) return null;
   const { action, verb, meaning } = act;
@@ -30,25 +28,20 @@ export function Switch({ topic, changed }: SwitchProps) {
         {action}
       </button>
       {asking && (
-        <Confirm
+        <ConfirmedWork
           question={`${action} ${topic.name}?`}
           action={action}
-          doing={doing}
-          confirmed={() => {
-            doing.start(
-              () => ask<TopicDetail>(`/api/topicsync/v1/topics/${addressOf(topic)}/${verb}`, {}),
-              (now) => {
-                setAsking(false);
-                changed(now);
-              },
-            );
+          work={() => ask<TopicDetail>(`/api/topicsync/v1/topics/${addressOf(topic)}/${verb}`, {})}
+          done={(now) => {
+            setAsking(false);
+            changed(now);
           }}
           cancelled={() => {
             setAsking(false);
           }}
         >
           <p>{meaning}</p>
-        </Confirm>
+        </ConfirmedWork>
       )}
     </>
   );

@@ -2,8 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { UserView } from "../../../../schemas/user.ts";
 import { ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../parts/confirm.tsx";
 import { PasswordField } from "./password-field.tsx";
 import { RoleBoxes } from "./roles.tsx";
 
@@ -28,21 +27,15 @@ export function AddUser({ done, cancelled }: DialogProps) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [roles, setRoles] = useState<readonly string[]>([]);
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question="Add a user"
       action="Add"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask<UserView>(usersPath, { name, password, roles }),
-          () => {
-            done(`Added ${name}.`);
-          },
-        );
+      work={() => ask<UserView>(usersPath, { name, password, roles })}
+      done={() => {
+        done(`Added ${name}.`);
       }}
+      cancelled={cancelled}
     >
       <label>
         Name
@@ -61,89 +54,68 @@ export function AddUser({ done, cancelled }: DialogProps) {
       </label>
       <PasswordField value={password} change={setPassword} />
       <RoleBoxes chosen={roles} change={setRoles} />
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 
 /** Asks which roles a user is to have. */
 export function ChangeRoles({ user, own, done, cancelled }: UserDialogProps) {
   const [chosen, setChosen] = useState<readonly string[]>(user.roles);
-  const doing = useDoing();
+  const add = chosen.filter((one) => !user.roles.includes(one));
+  const remove = user.roles.filter((one) => !chosen.includes(one));
   return (
-    <Confirm
+    <ConfirmedWork
       question={`Roles of ${user.name}`}
       action="Save"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        const add = chosen.filter((one) => !user.roles.includes(one));
-        const remove = user.roles.filter((one) => !chosen.includes(one));
-        if (add.length + remove.length === 0) {
-          cancelled();
-          return;
-        }
-        doing.start(
-          () => ask<UserView>(pathOf(user, "roles"), { add, remove }),
-          () => {
-            done(`${user.name} has other roles now.`);
-          },
-        );
+      possible={add.length + remove.length > 0}
+      work={() => ask<UserView>(pathOf(user, "roles"), { add, remove })}
+      done={() => {
+        done(`${user.name} has other roles now.`);
       }}
+      cancelled={cancelled}
     >
       <RoleBoxes chosen={chosen} change={setChosen} own={own} />
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 
 /** Asks for a user's new password. */
 export function SetPassword({ user, own, done, cancelled }: UserDialogProps) {
   const [password, setPassword] = useState("");
-  const doing = useDoing();
   return (
-    <Confirm
+    <ConfirmedWork
       question={`New password of ${user.name}`}
       action="Set"
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask<UserView>(pathOf(user, "password"), { password }),
-          () => {
-            done(`${user.name} has a new password.`);
-          },
-        );
+      work={() => ask<UserView>(pathOf(user, "password"), { password })}
+      done={() => {
+        done(`${user.name} has a new password.`);
       }}
+      cancelled={cancelled}
     >
       <p>{own ? "It ends your session: sign in again with it." : "It ends the sessions of this user."}</p>
       <PasswordField value={password} change={setPassword} />
-    </Confirm>
+    </ConfirmedWork>
   );
 }
 
 /** Asks whether a user is to be disabled, or let in again. */
 export function SwitchUser({ user, done, cancelled }: UserDialogProps) {
-  const doing = useDoing();
   const { name, active } = user;
   return (
-    <Confirm
+    <ConfirmedWork
       question={`${active ? "Disable" : "Enable"} ${name}?`}
       action={active ? "Disable" : "Enable"}
-      doing={doing}
-      cancelled={cancelled}
-      confirmed={() => {
-        doing.start(
-          () => ask<UserView>(pathOf(user, active ? "disable" : "enable"), {}),
-          () => {
-            done(`${name} is ${active ? "disabled" : "enabled"}.`);
-          },
-        );
+      work={() => ask<UserView>(pathOf(user, active ? "disable" : "enable"), {})}
+      done={() => {
+        done(`${name} is ${active ? "disabled" : "enabled"}.`);
       }}
+      cancelled={cancelled}
     >
       <p>
         {active
           ? "The user is signed out at once, and refused within 30 seconds everywhere. Nothing is deleted."
           : "The user is let in again, with the same password and roles."}
       </p>
-    </Confirm>
+    </ConfirmedWork>
   );
 }
