@@ -93,7 +93,8 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     ...common,
     id: "replayDeadLetters",
     method: "POST",
-    paths: [`${path}/replay`],
+    // A path of its own: below the letters it would stand where an id does.
+    paths: ["/api/topicsync/v1/dead-letter-replay"],
     summary: "Send dead letters back to where they came from",
     description:
       "Key, value and headers as they came, to the partition that they came from, in its order. What is not sent is told with the reason. Nothing is sent twice, by whomever, unless `again` is said.",
@@ -113,7 +114,7 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     ...common,
     id: "tellReplayOutcomes",
     method: "POST",
-    paths: [`${path}/outcomes`],
+    paths: ["/api/topicsync/v1/dead-letter-outcomes"],
     summary: "Tell what came of replays",
     description: "The last replay of each letter, and what the sync made of it. Nothing is stored.",
     body: { schema: outcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },

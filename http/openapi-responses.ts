@@ -21,7 +21,8 @@ function success(
   { description, schema, mediaType }: ReplyDescription,
   components: Components,
 ): object {
-  const names = headersOf(status);
+  // What an operation itself answers with the status of a failure has nothing of a failure's headers.
+  const names = headersOf(status < 400 ? status : 200);
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   if (mediaType !== undefined)
     return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };

@@ -232,7 +232,7 @@ const ids = {
   description: "Of the letters that are meant.",
 } as const;
 
-/** The body of `POST /api/topicsync/v1/dead-letters/replay`. */
+/** The body of `POST /api/topicsync/v1/dead-letter-replay`. */
 export const replayBodySchema = {
   $id: "replay-body",
   type: "object",
@@ -294,7 +294,7 @@ export const replayResultSchema = {
 
 export type ReplayResult = FromSchema<typeof replayResultSchema>;
 
-/** The body of `POST /api/topicsync/v1/dead-letters/outcomes`. */
+/** The body of `POST /api/topicsync/v1/dead-letter-outcomes`. */
 export const outcomesBodySchema = {
   $id: "outcomes-body",
   type: "object",

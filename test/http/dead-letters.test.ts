@@ -42,7 +42,7 @@ const post = (
   body: object,
   as: As = bootstrap,
   url = service.url,
-): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: credentials(as) });
+): Promise<Answer> => call(`${url}/api/topicsync/v1/dead-letter-${what}`, { body, as: credentials(as) });
 
 /** Waits until the service has applied whatever was announced, and gives where the log ends. */
 async function applied(): Promise<number> {

@@ -322,8 +322,7 @@ describe("a target", () => {
       ["http://test/healthz", 200],
       ["https://elsewhere.example:8443/healthz?x=1", 200],
       ["HTTP://TEST/healthz", 200],
-      ["http://test", 404],
-      ["http://test?/healthz", 404],
+      ["http://test/nothing?/healthz", 404],
       ["http://test//healthz", 404],
       ["http://user:password@test/healthz", 404],
       ["http://[::1/healthz", 404],
@@ -333,6 +332,13 @@ describe("a target", () => {
       const [answer] = await answersTo(get(target, close));
       assert.equal(answer?.status, status, target);
       assert.match(answer.headers["content-type"] ?? "", /^application\/json/, target);
+    }
+  });
+
+  it("may be a whole URL without a path, which means the root (section 3.2.1)", async () => {
+    for (const target of ["http://test", "http://test?/healthz"]) {
+      const [answer] = await answersTo(get(target, close));
+      assert.deepEqual([answer?.status, answer?.headers["location"]], [302, "/console"], target);
     }
   });
 

@@ -23,8 +23,8 @@ const told = 20;
 addWitness(() =>
   logs
     .map((log, at) => {
-      // One line for each topic would hide what else happens.
-      const lines = log.filter(({ msg }) => msg !== "topic.created").slice(-told);
+      // A line of the audit for each topic would hide what else happens.
+      const lines = log.filter(({ audit }) => audit !== true).slice(-told);
       return `\nservice ${at + 1} of ${logs.length} said last:\n${lines.map((line) => JSON.stringify(line)).join("\n")}`;
     })
     .slice(-2)

@@ -7,7 +7,7 @@ import { isOver } from "../../asked.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { counted } from "../../parts/numbers.ts";
 import { useSession } from "../../session.ts";
-import { lettersPath, pageOfLetter } from "./addresses.ts";
+import { outcomesPath, pageOfLetter } from "./addresses.ts";
 import { Outcome } from "./outcome.tsx";
 import { Skipped } from "./skipped.tsx";
 
@@ -37,7 +37,7 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
 
     function look(): void {
       times += 1;
-      ask<Outcomes>(`${lettersPath}/outcomes`, { ids: sent, channel }).then(
+      ask<Outcomes>(outcomesPath, { ids: sent, channel }).then(
         (told) => {
           if (!isWanted) return;
           setLetters(told.letters);

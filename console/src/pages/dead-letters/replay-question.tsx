@@ -5,7 +5,7 @@ import { ask } from "../../api.ts";
 import { useDoing } from "../../asked.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { counted } from "../../parts/numbers.ts";
-import { lettersPath } from "./addresses.ts";
+import { replayPath } from "./addresses.ts";
 import { Skipped } from "./skipped.tsx";
 
 interface ReplayQuestionProps {
@@ -21,8 +21,7 @@ export function ReplayQuestion({ ids, channel, cancelled, done }: ReplayQuestion
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly wish: object }>();
   const doing = useDoing();
   const body: ReplayBody = { ids: [...ids], channel, ...wish };
-  const replay = (more: Partial<ReplayBody>) =>
-    ask<ReplayResult>(`${lettersPath}/replay`, { ...body, ...more });
+  const replay = (more: Partial<ReplayBody>) => ask<ReplayResult>(replayPath, { ...body, ...more });
 
   useEffect(() => {
     doing.start(
