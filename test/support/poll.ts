@@ -2,6 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const defaultLimitMs = 60_000;
 
+/** How long to wait before asking again: ever longer, since what is asked for may cost the store more than what is waited for. */
+const firstWaitMs = 25;
+const longestWaitMs = 200;
+const growth = 1.1;
+
 /** Who can tell why something did not happen. */
 const witnesses: (() => string)[] = [];
 
@@ -21,7 +26,7 @@ export async function until<T>(
 ): Promise<T> {
   const end = Date.now() + limitMs;
   let last: unknown;
-  for (;;) {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * growth)) {
     try {
       const answer = await ask();
       if (answer !== undefined && answer !== false) return answer;
@@ -32,6 +37,6 @@ export async function until<T>(
       const said = witnesses.map((witness) => witness()).join("");
       throw new Error(`waited ${limitMs} ms in vain until ${what}${said}`, { cause: last });
     }
-    await sleep(25);
+    await sleep(waitMs);
   }
 }
