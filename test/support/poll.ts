@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-const defaultLimitMs = 60_000;
+const defaultLimitMs = 150_000;
 
 /** How long to wait before asking again: ever longer, since what is asked for may cost the store more than what is waited for. */
 const firstWaitMs = 25;
