@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { UserList, UserView } from "../../../schemas/user.ts";
 import { useAsked } from "../asked.ts";
+import { useListDialog } from "../dialog.ts";
 import { Page } from "../page.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { Pager, usePlace } from "../parts/pager.tsx";
@@ -16,21 +17,12 @@ export function Users() {
   const { session } = useSession();
   const [typed, setTyped] = useState("");
   const [prefix, setPrefix] = useState("");
-  const [open, setOpen] = useState<"add" | { readonly act: UserAct; readonly user: UserView }>();
-  const [said, setSaid] = useState("");
   const place = usePlace(prefix);
   const { value, error, again } = useAsked<UserList>(pathFor(prefix, place.after));
+  const { open, show, said, ends } = useListDialog<
+    "add" | { readonly act: UserAct; readonly user: UserView }
+  >(again);
 
-  const dialog = {
-    cancelled: () => {
-      setOpen(undefined);
-    },
-    done: (text: string) => {
-      setOpen(undefined);
-      setSaid(text);
-      again();
-    },
-  };
   const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
 
   return (
@@ -60,7 +52,7 @@ export function Users() {
         <button
           type="button"
           onClick={() => {
-            setOpen("add");
+            show("add");
           }}
         >
           Add a user
@@ -74,14 +66,14 @@ export function Users() {
           users={value.users}
           reader={session.user}
           act={(act, user) => {
-            setOpen({ act, user });
+            show({ act, user });
           }}
         />
       )}
       {value !== undefined && <Pager place={place} next={value.next} />}
-      {open === "add" && <AddUser {...dialog} />}
+      {open === "add" && <AddUser {...ends} />}
       {Dialog !== undefined && typeof open === "object" && (
-        <Dialog {...dialog} user={open.user} own={open.user.name === session.user} />
+        <Dialog {...ends} user={open.user} own={open.user.name === session.user} />
       )}
     </Page>
   );

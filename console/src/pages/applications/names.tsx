@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
-
 import { useAsked } from "../../asked.ts";
+import { useListDialog } from "../../dialog.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Table } from "../../parts/table.tsx";
 import { AddName, ChangeRule, SwitchName } from "./dialogs.tsx";
@@ -12,23 +11,12 @@ const dialogs = { rule: ChangeRule, switch: SwitchName } as const;
 export function Names({ kind }: { readonly kind: Kind }) {
   const { path, heading, one, about } = kinds[kind];
   const { value, error, again } = useAsked<Partial<Record<Kind, readonly NamedView[]>>>(path);
-  const [open, setOpen] = useState<
+  const { open, show, said, ends } = useListDialog<
     "add" | { readonly act: keyof typeof dialogs; readonly named: NamedView }
-  >();
-  const [said, setSaid] = useState("");
+  >(again);
   const known = value?.[kind];
 
-  const dialog = {
-    kind,
-    cancelled: () => {
-      setOpen(undefined);
-    },
-    done: (text: string) => {
-      setOpen(undefined);
-      setSaid(text);
-      again();
-    },
-  };
+  const dialog = { kind, ...ends };
   const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
   const button = (act: keyof typeof dialogs, named: NamedView, text: string) => (
     <button
@@ -36,7 +24,7 @@ export function Names({ kind }: { readonly kind: Kind }) {
       class="small outline"
       aria-label={`${text} ${act === "rule" ? "of " : ""}${named.name}`}
       onClick={() => {
-        setOpen({ act, named });
+        show({ act, named });
       }}
     >
       {text}
@@ -71,7 +59,7 @@ export function Names({ kind }: { readonly kind: Kind }) {
       <button
         type="button"
         onClick={() => {
-          setOpen("add");
+          show("add");
         }}
       >
         Add {one === "application" ? "an application" : "a platform"}
