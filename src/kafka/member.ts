@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import type { Batch, ConsumerCrashEvent, EachBatchPayload } from "kafkajs";
+import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
@@ -25,6 +25,7 @@ const metadataForMs = 10_000;
 const sessionTimeoutMs = 10_000;
 const heartbeatEveryMs = 2_000;
 const leaveWithinMs = 5_000;
+const startAnewAfterMs = 1_000;
 
 /** A member of a consumer group, by kafkajs. */
 export function createMember(
@@ -52,6 +53,7 @@ export function createMember(
   /** Offsets to tell the broker, by partition. */
   const uncommitted = new Map<number, number>();
   let committing: NodeJS.Timeout | undefined;
+  let startingAnew: NodeJS.Timeout | undefined;
   /** Between a member that kafkajs gave up and the next one there is none to steer; kafkajs throws then. */
   let joined = false;
 
@@ -92,9 +94,20 @@ export function createMember(
       joined = false;
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
-      if (!payload.restart && !stopping) listener.died(payload.error);
+      if (payload.restart || stopping) return;
+      if (isOutage(payload.error)) startingAnew = setTimeout(() => void consume(listener), startAnewAfterMs);
+      else listener.died(payload.error);
     });
   }
+
+  /** Fails by the event CRASH alone. */
+  const consume = (listener: GroupListener): Promise<void> =>
+    consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: partitionsAtOnce,
+      eachBatch: (payload) => eachBatch(payload, listener),
+    });
 
   return {
     async run(listener) {
@@ -105,12 +118,7 @@ export function createMember(
         throw unavailable(error);
       }
       watch(listener);
-      await consumer.run({
-        autoCommit: false,
-        eachBatchAutoResolve: false,
-        partitionsConsumedConcurrently: partitionsAtOnce,
-        eachBatch: (payload) => eachBatch(payload, listener),
-      });
+      await consume(listener);
       committing = setInterval(() => void flushCommits(), commitEveryMs);
     },
     pause: ({ partition }) => {
@@ -132,12 +140,19 @@ export function createMember(
     async stop() {
       stopping = true;
       clearInterval(committing);
+      clearTimeout(startingAnew);
       await flushCommits();
       // A request to join waits at the broker for members that were killed; nothing is lost by not waiting with it.
       await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
     },
   };
 }
+
+/**
+ * Whether this is an outage all the same, though kafkajs takes it for a fault that no restart mends: no broker could tell who
+ * coordinates the group, as when the only one was killed while it was asked.
+ */
+const isOutage = (error: Error): boolean => error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound;
 
 /** Why a batch has to be left before its end. */
 interface Leave {

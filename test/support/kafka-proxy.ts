@@ -5,7 +5,11 @@ export interface KafkaProxy extends TcpProxy {
   readonly address: string;
   /** From now on every answer ends behind its head. */
   garble(): void;
+  /** From now on every connection is reset when somebody asks who coordinates a group, until told not to. */
+  hideCoordinators(hidden: boolean): void;
 }
+
+const findCoordinator = 10;
 
 /**
  * Starts a proxy before a broker (`host:port`). A broker tells its clients where it is; this proxy puts its own port there, so
@@ -17,8 +21,13 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   // Known only once the proxy listens, and needed only then.
   let instead = told;
   let garbled = false;
+  let hidden = false;
   const messages: Messages = {
     lengthOf: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
+    request(message, pass) {
+      if (hidden && message.readInt16BE(4) === findCoordinator) proxy.reset();
+      else pass(message);
+    },
     answer(message) {
       if (garbled) return headOf(message);
       for (let at = message.indexOf(told); at !== -1; at = message.indexOf(told, at + 1))
@@ -28,7 +37,12 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   };
   const proxy = await startTcpProxy(Number(port), messages);
   instead = addressBytes(host, proxy.port);
-  return { ...proxy, address: `${host}:${proxy.port}`, garble: () => void (garbled = true) };
+  return {
+    ...proxy,
+    address: `${host}:${proxy.port}`,
+    garble: () => void (garbled = true),
+    hideCoordinators: (to) => void (hidden = to),
+  };
 }
 
 /** A host and its port as they stand in the answers of Kafka. */

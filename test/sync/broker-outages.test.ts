@@ -150,6 +150,22 @@ describe("a network that fails on the way to Kafka", () => {
   });
 });
 
+describe("a broker that nobody can ask for the group's coordinator", () => {
+  it("is waited for: the consumer starts anew within the process", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 100);
+    broker.hideCoordinators(true);
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await until("it gave up twice", () => says(service, "Failed to find group coordinator") > 1);
+    broker.hideCoordinators(false);
+    await own.inStep();
+    await readyAgain(service);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
 describe("a consumer that died", () => {
   it("makes the service unready and ends the process with 70, since it cannot come back by itself", async () => {
     const broker = await startKafkaProxy(stack.kafka);
