@@ -4,6 +4,7 @@ import { pino, type DestinationStream } from "pino";
 
 import type { Audit } from "./audit.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
+import { openLineFile } from "./line-file.ts";
 import { outputOf, type Logger } from "./logger.ts";
 
 /** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
@@ -26,13 +27,13 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
   if (to === "off") return { on: false, record: () => undefined, ...noFile };
   if (to === "stdout") return { ...auditTo(outputOf(log)), ...noFile };
   checkWritable(to);
-  const file = pino.destination({ dest: to, append: true, sync: false, maxLength: mostWaitingBytes });
+  const { file, write } = openLineFile({ dest: to, append: true, maxLength: mostWaitingBytes });
   file.on("error", (error: unknown) => {
     log.error({ reason: messageOf(error) }, "the audit log cannot be written");
   });
   file.on("drop", lossReport(log));
   return {
-    ...auditTo(file),
+    ...auditTo({ write }),
     inFile: true,
     reopen() {
       file.reopen();

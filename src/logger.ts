@@ -1,6 +1,7 @@
 import { pino, stdSerializers, symbols, type DestinationStream, type Logger } from "pino";
 
 import { messageOf, withoutTokens } from "./errors.ts";
+import { openLineFile } from "./line-file.ts";
 
 export type { Logger };
 
@@ -54,9 +55,8 @@ const warning = 40;
 
 /** Gathers lines for a moment; those of warnings and errors are written at once, with all before them. */
 function buffered(fd: number): DestinationStream {
-  const file = pino.destination({
+  const { file, write } = openLineFile({
     dest: fd,
-    sync: false,
     minLength: bufferBytes,
     maxWrite: 2 * bufferBytes,
     periodicFlush: flushEveryMs,
@@ -66,7 +66,7 @@ function buffered(fd: number): DestinationStream {
     [symbols.needsMetadataGsym]: true,
     lastLevel: 0,
     write(line: string) {
-      file.write(line);
+      write(line);
       if (this.lastLevel >= warning) file.flush();
     },
     // Called by pino after the line of an error that ends the program.
