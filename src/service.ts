@@ -51,8 +51,8 @@ import { readTlsPair } from "./tls.ts";
 import { createUserAdministration } from "./users/administration.ts";
 import { createAuthenticate } from "./users/credentials.ts";
 import { createHashing } from "./users/hashing.ts";
-import { createCheckToken } from "./users/oidc.ts";
-import type { SignInConfig } from "./users/oidc-config.ts";
+import type { CheckToken } from "./users/oidc.ts";
+import type { OidcConfig, SignInConfig } from "./users/oidc-config.ts";
 import { hashPassword } from "./users/password.ts";
 import { createLoginThrottle, type LoginThrottle } from "./users/throttle.ts";
 
@@ -208,7 +208,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     applications: createCatalogAdministration("application", catalogStore.applications),
     platforms: createCatalogAdministration("platform", catalogStore.platforms),
     verify: createAuthenticate({ users, throttle, hashing }),
-    checkToken: config.oidc === undefined ? undefined : createCheckToken(config.oidc),
+    checkToken: config.oidc === undefined ? undefined : await tokenCheck(config.oidc),
     sessions: createSessions({
       store: createSessionStore(database),
       users,
@@ -279,7 +279,12 @@ const loginThrottle = (log: Logger) =>
     },
   });
 
-/** Its library is loaded only where it is used. */
+/** Its library is loaded only where it is used, as is that of the entry below. */
+async function tokenCheck(config: OidcConfig): Promise<CheckToken> {
+  const { createCheckToken } = await import("./users/oidc.ts");
+  return createCheckToken(config);
+}
+
 async function openIdEntry(config: SignInConfig, throttle: LoginThrottle, log: Logger): Promise<OpenIdEntry> {
   const { createOpenIdProvider } = await import("./users/openid-provider.ts");
   const { publicUrl } = config;

@@ -37,6 +37,7 @@ export async function embeddedAddresses(
     return { mongodbUri, kafkaBrokers: kafka.brokers };
 
   const folder = resolve(config.stack.dataFolder);
+  await refuseSecond(config, folder);
   const own = <R extends Running>(running: R): R => {
     log.info({ address: running.address }, `running ${running.description}`);
     lifecycle.onStop(running.description, () => running.stop());
@@ -81,11 +82,25 @@ export async function embeddedBroker({
   const { broker } = recall(resolve(config.stack.dataFolder));
   if (broker !== undefined) {
     const brokers = broker.split(",");
-    const answering = await Promise.all(brokers.map((address) => answers(new URL(`kafka://${address}`))));
-    if (answering.includes(true)) return brokers;
+    if (await anyAnswers(brokers)) return brokers;
   }
   throw new Unavailable(
     `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
+  );
+}
+
+/** Throws Unavailable where a service runs its own broker or store on this folder already: neither can be opened twice. */
+async function refuseSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
+  const { store, broker } = recall(folder);
+  const settings: string[] = [];
+  if (mongodbUri === undefined && store !== undefined && (await answers(new URL(store))))
+    settings.push(`MONGODB_URI='${withDatabase(store)}'`);
+  if (kafka.brokers === undefined && broker !== undefined && (await anyAnswers(broker.split(","))))
+    settings.push(`KAFKA_BROKERS=${broker}`);
+  if (settings.length === 0) return;
+  throw new Unavailable(
+    `another topicsync runs its own broker and store on ${stack.dataFolder}: stop it, or start this one beside it, ` +
+      `with ${settings.join(" ")} and another HTTP_PORT`,
   );
 }
 
@@ -133,6 +148,11 @@ function answers({ hostname, port }: URL): Promise<boolean> {
     };
     socket.once("connect", done(true)).once("error", done(false)).once("timeout", done(false));
   });
+}
+
+async function anyAnswers(brokers: readonly string[]): Promise<boolean> {
+  const answering = await Promise.all(brokers.map((address) => answers(new URL(`kafka://${address}`))));
+  return answering.includes(true);
 }
 
 function withDatabase(store: string): string {
