@@ -1,6 +1,7 @@
 import type { Collection, Document, Filter } from "mongodb";
 
 import type { Mark, Place } from "../topics/list-cursor.ts";
+import type { Bounds, Signposts } from "./signposts.ts";
 
 type Conditions = Readonly<Record<string, unknown>>;
 
@@ -8,10 +9,10 @@ type Conditions = Readonly<Record<string, unknown>>;
 export interface IndexOrder {
   /** The members of the index, the last of which no two records share. */
   readonly members: readonly [string, ...string[]];
-  /** No value of the first member is below it: SecantusDB takes a partial index only where its member is asked for. */
+  /** Those that it takes to tell most records apart. */
+  readonly telling: readonly string[];
+  /** No value of the first member is below it: a question about all records is about those of this order too. */
   readonly least: string | Date;
-  /** Which of the records are signposts; see walkIndex. */
-  readonly signposts: Conditions;
 }
 
 export interface Walk {
@@ -19,7 +20,7 @@ export interface Walk {
   readonly descending: boolean;
   readonly behind: Place | undefined;
   /** Bounds on the first member of the order. */
-  readonly bounds: Conditions;
+  readonly bounds: Bounds;
   /** What else has to hold of a record. */
   readonly meant: Conditions;
   readonly limit: number;
@@ -34,33 +35,29 @@ export interface Walked<R> {
 
 /**
  * The next records behind a place. SecantusDB reads all that a question is about before it gives the first `limit` of them, so
- * no question may be about more than a stretch of the index: it ends at the next *signpost*, a record whose random id
- * begins with zeros, one of about 512, which partial indexes find. Where a stretch has fewer records than the limit, they are
- * what is given. Behind a place of several members lie those that share all but the last of them, then those that share
- * all but the last two, and so on: each is a stretch of its own, since `$or` is not for every store.
+ * no question may be about more than a stretch of the index: it ends at the next signpost. Where a stretch has fewer records
+ * than the limit, they are what is given.
  */
 export async function walkIndex<R extends Document>(
-  collection: Collection<R>,
-  { order: { members, least, signposts }, descending, behind, bounds, meant, limit }: Walk,
+  { collection, signposts }: { readonly collection: Collection<R>; readonly signposts: Signposts },
+  { order: { members, telling, least }, descending, behind, bounds, meant, limit }: Walk,
 ): Promise<Walked<R>> {
-  const [first] = members;
   const direction = descending ? -1 : 1;
-  const [further, upTo] = descending ? ["$lt", "$gte"] : ["$gt", "$lte"];
-  const ahead = { $gte: least, ...bounds, ...(behind && { [further]: behind[0] }) };
-  const find = (filter: Conditions, sort: Readonly<Record<string, 1 | -1>>, most: number) =>
-    collection.find(filter as Filter<R>, { sort, limit: most, batchSize: most + 1 });
-
-  const posts = find({ [first]: ahead, ...signposts }, { [first]: direction }, 1);
-  const [signpost] = await posts.project({ [first]: 1 }).toArray();
-  const end = signpost && { place: placeIn(signpost, [first]), id: signpost["_id"] as string };
-
-  const stretch = { [first]: { ...ahead, ...(end && { [upTo]: end.place[0] }) } };
-  const ranges = [...sharing(members, behind?.slice(0, members.length), further), stretch];
+  const end = await signposts.next(telling, { descending, behind, bounds });
+  const ranges = rangesOf({
+    members,
+    descending,
+    behind,
+    end: end?.place,
+    bounds: { $gte: least, ...bounds },
+  });
   const sort = Object.fromEntries(members.map((member) => [member, direction] as const));
   const records: R[] = [];
   for (const range of ranges) {
     const most = limit + 1 - records.length;
-    records.push(...((await find({ ...range, ...meant }, sort, most).toArray()) as R[]));
+    const filter = { ...range, ...meant } as Filter<R>;
+    const found = collection.find(filter, { sort, limit: most, batchSize: most + 1 });
+    records.push(...((await found.toArray()) as R[]));
     if (records.length <= limit) continue;
     const shown = records.slice(0, limit);
     const last = shown.at(-1);
@@ -73,11 +70,46 @@ export async function walkIndex<R extends Document>(
 export const placeIn = (record: Document, members: readonly string[]): Place =>
   members.map((member) => record[member] as Place[number]);
 
-/** The records that share the first members of a place and lie behind it in the next, those nearest first. */
-function sharing(members: readonly string[], behind: Place = [], further: string): Conditions[] {
-  const ranges = behind.slice(1).map((value, at) => ({
-    ...Object.fromEntries(members.slice(0, at + 1).map((member, i) => [member, behind[i]])),
-    [members[at + 1] ?? ""]: { [further]: value },
-  }));
-  return ranges.reverse();
+/**
+ * The records behind a place, up to an end that is included, as ranges in an index: those that share all but the last value of the
+ * place, those that share all but the last two, and so on; those between; then the same way down to the end. Each is a question of its own,
+ * since `$or` is not for every store.
+ */
+function rangesOf({
+  members,
+  descending,
+  behind = [],
+  end = [],
+  bounds,
+}: Pick<IndexOrder, "members"> & {
+  readonly descending: boolean;
+  readonly behind: Place | undefined;
+  readonly end: Place | undefined;
+  readonly bounds: Conditions;
+}): Conditions[] {
+  const [further, before, upTo] = descending ? ["$lt", "$gt", "$gte"] : ["$gt", "$lt", "$lte"];
+  const from = behind.slice(0, members.length);
+  const shared = sharedBy(from, end);
+  const range = (place: Place, at: number, condition: Conditions): Conditions => ({
+    ...Object.fromEntries(members.slice(0, at).map((member, i) => [member, place[i]])),
+    [members[at] ?? ""]: condition,
+  });
+  const behindAt = (at: number): Conditions => (at in from ? { [further]: from[at] } : {});
+  const endAt = (at: number): Conditions =>
+    at in end ? { [at === end.length - 1 ? upTo : before]: end[at] } : {};
+
+  const leaving = from.map((_, at) => range(from, at, behindAt(at))).slice(shared + 1);
+  const between = range(end, shared, {
+    ...(shared === 0 ? bounds : {}),
+    ...behindAt(shared),
+    ...endAt(shared),
+  });
+  const reaching = end.map((_, at) => range(end, at, endAt(at))).slice(shared + 1);
+  return [...leaving.reverse(), between, ...reaching];
+}
+
+/** How many first values two places share. */
+function sharedBy(one: Place, other: Place): number {
+  const differs = one.findIndex((value, at) => value.valueOf() !== other[at]?.valueOf());
+  return differs === -1 ? Math.min(one.length, other.length) : differs;
 }

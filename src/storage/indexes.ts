@@ -2,6 +2,7 @@ import { MongoServerError, type Db } from "mongodb";
 
 import { DatabaseConflict } from "../errors.ts";
 import { collections, type CollectionName } from "./names.ts";
+import { signpostIds } from "./signposts.ts";
 
 interface DeclaredIndex {
   readonly collection: CollectionName;
@@ -13,12 +14,6 @@ interface DeclaredIndex {
   /** It has these records only. */
   readonly partialFilterExpression?: Readonly<Record<string, object>>;
 }
-
-/** What a signpost's random id begins with is below this: one of 512. */
-const signpostIds = { $lt: "008" } as const;
-/** The signposts among the topics, and among the retired ones; see walkIndex. */
-export const topicSignposts = { _id: signpostIds } as const;
-export const retiredSignposts = { sys_id: signpostIds } as const;
 
 /** Names of the unique indexes, by which a duplicate-key error is translated. */
 export const uniqueIndexes = {
@@ -46,9 +41,14 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { sys_updated_on: 1, topic_id: 1 },
     unique: false,
   },
-  ...["topic_id", "topic_name", "sys_updated_on"].map((member) =>
-    signposts(collections.topics, member, topicSignposts),
-  ),
+  // The signposts of lists; one of 256 topics is in it.
+  {
+    collection: collections.topics,
+    name: "topic_signposts",
+    key: { topic_id: 1 },
+    unique: false,
+    partialFilterExpression: { _id: signpostIds },
+  },
   // Those that the channel retired and those that a user disabled, the last first.
   {
     collection: collections.retiredTopics,
@@ -56,9 +56,14 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { "retired_by.kind": 1, retired_on: 1, _id: 1 },
     unique: false,
   },
-  ...["topic_id", "retired_on"].map((member) =>
-    signposts(collections.retiredTopics, member, retiredSignposts),
-  ),
+  // Their signposts.
+  {
+    collection: collections.retiredTopics,
+    name: "retired_signposts",
+    key: { sys_id: 1 },
+    unique: false,
+    partialFilterExpression: { sys_id: signpostIds },
+  },
   // Whether a dead letter's topic was retired after it.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
   { collection: collections.replays, name: "replays_of_letter", key: { letter: 1 }, unique: false },
@@ -92,18 +97,6 @@ export const indexes: readonly DeclaredIndex[] = [
     expireAfterSeconds: 0,
   },
 ];
-
-/** Lists find the ends of their stretches by them; one of 512 records is in it, so that it costs hardly anything. */
-function signposts(
-  collection: CollectionName,
-  member: string,
-  partialFilterExpression: Readonly<Record<string, object>>,
-): DeclaredIndex {
-  return {
-    ...{ collection, name: `signposts_${member}`, key: { [member]: 1 }, unique: false },
-    partialFilterExpression,
-  };
-}
 
 const namespaceExists = 48;
 const duplicateKey = 11000;

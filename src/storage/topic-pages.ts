@@ -3,10 +3,10 @@ import type { TopicQuery, TopicReader, TopicStretch } from "../topics/listing.ts
 import type { RetiredTopic, ShownTopic, TopicState } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { placeIn, walkIndex, type IndexOrder, type Walk } from "./index-walk.ts";
-import { retiredSignposts, topicSignposts } from "./indexes.ts";
 import { recordsOf } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createRetiredTopicStore } from "./retired-topics.ts";
+import { createSignposts, signpostIds } from "./signposts.ts";
 import { fromRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 type From = Parameters<TopicReader["read"]>[1];
@@ -15,10 +15,23 @@ type From = Parameters<TopicReader["read"]>[1];
 export function createTopicReader(database: Database): TopicReader {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+  const walkedStored = {
+    collection: topics,
+    // SecantusDB takes the partial index only where its own member is asked for as well.
+    signposts: createSignposts(
+      topics,
+      { topic_id: { $gte: "" }, _id: signpostIds },
+      { topic_id: 1, topic_name: 1, sys_updated_on: 1 },
+    ),
+  };
+  const walkedRetired = {
+    collection: retired,
+    signposts: createSignposts(retired, { sys_id: signpostIds }, { topic_id: 1, retired_on: 1 }),
+  };
   const retiredStore = createRetiredTopicStore(database);
 
   async function readStored(query: TopicQuery, from: From): Promise<TopicStretch> {
-    const walked = await database.run(() => walkIndex(topics, walkOf(query, from)));
+    const walked = await database.run(() => walkIndex(walkedStored, walkOf(query, from)));
     // Those whose external id begins like this as well came before.
     const isSecond = query.search !== undefined && from.way === "name";
     const shown = isSecond
@@ -31,7 +44,7 @@ export function createTopicReader(database: Database): TopicReader {
     const kind = query.state === "disabled" ? "http" : "announcement";
     const walk = walkOf(query, from);
     const meant = { "retired_by.kind": kind, ...walk.meant };
-    const walked = await database.run(() => walkIndex(retired, { ...walk, meant }));
+    const walked = await database.run(() => walkIndex(walkedRetired, { ...walk, meant }));
     const ids = [...new Set(walked.records.map(({ topic_id }) => topic_id))];
     const [active, last] = await Promise.all([
       recordsOf({ database, topics }, ids, { projection: { topic_id: 1 } }),
@@ -72,23 +85,33 @@ export function createTopicReader(database: Database): TopicReader {
 
 const shownOf = ({ topic, ...retired }: RetiredTopic): ShownTopic => ({ topic, retired });
 
-/** The orders, by the members of the indexes that have them; the last of them, or all together, no two records share. */
-const orders: Readonly<
-  Record<"stored" | "retired", Readonly<Partial<Record<TopicOrder, IndexOrder["members"]>>>>
-> = {
+type Orders = Partial<Record<TopicOrder, IndexOrder>> & { readonly externalId: IndexOrder };
+
+/** The orders that indexes have. */
+const orders: Readonly<Record<"stored" | "retired", Orders>> = {
   stored: {
-    externalId: ["topic_id"],
-    name: ["topic_name", "namespace", "header_query", "content_query"],
-    changed: ["sys_updated_on", "topic_id"],
+    externalId: { members: ["topic_id"], telling: ["topic_id"], least: "" },
+    name: {
+      members: ["topic_name", "namespace", "header_query", "content_query"],
+      telling: ["topic_name"],
+      least: "",
+    },
+    changed: {
+      members: ["sys_updated_on", "topic_id"],
+      // Those of a batch change at the same time.
+      telling: ["sys_updated_on", "topic_id"],
+      least: new Date(0),
+    },
   },
-  retired: { externalId: ["topic_id", "_id"], retired: ["retired_on", "_id"] },
+  retired: {
+    externalId: { members: ["topic_id", "_id"], telling: ["topic_id"], least: "" },
+    retired: { members: ["retired_on", "_id"], telling: ["retired_on", "_id"], least: new Date(0) },
+  },
 };
 
 function orderIn(state: TopicState, order: TopicOrder): IndexOrder {
-  const least = order === "changed" || order === "retired" ? new Date(0) : "";
-  return state === "stored"
-    ? { members: orders.stored[order] ?? ["_id"], least, signposts: topicSignposts }
-    : { members: orders.retired[order] ?? ["_id"], least, signposts: retiredSignposts };
+  const known = orders[state === "stored" ? "stored" : "retired"];
+  return known[order] ?? known.externalId;
 }
 
 function walkOf({ state, search, namespace, source }: TopicQuery, { way, behind, limit }: From): Walk {
