@@ -188,6 +188,7 @@ describe("the dead letters", () => {
     it(`can be read by everybody: ${look}`, async () => {
       const page = await openLetters(options);
       await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
+      await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });
       await page
         .getByRole("row", { name: nameless[0]?.externalId ?? "" })
         .first()
