@@ -1,4 +1,6 @@
+import { basename } from "node:path";
 import { after } from "node:test";
+import { crc32 } from "node:zlib";
 
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
@@ -13,9 +15,11 @@ export interface StackAddresses {
   readonly kafka: string;
 }
 
-/** The broker and the store that `npm test` started. */
+/** The broker that `npm test` started, and of its stores the one for this file of tests. */
 export function sharedStack(): StackAddresses {
-  const { TEST_MONGODB_URI: mongodb, TEST_KAFKA_BROKERS: kafka } = process.env;
+  const { TEST_MONGODB_URIS: stores = "", TEST_KAFKA_BROKERS: kafka } = process.env;
+  const all = stores.split(" ").filter((store) => store !== "");
+  const mongodb = all[crc32(basename(process.argv[1] ?? "")) % all.length];
   if (mongodb === undefined || kafka === undefined)
     throw new Error("run the tests by `npm test`: it starts what they need");
   return { mongodb, kafka };
