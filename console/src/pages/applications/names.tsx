@@ -56,14 +56,17 @@ export function Names({ kind }: { readonly kind: Kind }) {
           ))}
         </Table>
       )}
-      <button
-        type="button"
-        onClick={() => {
-          show("add");
-        }}
-      >
-        Add {one === "application" ? "an application" : "a platform"}
-      </button>
+      {/* Not before the list: it would be pushed away from under the pointer. */}
+      {(known !== undefined || error !== undefined) && (
+        <button
+          type="button"
+          onClick={() => {
+            show("add");
+          }}
+        >
+          Add {one === "application" ? "an application" : "a platform"}
+        </button>
+      )}
       {open === "add" && <AddName {...dialog} />}
       {Dialog !== undefined && typeof open === "object" && <Dialog {...dialog} named={open.named} />}
     </article>
