@@ -86,12 +86,16 @@ export function createSignposts<R extends Document>(
 
 function inOrder(records: readonly Document[], members: readonly string[]): Signpost[] {
   return records
+    .filter((record) => members.every((member) => isPlace(record[member])))
     .map((record) => {
       const place = members.map((member) => record[member] as Place[number]);
       return { keys: place.map(keyOf), mark: { place, id: record["_id"] as string } };
     })
     .sort((a, b) => compare(a.keys, b.keys));
 }
+
+/** A record that somebody else wrote may lack a member. */
+const isPlace = (value: unknown): boolean => typeof value === "string" || value instanceof Date;
 
 /** Compares as far as both go. */
 function compare(some: readonly string[], others: readonly string[]): number {
