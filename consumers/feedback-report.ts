@@ -5,10 +5,10 @@ import { headerText, timeHeader } from "../src/dead-letters/letter.ts";
 import { messageOf, Refusal, sentenceOf, type Fault } from "../src/errors.ts";
 import type { ReadReport, TokenReport } from "../src/installations/feedback.ts";
 import type { LogRecord } from "../src/records.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { mostValueBytes } from "./decode.ts";
 
-const checkFeedback = compile<PushFeedback>(pushFeedbackSchema);
+const checkFeedback = checkOf<PushFeedback>(pushFeedbackSchema);
 const mostReasonCharacters = 200;
 /** Of what a Date can hold (ECMAScript, section 21.4.1.1). */
 const latestTime = 8.64e15;

@@ -17,13 +17,13 @@ import {
 import type { PushPlatform } from "../src/installations/catalog.ts";
 import type { CatalogAdministration, ChangedName } from "../src/installations/catalog-administration.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { added, found } from "./names.ts";
 import { operation, type Operation, type Reply } from "./operation.ts";
 
-const checkNewApplication = compile<NewApplication>(newApplicationSchema);
-const checkNewPlatform = compile<NewPlatform>(newPlatformSchema);
-const checkTokenRule = compile<TokenRuleBody>(tokenRuleSchema);
+const checkNewApplication = checkOf<NewApplication>(newApplicationSchema);
+const checkNewPlatform = checkOf<NewPlatform>(newPlatformSchema);
+const checkTokenRule = checkOf<TokenRuleBody>(tokenRuleSchema);
 
 const applicationsPath = "/api/topicsync/v1/applications";
 const platformsPath = "/api/topicsync/v1/platforms";

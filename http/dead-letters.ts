@@ -22,7 +22,7 @@ import type { DeadLetterOffice } from "../src/dead-letters/office.ts";
 import { letterView, replayView } from "../src/dead-letters/view.ts";
 import { Refusal } from "../src/errors.ts";
 import { roles, type User } from "../src/users/user.ts";
-import { compile, type Checked } from "../src/validation.ts";
+import { checkOf, type Checked } from "../src/validation.ts";
 import { HttpError } from "./errors.ts";
 import { operation, type Operation } from "./operation.ts";
 
@@ -33,10 +33,10 @@ const path = "/api/topicsync/v1/dead-letters";
 const uncached = { "Cache-Control": "no-store" } as const;
 const common = { access: roles.eventManagement, tag: "dead letters" } as const;
 
-const checkQuery = compile<LetterQueryTexts>(letterQuerySchema, { defaults: true });
-const checkChannelQuery = compile<LetterChannelQuery>(letterChannelQuerySchema, { defaults: true });
-const checkReplay = compile<ReplayBody>(replayBodySchema);
-const checkOutcomes = compile<OutcomesBody>(outcomesBodySchema);
+const checkQuery = checkOf<LetterQueryTexts>(letterQuerySchema, { defaults: true });
+const checkChannelQuery = checkOf<LetterChannelQuery>(letterChannelQuerySchema, { defaults: true });
+const checkReplay = checkOf<ReplayBody>(replayBodySchema);
+const checkOutcomes = checkOf<OutcomesBody>(outcomesBodySchema);
 
 /** What was refused: looking at it, sending it back, and what came of that. */
 export const deadLetterOperations = (offices: DeadLetterOffices): readonly Operation[] => [

@@ -6,10 +6,10 @@ import {
 } from "../schemas/installation-deactivation.ts";
 import { deactivationEvents, type InstallationDeactivator } from "../src/installations/deactivation.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { operation, type Operation } from "./operation.ts";
 
-const checkDeactivation = compile<DeactivationBody>(deactivationSchema);
+const checkDeactivation = checkOf<DeactivationBody>(deactivationSchema);
 
 /** `POST /api/topicsync/v1/installations/deactivate`: push tokens that an administrator chose. */
 export const deactivationOperations = (deactivator: InstallationDeactivator): readonly Operation[] => [

@@ -7,11 +7,11 @@ import {
 import { viewOf } from "../src/installations/installation.ts";
 import type { InstallationListing } from "../src/installations/listing.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { operation, type Operation } from "./operation.ts";
 import { checkedQuery, queryParametersOf } from "./query.ts";
 
-const checkQuery = compile<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
+const checkQuery = checkOf<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
 /** `GET /api/topicsync/v1/installations`: the stored push tokens, page by page. */
 export const installationListOperations = (listing: InstallationListing): readonly Operation[] => [

@@ -8,11 +8,11 @@ import { tokenDigest, type AuditEvent } from "../src/audit.ts";
 import type { InstallationKey } from "../src/installations/ports.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { operation, versioned, type Operation } from "./operation.ts";
 
-const checkRegistration = compile<Registration>(registrationSchema);
-const checkRemoval = compile<Removal>(removalSchema);
+const checkRegistration = checkOf<Registration>(registrationSchema);
+const checkRemoval = checkOf<Removal>(removalSchema);
 
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
 

@@ -4,11 +4,11 @@ import { FilterSyntaxError } from "../src/filter/filter.ts";
 import type { TopicDirectory } from "../src/picking/directory.ts";
 import { explanationOf } from "../src/picking/explanation.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { HttpError } from "./errors.ts";
 import { operation, versioned, type Call, type Operation } from "./operation.ts";
 
-const checkEvent = compile<Event>(eventSchema);
+const checkEvent = checkOf<Event>(eventSchema);
 
 /** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
 export const pickOperations = (directory: TopicDirectory): readonly Operation[] => [

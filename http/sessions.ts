@@ -2,13 +2,13 @@ import { credentialsSchema, sessionSchema, type Credentials, type SessionView } 
 import type { Session, Sessions } from "../src/sessions/session.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import type { User } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { ownScheme } from "./authentication.ts";
 import { HttpError } from "./errors.ts";
 import { operation, type Operation } from "./operation.ts";
 import { cookieOf, noCookie } from "./session-cookie.ts";
 
-const checkCredentials = compile<Credentials>(credentialsSchema);
+const checkCredentials = checkOf<Credentials>(credentialsSchema);
 
 const path = "/api/topicsync/v1/session";
 const noStore = { "Cache-Control": "no-store" } as const;

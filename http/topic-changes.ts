@@ -12,12 +12,12 @@ import type { TopicService } from "../src/topics/service.ts";
 import { UnknownTopic, type Switched, type TopicSwitch } from "../src/topics/switch.ts";
 import { definitionOf } from "../src/topics/topic.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { HttpError } from "./errors.ts";
 import { operation, type Operation, type Reply } from "./operation.ts";
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
-const checkDraft = compile<TopicDraft>(topicDraftSchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
+const checkDraft = checkOf<TopicDraft>(topicDraftSchema);
 
 export interface TopicChanges {
   readonly topics: TopicService;

@@ -9,11 +9,11 @@ import { Refusal } from "../src/errors.ts";
 import type { TopicListing } from "../src/topics/listing.ts";
 import { detailOf, viewOf } from "../src/topics/shown.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { HttpError } from "./errors.ts";
 import { operation, type Operation } from "./operation.ts";
 
-const checkQuery = compile<TopicQueryTexts>(topicQuerySchema, { defaults: true });
+const checkQuery = checkOf<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
 const noStore = { "Cache-Control": "no-store" } as const;
 

@@ -6,10 +6,10 @@ import {
 } from "../schemas/topic.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import { roles } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { operation, versioned, type Operation } from "./operation.ts";
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
 
 /** `POST …/topic` (specification 4.3), under the neutral path segment and under the original one. */
 export const topicOperations = (topics: TopicService): readonly Operation[] => [

@@ -15,16 +15,16 @@ import {
 import { Refusal } from "../src/errors.ts";
 import { faultOfRoleChange, type ChangedUser, type UserAdministration } from "../src/users/administration.ts";
 import { roles, type User } from "../src/users/user.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf } from "../src/validation.ts";
 import { HttpError } from "./errors.ts";
 import { added, found } from "./names.ts";
 import { operation, type Operation, type Reply } from "./operation.ts";
 import { checkedQuery, queryParametersOf } from "./query.ts";
 
-const checkQuery = compile<UserQueryTexts>(userQuerySchema, { defaults: true });
-const checkNewUser = compile<NewUserBody>(newUserSchema);
-const checkRoleChange = compile<RoleChangeBody>(roleChangeSchema);
-const checkNewPassword = compile<NewPasswordBody>(newPasswordSchema);
+const checkQuery = checkOf<UserQueryTexts>(userQuerySchema, { defaults: true });
+const checkNewUser = checkOf<NewUserBody>(newUserSchema);
+const checkRoleChange = checkOf<RoleChangeBody>(roleChangeSchema);
+const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
 
 const path = "/api/topicsync/v1/users";
 const noStore = { "Cache-Control": "no-store" } as const;

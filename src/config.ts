@@ -6,7 +6,7 @@ import { secretSettings, settingsSchema, type SettingName, type Settings } from 
 import { ConfigurationError, messageOf } from "./errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./tls.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/oidc-config.ts";
-import { compile } from "./validation.ts";
+import { checkOf } from "./validation.ts";
 
 export interface KafkaConfig {
   /** host:port each; undefined asks for the embedded broker. */
@@ -69,7 +69,7 @@ export interface StackConfig {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const check = compile<Settings>(settingsSchema, { defaults: true });
+const check = checkOf<Settings>(settingsSchema, { defaults: true });
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 
 /** The environment with the variables of a `.env` file beneath it: what is set outside the file wins. */

@@ -1,4 +1,4 @@
-import type { ErrorObject } from "ajv";
+import type { ErrorObject, Options, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 import type { Fault } from "./errors.ts";
@@ -10,12 +10,15 @@ export type Checked<T> =
 /** More faults than this are counted, not listed: a hostile body must not be answered with megabytes. */
 const mostFaults = 50;
 
-const options = { strict: true, allErrors: true, allowUnionTypes: true, verbose: true } as const;
-const ajv = extended(new Ajv2020(options));
-const ajvWithDefaults = extended(new Ajv2020({ ...options, useDefaults: true }));
-
-/** Teaches ajv the words that our schemas use beyond JSON Schema's own. */
-function extended(one: Ajv2020): Ajv2020 {
+/** How our schemas are read: JSON Schema 2020-12, with the words that they use beyond its own. */
+export function schemaReader(options: Options): Ajv2020 {
+  const one = new Ajv2020({
+    strict: true,
+    allErrors: true,
+    allowUnionTypes: true,
+    verbose: true,
+    ...options,
+  });
   // BSON strings are UTF-8: a lone surrogate would be stored as another character than was sent, so that two different
   // texts became one. NUL ends a string in too many of the programs that read these records.
   one.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
@@ -25,14 +28,22 @@ function extended(one: Ajv2020): Ajv2020 {
   return one;
 }
 
+// That the schemas are schemas is shown by a test: to check it again would take a third of the time of every start.
+const trusting = { meta: false, validateSchema: false } as const;
+const reader = schemaReader(trusting);
+const readerWithDefaults = schemaReader({ ...trusting, useDefaults: true });
+
 /**
- * Compiles a schema once. The returned check coerces nothing and reports all faults, each with the JSON Pointer of its
- * member; the schema's defaults are filled in only where that is asked for. `T` is the type that is derived from the same schema. Throws when the schema is wrong.
+ * The check against a schema. It coerces nothing and reports all faults, each with the JSON Pointer of its member; the
+ * schema's defaults are filled in only where that is asked for. `T` is the type that is derived from the same schema.
+ * The schema is compiled when it is first needed: most runs of the program need few of the many.
  */
-export function compile<T>(schema: object, { defaults = false } = {}): (value: unknown) => Checked<T> {
-  const validate = (defaults ? ajvWithDefaults : ajv).compile<T>(schema);
-  return (value) =>
-    validate(value) ? { ok: true, value } : { ok: false, faults: describe(validate.errors ?? []) };
+export function checkOf<T>(schema: object, { defaults = false } = {}): (value: unknown) => Checked<T> {
+  let compiled: ValidateFunction<T> | undefined;
+  return (value) => {
+    const validate = (compiled ??= (defaults ? readerWithDefaults : reader).compile<T>(schema));
+    return validate(value) ? { ok: true, value } : { ok: false, faults: describe(validate.errors ?? []) };
+  };
 }
 
 /** A time of RFC 3339 on a day that there is: JavaScript takes 31 February for 3 March. */

@@ -1,15 +1,47 @@
 import assert from "node:assert/strict";
+import { globSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 
 import { registrationSchema, type Registration } from "../schemas/installation.ts";
 import { topicBodySchema, type TopicBody } from "../schemas/topic.ts";
-import { compile } from "../src/validation.ts";
+import { checkOf, schemaReader } from "../src/validation.ts";
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
-const checkRegistration = compile<Registration>(registrationSchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
+const checkRegistration = checkOf<Registration>(registrationSchema);
 
 const faultsOf = (checked: ReturnType<typeof checkTopic> | ReturnType<typeof checkRegistration>) =>
   checked.ok ? [] : checked.faults;
+
+const rules = schemaReader({});
+
+/** By a reader of its own: some schemas are also part of others, under the same name. */
+const distrustfully = (schema: object) => (): void => {
+  assert.equal(rules.validateSchema(schema, true), true);
+  schemaReader({ meta: false, validateSchema: false }).compile(schema);
+};
+
+describe("the schemas", () => {
+  it("are schemas, without a word that their reader does not know", async () => {
+    const folder = fileURLToPath(new URL("../schemas/", import.meta.url));
+    let read = 0;
+    for (const file of globSync("*.ts", { cwd: folder })) {
+      const exported = (await import(join(folder, file))) as Record<string, unknown>;
+      for (const [name, schema] of Object.entries(exported)) {
+        if (!name.endsWith("Schema")) continue;
+        assert.doesNotThrow(distrustfully(schema as object), `${file}: ${name}`);
+        read += 1;
+      }
+    }
+    assert.ok(read >= 40, `${read} schemas were found`);
+  });
+
+  it("are held against JSON Schema's own rules", () => {
+    assert.throws(distrustfully({ type: "text" }), /schema is invalid/);
+    assert.throws(distrustfully({ type: "object", member: [] }), /unknown keyword/);
+  });
+});
 
 describe("a check against a schema", () => {
   it("changes nothing in what it accepts", () => {

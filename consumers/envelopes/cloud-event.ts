@@ -6,7 +6,7 @@ import {
 } from "../../schemas/cloud-event.ts";
 import type { Fault } from "../../src/errors.ts";
 import type { RecordHeaders } from "../../src/records.ts";
-import { compile } from "../../src/validation.ts";
+import { checkOf } from "../../src/validation.ts";
 import { headerRefusal, headerText, peekHeader, type HeaderFault } from "./headers.ts";
 import { isObject, jsonIn } from "./json.ts";
 import { below, inText, refusalAt, type Place } from "./place.ts";
@@ -24,8 +24,8 @@ const mediaType = "application/cloudevents";
 /** Of the headers that are attributes (Kafka binding, section 3.2.3). */
 export const prefix = "ce_";
 
-const checkEvent = compile<CloudEvent>(cloudEventSchema);
-const checkAttributes = compile<ContextAttributes>(contextAttributesSchema);
+const checkEvent = checkOf<CloudEvent>(cloudEventSchema);
+const checkAttributes = checkOf<ContextAttributes>(contextAttributesSchema);
 
 export const formOf = (mode: Mode): string => `a CloudEvent (${mode} mode)`;
 

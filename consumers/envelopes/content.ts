@@ -1,6 +1,6 @@
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { definitionOf, type TopicDefinition } from "../../src/topics/topic.ts";
-import { compile } from "../../src/validation.ts";
+import { checkOf } from "../../src/validation.ts";
 import { refusalAt, type Place } from "./place.ts";
 
 /** What an announcement's value says of a topic. */
@@ -13,7 +13,7 @@ export interface Content {
   readonly idMember: "externalId" | "id";
 }
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
 
 /** Reads a JSON value that must be a definition. Throws a Refusal. */
 export function definitionContent(value: unknown, place: Place): Content {

@@ -7,14 +7,14 @@ import {
   type TopicNotification,
 } from "../../schemas/tmf688.ts";
 import { definitionOf } from "../../src/topics/topic.ts";
-import { compile, type Checked } from "../../src/validation.ts";
+import { checkOf, type Checked } from "../../src/validation.ts";
 import type { Content } from "./content.ts";
 import { isObject, type JsonObject } from "./json.ts";
 import { below, readAs, refusalAt, type Place } from "./place.ts";
 
-const checkNotification = compile<TopicNotification>(topicNotificationSchema);
-const checkDefined = compile<DefinedTopic>(definedTopicSchema);
-const checkDeleted = compile<DeletedTopic>(deletedTopicSchema);
+const checkNotification = checkOf<TopicNotification>(topicNotificationSchema);
+const checkDefined = checkOf<DefinedTopic>(definedTopicSchema);
+const checkDeleted = checkOf<DeletedTopic>(deletedTopicSchema);
 
 export const isNotification = (json: unknown): boolean =>
   isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;

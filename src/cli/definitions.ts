@@ -6,7 +6,7 @@ import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
 import { messageOf, sentenceOf } from "../errors.ts";
 import { filterFaults } from "../filter/topic-filters.ts";
 import { definitionOf } from "../topics/topic.ts";
-import { compile } from "../validation.ts";
+import { checkOf } from "../validation.ts";
 import { linesIn } from "./inputs.ts";
 
 /** Something that can be read more than once. */
@@ -34,7 +34,7 @@ export interface InputFault {
   readonly fault: string;
 }
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
 
 /**
  * The definitions of a source: NDJSON (one on each line), a JSON array of them, or a single JSON object. Whatever is no

@@ -6,14 +6,14 @@ import { messageOf } from "../errors.ts";
 import { createPositions } from "../storage/positions.ts";
 import type { WatchedLog } from "../sync/standings.ts";
 import { createStatus } from "../sync/status.ts";
-import { compile } from "../validation.ts";
+import { checkOf } from "../validation.ts";
 import { connected } from "./connected.ts";
 import { say } from "./output.ts";
 import { askPassword } from "./password.ts";
 import { printStatus } from "./status-text.ts";
 
 const patienceMs = 10_000;
-const checkStatus = compile<SyncStatus>(syncStatusSchema);
+const checkStatus = checkOf<SyncStatus>(syncStatusSchema);
 
 /** Adds `topicsync status`. */
 export function addStatusCommand(program: Command): void {

@@ -5,14 +5,14 @@ import { createTopicStore } from "../storage/topics.ts";
 import { createTopicService } from "../topics/service.ts";
 import { createTopicSwitch, UnknownTopic, type Switched } from "../topics/switch.ts";
 import type { ShownTopic } from "../topics/topic.ts";
-import { compile } from "../validation.ts";
+import { checkOf } from "../validation.ts";
 import type { Connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { commandLineUser } from "./os-user.ts";
 import { say, visible } from "./output.ts";
 import { topicJson, topicText } from "./topic-view.ts";
 
-const checkTopic = compile<TopicBody>(topicBodySchema);
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
 
 /** Creates a topic by the one service that makes topics. Throws a Refusal. */
 export async function add(

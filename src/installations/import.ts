@@ -1,6 +1,6 @@
 import { installationViewSchema, type InstallationView } from "../../schemas/installation-view.ts";
 import { sentenceOf, type Fault } from "../errors.ts";
-import { compile } from "../validation.ts";
+import { checkOf } from "../validation.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import { installationOf, type Installation } from "./installation.ts";
 import type { InstallationKey } from "./ports.ts";
@@ -50,7 +50,7 @@ export interface InstallationImporter {
   store(installations: readonly Installation[], how: { readonly dryRun: boolean }): Promise<Imported>;
 }
 
-const checkView = compile<InstallationView>(installationViewSchema);
+const checkView = checkOf<InstallationView>(installationViewSchema);
 
 /** Makes the importer. */
 export function createImporter(

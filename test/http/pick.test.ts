@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
-import { compile } from "../../src/validation.ts";
+import { checkOf } from "../../src/validation.ts";
 import { call, type Answer } from "../support/http.ts";
 import { until } from "../support/poll.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
@@ -11,7 +11,7 @@ import { sharedStack, testDatabase } from "../support/stack.ts";
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
 const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const check = compile<PickResponse>(pickResponseSchema);
+const check = checkOf<PickResponse>(pickResponseSchema);
 let service: TestService;
 
 const create = (externalId: string, filters: object): Promise<Answer> =>
