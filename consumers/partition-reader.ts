@@ -89,6 +89,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     paused = reason;
     member.pause(partition);
     const since = Date.now();
+    // The write under way still moves the position, or fails.
+    await writing;
     for (;;) {
       await waitAfterFailure();
       if (isClosed()) return;

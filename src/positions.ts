@@ -51,8 +51,9 @@ export interface BatchStep extends PositionStep {
 export interface PositionStore {
   /**
    * Takes a partition over and gives its position; undefined when the group never applied a record of it. A position
-   * that is missing may be derived from what records of the partition left behind. A transaction that whoever had the
-   * partition before left open is ended: it would hold its records for a minute.
+   * that is missing may be derived from what records of the partition left behind. Transactions that whoever had the
+   * partition before left open are ended: they would hold their records for a minute. A batch of the partition that this
+   * process is still writing is waited for.
    */
   claim(key: PositionKey): Promise<Position | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */

@@ -1,6 +1,7 @@
 import type { LetterChannel, LetterItem } from "../../schemas/dead-letters.ts";
 import { StillLoading } from "../errors.ts";
 import type { LogReader, LogWriter } from "../records.ts";
+import { createTurns } from "../turns.ts";
 import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import { destinationOf } from "./destination.ts";
 import { itemOf } from "./facts.ts";
@@ -13,7 +14,6 @@ import { planReplay, type SkippedLetter } from "./plan.ts";
 import { withoutTopics, type Replay, type ReplayStore, type SyncState } from "./ports.ts";
 import { sendReplays } from "./replay.ts";
 import { createShelf } from "./shelf.ts";
-import { createTurns } from "./turns.ts";
 
 export interface DeadLetterOfficeOptions {
   readonly channel: LetterChannel;
@@ -75,6 +75,8 @@ const mostLetters = 50_000;
 const mostBytesAtHand = 8 * 1024 * 1024;
 /** Whoever asks does not wait longer for the first reading of a large topic; it goes on. */
 const longestWaitMs = 10_000;
+/** For whole letters. */
+const mostWaiting = 20;
 
 /** Opens the office; nothing is read before somebody asks. */
 export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLetterOffice {
@@ -88,7 +90,7 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
     passing: shelf.keep,
     abort,
   });
-  const inTurn = createTurns();
+  const inTurn = createTurns({ mostWaiting, refusal: "too many wait for dead letters" });
   let looking: Promise<DeadLetters["positions"]> | undefined;
 
   /** Reads on, and gives how far the sync had come before. Whoever asks meanwhile gets the same. */

@@ -18,8 +18,8 @@ export interface Database {
   run<T>(operation: () => Promise<T>): Promise<T>;
   /** A session to run transactions in, one at a time; undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
-  /** Ends whatever a session has open on the server, whoever started it. */
-  killSession(id: Binary): Promise<void>;
+  /** Ends whatever sessions have open on the server, whoever started them. */
+  killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction of the session. Nothing of them is stored when `work` throws. */
   transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
   /** Resolves when MongoDB answers; throws Unavailable. */
@@ -104,9 +104,9 @@ export function createDatabase(uri: string, log: Logger): Database {
 
     startSession: () => (transactions ? client.startSession() : undefined),
 
-    killSession: (id) =>
+    killSessions: (ids) =>
       run(async () => {
-        await db.admin().command({ killSessions: [{ id }] });
+        await db.admin().command({ killSessions: ids.map((id) => ({ id })) });
       }),
 
     transaction: (session, work) =>

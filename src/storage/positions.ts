@@ -9,6 +9,7 @@ import {
   type PositionStep,
   type PositionStore,
 } from "../positions.ts";
+import { createTurns, type Turns } from "../turns.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 
@@ -22,8 +23,8 @@ export interface PositionRecord {
   /** The largest timestamp of a record before an offset. It says nothing once `next_offset` was moved by hand. */
   newest_record?: { on: Date; before: number };
   updated_on?: Date;
-  /** The session that whoever has the partition writes in. */
-  session?: Binary;
+  /** The sessions that processes write in which had the partition, the newest last. */
+  sessions?: Binary[];
 }
 
 /** Given to every operation of a transaction. */
@@ -49,19 +50,41 @@ export interface PositionsOptions {
   readonly derive?: (key: PositionKey) => Promise<Position | undefined>;
 }
 
+/**
+ * What this process does with a partition: one thing at a time, whichever of its readers asks, in a session that nothing else
+ * ever uses. A session given back to the driver would be used for something else, and killed with it.
+ */
+interface Seat {
+  readonly inTurn: Turns;
+  /** Undefined until the partition is claimed, and on a store without transactions. */
+  session: ClientSession | undefined;
+}
+
+/** More than there are processes that have the partition in turn; what is left open is left by one of the last. */
+const mostSessions = 8;
+
 /** Makes the access to positions. */
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
-  /** Sessions of the partitions that this process has claimed. */
-  const sessions = new Map<string, ClientSession>();
+  const seats = new Map<string, Seat>();
 
-  async function renewSession(key: PositionKey, previous: Binary | undefined): Promise<Binary | undefined> {
-    if (previous !== undefined) await database.killSession(previous);
-    await sessions.get(nameOf(key))?.endSession();
-    sessions.delete(nameOf(key));
-    const session = database.startSession();
-    if (session !== undefined) sessions.set(nameOf(key), session);
-    return session?.id?.id;
+  function seatOf(key: PositionKey): Seat {
+    const name = nameOf(key);
+    const seat = seats.get(name) ?? { inTurn: createTurns(), session: undefined };
+    seats.set(name, seat);
+    return seat;
+  }
+
+  /**
+   * Ends whatever the partition's owners have open on the server. One that was late to learn that it has lost the partition may
+   * have begun another transaction after its session was killed: so each claim kills the sessions of all of them.
+   */
+  async function endOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
+    const { sessions = [] } = (await positions.findOne({ _id })) ?? {};
+    if (sessions.length === 0) return;
+    await database.killSessions(sessions);
+    const surplus = sessions.slice(0, -mostSessions);
+    if (surplus.length > 0) await positions.updateOne({ _id }, { $pullAll: { sessions: surplus } });
   }
 
   /** Throws Fenced. */
@@ -94,14 +117,15 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     return through;
   }
 
-  async function claim(key: PositionKey): Promise<Position | undefined> {
+  async function claim(key: PositionKey, seat: Seat): Promise<Position | undefined> {
     const _id = idOf(key);
-    const found = await positions.findOne({ _id });
-    // Only now is it certain that nobody else's transaction holds the position's record.
-    const session = await renewSession(key, found?.session);
+    // Only then it is certain that nobody else's transaction holds the position's record.
+    await endOpenTransactions(_id);
+    seat.session ??= database.startSession();
+    const session = seat.session?.id?.id;
     const claimed = await positions.findOneAndUpdate(
       { _id },
-      session === undefined ? { $unset: { session: "" as const } } : { $set: { session } },
+      session === undefined ? { $unset: { sessions: "" as const } } : { $addToSet: { sessions: session } },
       { upsert: true, returnDocument: "after" },
     );
     const stored = claimed === null ? undefined : fromRecord(claimed);
@@ -123,11 +147,14 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   }
 
   return {
-    claim: (key) => database.run(() => claim(key)),
+    claim(key) {
+      const seat = seatOf(key);
+      return seat.inTurn(() => database.run(() => claim(key, seat)));
+    },
     positions: (group, topic) => database.run(() => list(group, topic)),
 
-    async apply(step, write) {
-      const session = sessions.get(nameOf(step.key));
+    apply(step, write) {
+      const seat = seatOf(step.key);
       const work = async (options: SessionOptions): Promise<void> => {
         step.entered?.("write");
         await write?.(options);
@@ -138,9 +165,12 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
         }
         await move(step, options);
       };
-      // Without writes the position moves by a single update, which needs no transaction.
-      if (session === undefined || write === undefined) await database.run(() => work({}));
-      else await database.transaction(session, () => work({ session }));
+      return seat.inTurn(async () => {
+        const { session } = seat;
+        // Without writes the position moves by a single update, which needs no transaction.
+        if (session === undefined || write === undefined) await database.run(() => work({}));
+        else await database.transaction(session, () => work({ session }));
+      });
     },
   };
 }

@@ -17,7 +17,7 @@ export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   next_offset?: number;
   log?: number;
-  session?: unknown;
+  sessions?: unknown[];
 }
 
 /** The definition of a topic, as HTTP and the channel take it. */

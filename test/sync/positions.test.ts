@@ -87,7 +87,7 @@ describe("the stored position", () => {
     const session = client.startSession();
     const id = session.id?.id;
     assert.ok(id);
-    await positions.updateOne({ _id: key }, { $set: { session: id } });
+    await positions.updateOne({ _id: key }, { $set: { sessions: [id] } });
     session.startTransaction();
     const open = client.db();
     await open.collection("svc_api_notif_mgmt_topic").insertOne({ topic_id: "id-10" }, { session });
