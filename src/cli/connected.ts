@@ -23,9 +23,9 @@ export interface Connected {
   readonly audit: () => RecordChange;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
-  /** Throws Unavailable when MongoDB does not answer within 30 s, DatabaseConflict when its indexes conflict. */
+  /** Throws Unavailable when MongoDB does not answer within 10 s, DatabaseConflict when its indexes conflict. */
   readonly database: () => Promise<Database>;
-  /** Throws Unavailable when Kafka does not answer within 30 s, or no embedded one runs where it is asked for. */
+  /** Throws Unavailable when Kafka does not answer within 10 s, or no embedded one runs where it is asked for. */
   readonly broker: () => Promise<Broker>;
 }
 
@@ -33,7 +33,7 @@ export interface Connected {
 export type RecordChange = (event: AuditEvent) => void;
 
 /** A command does not wait for ever. */
-const longestWaitMs = 30_000;
+const longestWaitMs = 10_000;
 
 /**
  * Gives a command the database and the broker of the settings, or those of the embedded stack that runs on its data

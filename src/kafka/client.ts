@@ -1,6 +1,7 @@
 import kafkajs, {
   type Admin,
   type KafkaConfig as KafkaJsConfig,
+  type RetryOptions,
   type SASLOptions,
   type logLevel,
 } from "kafkajs";
@@ -50,6 +51,11 @@ export interface Reading {
 /** Dead letters carry headers besides a record that was just small enough for its own topic. */
 const forDeadLetters = { "retention.ms": "-1", "max.message.bytes": "2097152" } as const;
 
+/** For those who try again by themselves: kafkajs' own retries lie within one another, and multiply. */
+const hasty: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, retries: 2 };
+/** For those whose caller gets the error. */
+const patient: RetryOptions = { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 };
+
 /** Makes the door; nothing is connected yet. */
 export function createBroker(
   config: KafkaConfig & { readonly brokers: readonly string[] },
@@ -57,9 +63,9 @@ export function createBroker(
 ): Broker {
   registerCodecs();
   quietTimers();
-  const client = (): KafkaClient => {
+  const client = (retry: RetryOptions): KafkaClient => {
     const sockets = createSockets();
-    const kafka = new kafkajs.Kafka({ ...clientOptions(config, log), socketFactory: sockets.open });
+    const kafka = new kafkajs.Kafka({ ...clientOptions(config, log), retry, socketFactory: sockets.open });
     return {
       kafka,
       giveUp: ({ payload }) => {
@@ -67,8 +73,8 @@ export function createBroker(
       },
     };
   };
-  const { kafka, giveUp } = client();
-  const admin: Admin = kafka.admin({ retry: { retries: 2, initialRetryTime: 200 } });
+  const { kafka, giveUp } = client(hasty);
+  const admin: Admin = kafka.admin();
   admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
 
   const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
@@ -94,14 +100,14 @@ export function createBroker(
       });
     },
 
-    member: (read) => createMember(client(), { ...read, log }),
+    member: (read) => createMember(client(hasty), { ...read, log }),
     watch: (read) => createWatch(admin, read),
     bounds: (topic) => boundsOf(admin, topic),
     read: (topic, options) =>
-      readLog({ client: client(), admin, groupId: config.groupId, log }, topic, options),
-    publisher: (topic) => createPublisher(client(), admin, topic),
-    sink: (topic) => createSink(client(), topic),
-    writer: (topic) => createWriter(client(), topic),
+      readLog({ client: client(hasty), admin, groupId: config.groupId, log }, topic, options),
+    publisher: (topic) => createPublisher(client(patient), admin, topic),
+    sink: (topic) => createSink(client(patient), topic),
+    writer: (topic) => createWriter(client(patient), topic),
     close: () => admin.disconnect(),
   };
 }
@@ -161,7 +167,6 @@ function clientOptions(
     brokers: [...config.brokers],
     connectionTimeout: 3_000,
     requestTimeout: 15_000,
-    retry: { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 },
     logLevel: kafkajs.logLevel.INFO,
     logCreator: () => (entry) => {
       logEntry(log, entry.level, entry.namespace, entry.log);

@@ -44,8 +44,8 @@ export function createMember(
     // Whatever can be tried again is, for as long as it takes: an outage must not end the program.
     retry: {
       initialRetryTime: 300,
-      maxRetryTime: 5_000,
-      retries: 10,
+      maxRetryTime: 1_000,
+      retries: 5,
       restartOnFailure: () => Promise.resolve(!stopping),
     },
   });
