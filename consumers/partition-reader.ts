@@ -9,7 +9,10 @@ import { startOf, type LogView } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
-  /** How many records a store writes well in one transaction; 2,000 where nothing is said. */
+  /**
+   * How many records a store writes well in one transaction; 2,000 where nothing is said. A store that is slow or cannot take so
+   * many gets fewer.
+   */
   readonly mostRecordsAWrite?: number;
   /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
   claim(): Promise<Position | undefined>;
@@ -52,6 +55,12 @@ export interface ReaderOptions<Prepared> {
 
 const defaultRecordsAWrite = 2_000;
 const mostBytesAWrite = 4 * 1024 * 1024;
+/**
+ * A write that takes longer than this makes the next ones smaller. One that outlasts the driver's patience would otherwise be begun
+ * anew for ever, and whoever is to take the partition over waits for the one under way.
+ */
+const longWriteMs = 2_000;
+const shortWriteMs = 500;
 const heartbeatEveryMs = 1_000;
 const firstWaitMs = 250;
 /** Short: whoever is asked takes its own time before it gives up. */
@@ -77,6 +86,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let writing = Promise.resolve(true);
   /** Writes and look-ups that failed since the last write that went well: each makes the next wait longer. */
   let failures = 0;
+  /** How many records the next write has at most: fewer after one that failed or took long. */
+  let most = mostRecordsAWrite;
 
   const waitAfterFailure = async (): Promise<void> => {
     if (failures === 0) return;
@@ -142,16 +153,22 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   async function write(prepared: Prepared, to: Position): Promise<boolean> {
+    const began = performance.now();
     try {
       await work.write(prepared, { from: position, to });
       failures = 0;
+      most = fitting(most, performance.now() - began, mostRecordsAWrite);
       position = to;
       member.commit(partition, to.offset);
       return true;
     } catch (error) {
       failures += 1;
-      if (error instanceof Fenced) log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
-      else log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
+      if (error instanceof Fenced) {
+        log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
+      } else {
+        most = half(most);
+        log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
+      }
       begin(messageOf(error));
       return false;
     }
@@ -184,7 +201,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       // A log that was made anew and has outgrown the position gives no other sign of itself. Asked while the last write is
       // still under way, and known before anything of the batch is written.
       const isSame = isSameLog();
-      for (const records of stretches(batch.records, mostRecordsAWrite)) {
+      for (const records of stretches(batch.records, () => most)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
@@ -233,13 +250,27 @@ function newestOf({ newest = -1 }: Position, records: readonly LogRecord[]): { n
   return largest < 0 ? {} : { newest: largest };
 }
 
-/** Cuts records into stretches of a size that one write can bear. */
-function* stretches(records: readonly LogRecord[], mostRecords: number): Generator<readonly LogRecord[]> {
+const half = (records: number): number => Math.ceil(records / 2);
+
+/** Slow, lest every second write be too large for a store that takes just half. */
+const more = (records: number): number => records + Math.ceil(records / 8);
+
+/** How many records the next write may have after one that took so long. */
+function fitting(records: number, tookMs: number, most: number): number {
+  if (tookMs > longWriteMs) return half(records);
+  return tookMs < shortWriteMs ? Math.min(most, more(records)) : records;
+}
+
+/** Cuts records into stretches of a size that one write can bear, which may change on the way. */
+function* stretches(
+  records: readonly LogRecord[],
+  mostRecords: () => number,
+): Generator<readonly LogRecord[]> {
   let first = 0;
   let bytes = 0;
   for (const [index, record] of records.entries()) {
     const size = record.value?.length ?? 0;
-    if (index > first && (index - first >= mostRecords || bytes + size > mostBytesAWrite)) {
+    if (index > first && (index - first >= mostRecords() || bytes + size > mostBytesAWrite)) {
       yield records.slice(first, index);
       first = index;
       bytes = 0;

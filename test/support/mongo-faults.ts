@@ -6,6 +6,8 @@ import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 export interface MongoFault {
   /** `insert`, `commitTransaction`, … */
   readonly command: string;
+  /** Only those of more bytes than this; 0 where nothing is said. */
+  readonly largerThan?: number;
   /** Whether the store carries the command out, although its client is told `answer`. */
   readonly carriedOut: boolean;
   /** What stands in the answer beside or instead of what the store says. */
@@ -43,6 +45,8 @@ export const mongoErrors = {
       errInfo: { wtimeout: true },
     },
   },
+  /** To a write that took longer than the server was told to let it. */
+  tooSlow: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "operation exceeded time limit" },
   /** To a commit, by a server that is being shut down. */
   shutdownInProgress: {
     ok: 0,
@@ -57,6 +61,8 @@ export const mongoErrors = {
 export interface MongoProxy extends TcpProxy {
   /** Whatever comes next of this command fares so. */
   fail(fault: MongoFault): void;
+  /** Nothing of what was told so far comes any more. */
+  forgive(): void;
   /** How many commands of the faults told so far are still to come. */
   pending(): number;
 }
@@ -75,7 +81,10 @@ export async function startMongoProxy(port: number): Promise<MongoProxy> {
   function faultOf(message: Buffer): Mutable<MongoFault> | undefined {
     if (message.readInt32LE(12) !== opMsg) return undefined;
     const command = Object.keys(bodyOf(message))[0];
-    return faults.find((one) => one.command === command && one.times > 0);
+    return faults.find(
+      ({ command: name, times, largerThan = 0 }) =>
+        name === command && times > 0 && message.length > largerThan,
+    );
   }
 
   const messages: Messages = {
@@ -108,6 +117,7 @@ export async function startMongoProxy(port: number): Promise<MongoProxy> {
   return {
     ...proxy,
     fail: (fault) => void faults.push({ ...fault }),
+    forgive: () => void faults.splice(0),
     pending: () => faults.reduce((sum, { times }) => sum + times, 0),
   };
 }

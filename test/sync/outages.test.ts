@@ -124,6 +124,19 @@ describe("a MongoDB that is troubled", () => {
     assert.equal(failedWrites(service), 0);
   });
 
+  it("gets smaller writes for as long as it cannot take larger ones", async () => {
+    const times = 50;
+    store.fail({
+      ...{ command: "insert", largerThan: 20_000, carriedOut: false, answer: mongoErrors.tooSlow, times },
+    });
+    await announce(1_000);
+    await own.inStep();
+    assert.ok(store.pending() > 0, "it came through before the store was well again");
+    store.forgive();
+    await announce(1_000);
+    await allIsWell();
+  });
+
   it("may lose its primary at an insert", async () => {
     store.fail({ command: "insert", carriedOut: false, answer: mongoErrors.notWritablePrimary, times: 7 });
     await announce(100);
