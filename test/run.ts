@@ -19,8 +19,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
 /** Tests wait more than they work: two files at a time halve the time, also on two cores; three wait for each other in vain now and then. */
 const filesAtOnce = 2;
-/** One SecantusDB answers one question at a time: what one file asks for at length would make the others wait in vain. */
-const storesAtOnce = 2;
+/** A store for each: one SecantusDB answers one question at a time, and what one file asks for at length the others would wait for. */
+const storesAtOnce = filesAtOnce;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -54,7 +54,8 @@ async function run(files: readonly string[]): Promise<number> {
   say(`The tests run on ${broker.description} and ${store}, Node ${process.version}.`);
 
   const logs = join(folder, "logs");
-  mkdirSync(logs);
+  const inUse = join(folder, "in-use");
+  for (const made of [logs, inUse]) mkdirSync(made);
   const child = spawn(
     process.execPath,
     ["--test", "--test-timeout=300000", `--test-concurrency=${filesAtOnce}`, ...files],
@@ -64,6 +65,7 @@ async function run(files: readonly string[]): Promise<number> {
       env: {
         ...process.env,
         TEST_MONGODB_URIS: stores.map(({ address }) => address).join(" "),
+        TEST_STORES: inUse,
         TEST_KAFKA_BROKERS: broker.address,
         TEST_LOGS: logs,
         // Hundreds of processes are started, each of which would compile the same sources.

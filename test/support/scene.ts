@@ -51,6 +51,9 @@ export function stage(stack: StackAddresses) {
     const announced = new Map<string, string>();
 
     const count = (): Promise<number> => topics.countDocuments();
+    /** How many announcements are applied. To count what they made would keep a store busy that counts one by one. */
+    const applied = async (): Promise<number> =>
+      (await positions.find({}).toArray()).reduce((sum, { next_offset = 0 }) => sum + next_offset, 0);
     const deadLetters = async (): Promise<number> => {
       const [offsets] = await admin.fetchTopicOffsets(deadLetterTopic);
       return Number(offsets?.high);
@@ -115,6 +118,7 @@ export function stage(stack: StackAddresses) {
           ),
         ),
       count,
+      applied,
       deadLetters,
       stored: (expected: number, limitMs?: number) =>
         until(`${expected} are stored`, async () => (await count()) === expected, limitMs),

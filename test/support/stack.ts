@@ -1,6 +1,6 @@
-import { basename } from "node:path";
+import { mkdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { after } from "node:test";
-import { crc32 } from "node:zlib";
 
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
@@ -15,14 +15,35 @@ export interface StackAddresses {
   readonly kafka: string;
 }
 
-/** The broker that `npm test` started, and of its stores the one for this file of tests. */
+/** The broker that `npm test` started, and of its stores one that no other file of tests uses now. */
 export function sharedStack(): StackAddresses {
-  const { TEST_MONGODB_URIS: stores = "", TEST_KAFKA_BROKERS: kafka } = process.env;
-  const all = stores.split(" ").filter((store) => store !== "");
-  const mongodb = all[crc32(basename(process.argv[1] ?? "")) % all.length];
+  const { TEST_KAFKA_BROKERS: kafka } = process.env;
+  const mongodb = (ownStore ??= takeStore());
   if (mongodb === undefined || kafka === undefined)
     throw new Error("run the tests by `npm test`: it starts what they need");
   return { mongodb, kafka };
+}
+
+let ownStore: string | undefined;
+
+/** Who makes a store's folder has the store, until its process ends. There are as many as files run at once. */
+function takeStore(): string | undefined {
+  const { TEST_MONGODB_URIS: stores = "", TEST_STORES: folder = "" } = process.env;
+  const all = stores.split(" ").filter((store) => store !== "");
+  for (const [index, store] of all.entries()) {
+    const place = join(folder, `in-use-${index}`);
+    try {
+      mkdirSync(place);
+    } catch {
+      continue;
+    }
+    process.once("exit", () => {
+      rmdirSync(place);
+    });
+    return store;
+  }
+  // The process that had one was killed.
+  return all[0];
 }
 
 /** The connection string of a database of a store. */

@@ -152,7 +152,7 @@ describe("applying batches to a real store", () => {
         }
         assert.deepEqual(refused, model.refused);
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 });
