@@ -1,30 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
+import { asked, panels, queries, templating, withQueries } from "./dashboard.ts";
 import { exposedSeries, selectorsWithoutSeries } from "./exposition.ts";
 import { promtool } from "./promtool.ts";
-
-interface Panel {
-  readonly id: number;
-  readonly title: string;
-  readonly type: string;
-  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
-  readonly datasource?: unknown;
-  readonly targets?: readonly { readonly expr: string; readonly datasource: unknown }[];
-}
-
-const { panels, templating }: { panels: Panel[]; templating: { list: { name: string }[] } } = JSON.parse(
-  readFileSync(new URL("../../deploy/grafana/topicsync.json", import.meta.url), "utf8"),
-);
-const withQueries = panels.filter(({ type }) => type !== "row");
-const targets = withQueries.flatMap(({ targets = [] }) => targets);
-
-/** As Grafana asks it with all instances chosen. */
-const asked = (expr: string): string =>
-  expr.replaceAll("$instance", ".+").replaceAll("$__rate_interval", "1m");
 
 describe("the dashboard", () => {
   it("leaves it to its reader where the metrics come from and whose they are", () => {
@@ -33,15 +15,15 @@ describe("the dashboard", () => {
       ["datasource", "instance"],
     );
     const source = { type: "prometheus", uid: "${datasource}" };
-    for (const { datasource } of [...withQueries, ...targets]) assert.deepEqual(datasource, source);
-    for (const { expr } of targets)
+    for (const { datasource } of [...withQueries, ...queries]) assert.deepEqual(datasource, source);
+    for (const { expr } of queries)
       for (const [, matchers = ""] of expr.matchAll(/\{([^}]*)\}/g))
         assert.match(matchers, /instance=~"\$instance"/, expr);
   });
 
   it("asks what Prometheus understands, in every panel", async () => {
     for (const { title, targets = [] } of withQueries) assert.ok(targets.length > 0, title);
-    const rules = targets.map(({ expr }, index) => ({ record: `panel:${index}`, expr: asked(expr) }));
+    const rules = queries.map(({ expr }, index) => ({ record: `panel:${index}`, expr: asked(expr) }));
     const folder = mkdtempSync(join(tmpdir(), "topicsync-dashboard-"));
     try {
       writeFileSync(join(folder, "queries.yml"), JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
@@ -54,7 +36,7 @@ describe("the dashboard", () => {
   it("asks only for series that GET /metrics has", async () => {
     const series = await exposedSeries();
     assert.deepEqual(
-      targets.flatMap(({ expr }) => selectorsWithoutSeries(asked(expr), series)),
+      queries.flatMap(({ expr }) => selectorsWithoutSeries(asked(expr), series)),
       [],
     );
   });
