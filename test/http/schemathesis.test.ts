@@ -57,7 +57,7 @@ async function findsNothing(phases: string, ...args: string[]): Promise<void> {
     ...["--include-operation-id-regex", "^[A-Za-z]+$"],
     // Its answer has no end.
     ...["--exclude-operation-id", "watchOverview"],
-    ...["--phases", phases, "--max-examples", "15"],
+    ...["--phases", phases, "--max-examples", "8"],
     "--generation-deterministic",
     // That a name exists, or no other topic has it, is more than a schema can say.
     // And it tries wrong passwords on so many operations that they are not even checked any more (429): see access.test.ts.
