@@ -4,11 +4,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, describe, it } from "node:test";
 
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 
 import { chartValuesSchema } from "../../docs/chart-values.ts";
 import { secretSettings, settingsSchema } from "../../schemas/settings.ts";
 import { readConfig } from "../../src/config.ts";
+import { root } from "../docs/pages.ts";
 import { bad, good, plainSecrets } from "./chart-values.ts";
 import { chartFolder, renderChart, type Manifest, type RenderedChart } from "./helm/render.ts";
 import { kubernetesCheck, kubernetesVersions } from "./kubernetes/schemas.ts";
@@ -16,11 +17,18 @@ import { kubernetesCheck, kubernetesVersions } from "./kubernetes/schemas.ts";
 type Good = keyof typeof good;
 const goodNames = Object.keys(good) as Good[];
 
+/** What an operator gives to upgrade the one with the least values: another version, and one more setting. */
+const upgraded = {
+  ...good.least,
+  image: { tag: "9.9.9" },
+  settings: { ...good.least.settings, LOG_LEVEL: "debug" },
+};
+
 let chart: RenderedChart;
 
 before(async () => {
   const refused = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
-  chart = await renderChart({ ...good, ...Object.fromEntries(refused) });
+  chart = await renderChart({ ...good, ...Object.fromEntries(refused), upgraded });
 });
 
 const chartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
@@ -138,6 +146,39 @@ function leaves(values: Record<string, unknown>, before = ""): string[] {
     return leaves(value as Record<string, unknown>, `${path}.`);
   });
 }
+
+describe("an upgrade", () => {
+  /** Each line of a manifest that differs, as `diff` tells it. */
+  const differences = (before: Manifest, after: Manifest): string[] => {
+    const lines = (manifest: Manifest) => stringify(manifest).split("\n");
+    const [old, young] = [lines(before), lines(after)];
+    return [
+      ...old.filter((line) => !young.includes(line)).map((line) => `< ${line.trim()}`),
+      ...young.filter((line) => !old.includes(line)).map((line) => `> ${line.trim()}`),
+    ];
+  };
+
+  it("changes what was changed and the version's label, and nothing that Kubernetes lets nobody change", () => {
+    const after = chart.rendered.get("upgraded")?.manifests ?? [];
+    const before = manifests("least");
+    assert.deepEqual(
+      after.map(({ kind, metadata }) => [kind, metadata.name]),
+      before.map(({ kind, metadata }) => [kind, metadata.name]),
+    );
+    const label = (version: string) => `app.kubernetes.io/version: ${version}`;
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
+    for (const [index, manifest] of before.entries()) {
+      const told = differences(manifest, after[index] ?? manifest);
+      const expected = [`< ${label(version)}`, `> ${label("9.9.9")}`];
+      if (manifest.kind === "Deployment")
+        expected.push(
+          ...[`< image: topicsync:${version}`, "> image: topicsync:9.9.9"],
+          ...["> - name: LOG_LEVEL", "> value: debug"],
+        );
+      assert.deepEqual(told.toSorted(), expected.toSorted(), manifest.kind);
+    }
+  });
+});
 
 for (const name of goodNames)
   describe(`the chart with the values "${name}"`, () => {
