@@ -88,6 +88,9 @@ describe("the overview", () => {
       .getByText("2", { exact: true })
       .waitFor({ timeout: 90_000 });
     assert.equal(await page.getByRole("row", { name: /this process/ }).count(), 2);
+    const line = (await page.locator(".sparkline path").getAttribute("d")) ?? "";
+    // What is known of the last hour stands at its right end, and this instance has seen minutes of it.
+    assert.match(line, /^M3[1-5]\d\.\d .*L360\.0 /);
   });
 
   for (const [look, options] of Object.entries(looks)) {

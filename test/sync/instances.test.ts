@@ -13,7 +13,7 @@ const { admin, scene } = stage(stack);
 const partitions = 4;
 
 /** So many wait for an instance that is to be found in the midst of its batches: several of its writes. */
-const backlog = 6_000;
+const backlog = 4_000;
 
 /** What each instance was given last. */
 const assignments = (services: readonly TestService[]): number[][] =>
@@ -71,7 +71,7 @@ describe("several instances in one group", () => {
     assert.equal(await members(own), 3);
 
     const flow = (async () => {
-      for (let at = 0; at < 12_000; at += 1_000) await own.announce(at, at + 1_000);
+      for (let at = 0; at < 9_000; at += 1_000) await own.announce(at, at + 1_000);
       // Some again, in new words, and some for good.
       await own.announce(1_000, 3_000, "Renamed");
       await own.retire(5_000, 6_000);

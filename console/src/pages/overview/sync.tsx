@@ -4,7 +4,9 @@ import { counted, measured } from "../../parts/numbers.ts";
 import { Sparkline } from "../../parts/sparkline.tsx";
 import { Table } from "../../parts/table.tsx";
 
-/** Over so many samples, ten seconds each, the rate is taken. */
+/** Samples are ten seconds apart. */
+const samplesOfAnHour = 360;
+/** Over so many of them the rate is taken. */
 const samplesOfRate = 6;
 
 /** Where the sync stands and stood. */
@@ -22,6 +24,7 @@ export function Sync({ sync, history }: Pick<Overview, "sync" | "history">) {
       </div>
       <Sparkline
         values={history.map(({ lagRecords }) => lagRecords)}
+        most={samplesOfAnHour}
         label={`Records behind during the last hour; now ${counted(now?.lagRecords ?? null)}`}
       />
       <p>
