@@ -4,7 +4,7 @@ import { after } from "node:test";
 
 import { chromium, type Browser } from "playwright-core";
 
-const names = ["chromium", "chromium-browser", "google-chrome"];
+const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 function findChromium(): string {
   const folders = (process.env["PATH"] ?? "").split(delimiter);

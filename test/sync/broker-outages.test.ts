@@ -122,7 +122,7 @@ describe("a network that fails on the way to Kafka", () => {
     await own.announce(0, 3_000);
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
     for (const part of [1, 2_000]) {
-      await until(`${part} are stored`, async () => (await own.count()) >= part);
+      await until(`${part} are applied`, async () => (await own.applied()) >= part);
       broker.cut();
       await notReady(service, "kafka", /Kafka does not answer|no answer within/);
       broker.heal();
