@@ -302,7 +302,7 @@ describe("topicsync topics export and import", () => {
   }));
   const exported = join(folder, "exported.ndjson");
 
-  it("import thousands, and the same again changes nothing", async () => {
+  it("import more than a thousand, and the same again changes nothing", async () => {
     const path = file(ndjson(...definitions));
     const first = await from.topics(["import", path]);
     assert.deepEqual([first.code, first.output], [0, "1234 created, 0 unchanged, 0 refused\n"], first.errors);

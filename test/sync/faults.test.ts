@@ -5,7 +5,7 @@ import { basic, call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { ownBroker, ownStore } from "../support/own-stack.ts";
 import { until } from "../support/poll.ts";
-import { definition, readiness, stage } from "../support/scene.ts";
+import { definition, readiness, readyAgain, stage } from "../support/scene.ts";
 import { bootstrap, startTopicsync } from "../support/service.ts";
 
 const [broker, store] = await Promise.all([ownBroker(), ownStore()]);
@@ -43,7 +43,7 @@ describe("the sync", () => {
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
     await store.start();
     await inStep(120_000);
-    await until("it is ready again", async () => (await readiness(service)).status === 200);
+    await readyAgain(service);
     assert.equal(await service.stop(), 0);
   });
 
@@ -62,7 +62,7 @@ describe("the sync", () => {
     await inStep(120_000);
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
     await until("what is refused is kept", async () => (await deadLetters()) === 1);
-    await until("it is ready again", async () => (await readiness(service)).status === 200);
+    await readyAgain(service);
     assert.equal(await service.stop(), 0);
   });
 });
