@@ -5,6 +5,7 @@ import { createTopicStore } from "../storage/topics.ts";
 import { createTopicService } from "../topics/service.ts";
 import { createTopicSwitch, UnknownTopic, type Switched } from "../topics/switch.ts";
 import type { ShownTopic } from "../topics/topic.ts";
+import { whereaboutsOf } from "../topics/whereabouts.ts";
 import { checkOf } from "../validation.ts";
 import type { Connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
@@ -32,11 +33,10 @@ export async function add(
 
 /** Shows an active topic, or else the last retired one of that external id. */
 export async function show(connection: Connected, externalId: string, { json }: JsonFlag): Promise<void> {
-  const { store, retired } = await storesOf(connection);
-  const [[topic], [last]] = await Promise.all([
-    store.findByExternalIds([externalId]),
-    retired.lastOf([externalId]),
-  ]);
+  const {
+    active: [topic],
+    last: [last],
+  } = await whereaboutsOf(await storesOf(connection), [externalId]);
   const shown = topic === undefined ? last && { topic: last.topic, retired: last } : { topic };
   if (shown === undefined)
     throw unknown(new UnknownTopic(`there is no topic with the external id "${externalId}"`));

@@ -1,5 +1,5 @@
-import type { RetiredTopicStore, TopicStore } from "../topics/ports.ts";
 import type { RetiredTopic } from "../topics/topic.ts";
+import { whereaboutsOf, type TopicStores } from "../topics/whereabouts.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { RetiredRecord } from "./topic-records.ts";
@@ -7,10 +7,7 @@ import type { RetiredRecord } from "./topic-records.ts";
 const idsAnAnswer = 200;
 
 /** The topics that a user disabled and that neither came back nor were announced since, by external id. Throws Unavailable. */
-export async function* listDisabled(
-  database: Database,
-  { store, retired }: { readonly store: TopicStore; readonly retired: RetiredTopicStore },
-): AsyncGenerator<RetiredTopic> {
+export async function* listDisabled(database: Database, stores: TopicStores): AsyncGenerator<RetiredTopic> {
   const cursor = database
     .collection<RetiredRecord>(collections.retiredTopics)
     .find({ "retired_by.kind": "http" }, { sort: { topic_id: 1 }, batchSize: idsAnAnswer })
@@ -22,7 +19,7 @@ export async function* listDisabled(
       const ids = new Set(cursor.readBufferedDocuments().map(({ topic_id }) => topic_id));
       if (before !== undefined) ids.delete(before);
       before = [...ids].at(-1) ?? before;
-      const [active, last] = await Promise.all([store.findByExternalIds([...ids]), retired.lastOf([...ids])]);
+      const { active, last } = await whereaboutsOf(stores, [...ids]);
       for (const { externalId } of active) ids.delete(externalId);
       const disabled = new Map(
         last.flatMap((one) => (one.retiredBy.kind === "http" ? [[one.topic.externalId, one]] : [])),

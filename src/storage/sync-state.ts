@@ -23,10 +23,9 @@ export function createSyncState(database: Database, group: string): SyncState {
       database.run(async () => {
         if (externalIds.length === 0) return [];
         const among = { topic_id: { $in: [...externalIds] } };
-        const [stored, gone] = await Promise.all([
-          topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray(),
-          retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray(),
-        ]);
+        // One after the other: what is retired meanwhile is in one answer at least.
+        const stored = await topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray();
+        const gone = await retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray();
         const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>
           source.kind === "announcement" ? [{ externalId, by: source, retired: false }] : [],
         );

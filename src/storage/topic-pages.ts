@@ -46,10 +46,9 @@ export function createTopicReader(database: Database): TopicReader {
     const meant = { "retired_by.kind": kind, ...walk.meant };
     const walked = await database.run(() => walkIndex(walkedRetired, { ...walk, meant }));
     const ids = [...new Set(walked.records.map(({ topic_id }) => topic_id))];
-    const [active, last] = await Promise.all([
-      recordsOf({ database, topics }, ids, { projection: { topic_id: 1 } }),
-      ids.length === 0 ? [] : retiredStore.lastOf(ids),
-    ]);
+    // The active ones first, as whereaboutsOf has it.
+    const active = await recordsOf({ database, topics }, ids, { projection: { topic_id: 1 } });
+    const last = ids.length === 0 ? [] : await retiredStore.lastOf(ids);
     // A topic can have been retired again and again: only the last time says what became of it.
     const gone = new Map(last.map((one) => [retiredId(one), one]));
     const isBack = new Set(active.map(({ topic_id }) => topic_id));
@@ -71,12 +70,12 @@ export function createTopicReader(database: Database): TopicReader {
     },
 
     async find(id) {
-      const [[stored], [last], bySysId] = await Promise.all([
+      const [[stored], bySysId] = await Promise.all([
         recordsOf({ database, topics }, [id]),
-        retiredStore.lastOf([id]),
         database.run(() => topics.findOne({ _id: id })),
       ]);
       if (stored !== undefined) return { topic: fromRecord(stored) };
+      const [last] = await retiredStore.lastOf([id]);
       if (last !== undefined) return shownOf(last);
       return bySysId === null ? undefined : { topic: fromRecord(bySysId) };
     },

@@ -1,8 +1,8 @@
 import { Refusal } from "../errors.ts";
 import { insertTopic, mustBeReadable } from "./insertion.ts";
-import type { RetiredTopicStore, TopicStore } from "./ports.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
+import { whereaboutsOf, type TopicStores } from "./whereabouts.ts";
 
 /** There is no topic of that external id, neither an active nor a disabled one. */
 export class UnknownTopic extends Error {
@@ -33,9 +33,7 @@ export interface TopicSwitch {
   enable(externalId: string): Promise<Switched>;
 }
 
-export interface TopicSwitchOptions {
-  readonly store: TopicStore;
-  readonly retired: RetiredTopicStore;
+export interface TopicSwitchOptions extends TopicStores {
   readonly now?: () => Date;
   /** Told what was written, once it is stored. */
   readonly changed?: (writes: Partial<TopicWrites>) => void;
@@ -54,14 +52,12 @@ export function createTopicSwitch({
   async function look(
     externalId: string,
   ): Promise<{ active: Topic | undefined; last: RetiredTopic | undefined }> {
-    const [[active], [last]] = await Promise.all([
-      store.findByExternalIds([externalId]),
-      retired.lastOf([externalId]),
-    ]);
-    return { active, last };
+    const { active, last } = await whereaboutsOf({ store, retired }, [externalId]);
+    return { active: active[0], last: last[0] };
   }
 
-  async function bringBack({ topic }: RetiredTopic): Promise<Switched> {
+  /** Undefined when its external id was taken a moment ago and is not any more: somebody enabled and disabled it. */
+  async function bringBack({ topic }: RetiredTopic): Promise<Switched | undefined> {
     mustBeReadable(topic);
     try {
       const stored = await insertTopic(store, () => ({ ...topic, updatedOn: now() }));
@@ -72,6 +68,7 @@ export function createTopicSwitch({
       const [holder] = await store.findByExternalIds([topic.externalId]);
       // Somebody else enabled it at the same time.
       if (holder?.id === topic.id) return { topic: holder, changed: false };
+      if (holder === undefined && error.code === "DUPLICATE_EXTERNAL_ID") return undefined;
       throw error;
     }
   }
@@ -95,24 +92,31 @@ export function createTopicSwitch({
           return { topic: active, changed: true };
         }
       }
-      throw new Error(`the topic "${externalId}" was changed by others again and again; it is not disabled`);
+      throw changedByOthers(externalId, "disabled");
     },
 
     async enable(externalId) {
-      const { active, last } = await look(externalId);
-      const disabled = last?.retiredBy.kind === "http" ? last : undefined;
-      // Another one that took its external id is no reason to say that it is back: the store refuses it, with the reason.
-      if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id))
-        return { topic: active, changed: false };
-      if (disabled !== undefined) return bringBack(disabled);
-      if (last?.retiredBy.kind === "announcement") throw retiredByChannel(externalId, last.retiredBy);
-      throw unknown(externalId);
+      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+        const { active, last } = await look(externalId);
+        const disabled = last?.retiredBy.kind === "http" ? last : undefined;
+        // Another one that took its external id is no reason to say that it is back: the store refuses it, with the reason.
+        if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id))
+          return { topic: active, changed: false };
+        if (last?.retiredBy.kind === "announcement") throw retiredByChannel(externalId, last.retiredBy);
+        if (disabled === undefined) throw unknown(externalId);
+        const done = await bringBack(disabled);
+        if (done !== undefined) return done;
+      }
+      throw changedByOthers(externalId, "enabled");
     },
   };
 }
 
 const unknown = (externalId: string): UnknownTopic =>
   new UnknownTopic(`there is no topic with the external id "${externalId}"`);
+
+const changedByOthers = (externalId: string, wanted: string): Error =>
+  new Error(`the topic "${externalId}" was changed by others again and again; it is not ${wanted}`);
 
 const ofChannel = (externalId: string, source: AnnouncementSource): Refusal =>
   new Refusal(

@@ -81,6 +81,39 @@ for (const [what, opened] of [
       assert.deepEqual(await counts("a"), [0, 1]);
     });
 
+    it("finds a topic that another disables while it is looked for", async () => {
+      await service.create(body("a"), "ann");
+      const slow: TopicStore = {
+        ...store,
+        async findByExternalIds(ids) {
+          await over().disable("a", "ann");
+          return store.findByExternalIds(ids);
+        },
+      };
+      assert.equal((await over({ store: slow }).disable("a", "bob")).changed, false);
+    });
+
+    it("enables a topic that another enabled and disabled meanwhile", async () => {
+      await service.create(body("a"), "ann");
+      await over().disable("a", "ann");
+      let answers = 0;
+      const meanwhile: TopicStore = {
+        ...store,
+        async insert(topic) {
+          if (answers === 1) await over().enable("a");
+          return store.insert(topic);
+        },
+        async findByExternalIds(ids) {
+          answers += 1;
+          // The first look finds nothing, the second who has it, the third whether that is the same one.
+          if (answers === 3) await over().disable("a", "ann");
+          return store.findByExternalIds(ids);
+        },
+      };
+      assert.equal((await over({ store: meanwhile }).enable("a")).changed, true);
+      assert.deepEqual(await counts("a"), [1, 2]);
+    });
+
     it("enables once, however many do it at once, under the same sys_id", async () => {
       const { id } = await service.create(body("a"), "ann");
       await over().disable("a", "ann");
