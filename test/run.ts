@@ -2,11 +2,12 @@
  * `npm test`: starts a broker and a store by the project's own resolver, runs every test on them, and ends them.
  * `npm test -- test/http` runs the files whose path contains one of the words.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
 import { environmentWithFile, readConfig } from "../src/config.ts";
@@ -28,10 +29,23 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 function testFiles(): string[] {
   const files = globSync("test/**/*.test.ts", { cwd: root }).toSorted();
-  return words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word)));
+  return spread(
+    words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word))),
+  );
 }
 
-async function run(files: readonly string[]): Promise<number> {
+/**
+ * Each folder's files evenly over the whole run: those of one folder are much alike, and where some wait (the sync for a
+ * store that is away) and others work (the console's pages), both cores have something to do all the time.
+ */
+function spread(files: readonly string[]): string[] {
+  const places = [...Map.groupBy(files, (file) => dirname(file)).values()].flatMap((folder) =>
+    folder.map((file, at) => ({ file, place: (at + 0.5) / folder.length })),
+  );
+  return places.toSorted((one, other) => one.place - other.place).map(({ file }) => file);
+}
+
+async function runTests(files: readonly string[]): Promise<boolean> {
   const { stack } = readConfig(environmentWithFile(process.env));
   process.env["JDK_JAVA_OPTIONS"] ??= quickJava;
   const folder = mkdtempSync(join(tmpdir(), "topicsync-test-"));
@@ -59,28 +73,38 @@ async function run(files: readonly string[]): Promise<number> {
   const logs = join(folder, "logs");
   const inUse = join(folder, "in-use");
   for (const made of [logs, inUse]) mkdirSync(made);
-  const child = spawn(
-    process.execPath,
-    ["--test", "--test-timeout=300000", `--test-concurrency=${filesAtOnce}`, ...files],
-    {
-      cwd: root,
-      stdio: ["ignore", "inherit", "inherit"],
-      env: {
-        ...process.env,
-        TEST_MONGODB_URIS: stores.map(({ address }) => address).join(" "),
-        TEST_STORES: inUse,
-        TEST_KAFKA_BROKERS: broker.address,
-        TEST_LOGS: logs,
-        // Hundreds of processes are started, each of which would compile the same sources.
-        NODE_COMPILE_CACHE: join(folder, "compiled"),
-      },
-    },
-  );
-  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on("SIGINT", forward).on("SIGTERM", forward);
-  await once(child, "exit");
+  Object.assign(process.env, {
+    TEST_MONGODB_URIS: stores.map(({ address }) => address).join(" "),
+    TEST_STORES: inUse,
+    TEST_KAFKA_BROKERS: broker.address,
+    TEST_LOGS: logs,
+    // Hundreds of processes are started, each of which would compile the same sources.
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
+  });
+  const isGood = await runFiles(files);
   say(`The tests ran on ${broker.description} and ${store}.`);
-  return lookThrough(logs) ? (child.exitCode ?? 1) : 1;
+  return lookThrough(logs) && isGood;
+}
+
+/** Runs the files in this order, each in a process of its own. Whether every test passed. */
+async function runFiles(files: readonly string[]): Promise<boolean> {
+  const abort = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => {
+      abort.abort();
+    });
+  const events = run({
+    files: files.map((file) => resolve(root, file)),
+    concurrency: filesAtOnce,
+    timeout: 300_000,
+    signal: abort.signal,
+  });
+  let isGood = false;
+  events.on("test:summary", ({ file, success }) => {
+    if (file === undefined) isGood = success;
+  });
+  await pipeline(events, new spec(), process.stdout, { end: false });
+  return isGood;
 }
 
 /** Whether no log of the run shows a secret. */
@@ -103,7 +127,7 @@ if (files.length === 0) {
   process.exitCode = 1;
 } else {
   try {
-    process.exitCode = await run(files);
+    process.exitCode = (await runTests(files)) ? 0 : 1;
   } catch (error) {
     say(messageOf(error));
     process.exitCode = 1;

@@ -204,7 +204,7 @@ for (const [what, opened] of [
     });
 
     it("lists what is disabled, page after page, each topic once", async () => {
-      const ids = Array.from({ length: 450 }, (_, n) => `t-${String(n).padStart(3, "0")}`);
+      const ids = Array.from({ length: 250 }, (_, n) => `t-${String(n).padStart(3, "0")}`);
       for (let at = 0; at < ids.length; at += 50) {
         const some = ids.slice(at, at + 50);
         await Promise.all(some.map((id) => service.create(body(id), "ann")));
