@@ -14,20 +14,33 @@ export interface RetryOptions {
 }
 
 /**
- * Tries until it succeeds, waiting longer each time, with a log line for each try that failed.
- * Throws what is not Unavailable, and Unavailable itself once aborted.
+ * Tries until it succeeds, waiting longer each time, with a log line for each try that failed. Throws what is not
+ * Unavailable. Gives up at once when aborted, with the last Unavailable; a try under way goes on unheard.
  */
 export async function untilAvailable<T>(
   attempt: () => Promise<T>,
   { what, abort, log }: RetryOptions,
 ): Promise<T> {
-  for (let wait = firstWaitMs; ; wait = Math.min(wait * 2, longestWaitMs)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof Unavailable) || abort.aborted) throw error;
-      log.warn({ reason: error.message, retryInMs: wait }, `${what} does not answer yet; trying again`);
-      await sleep(wait, undefined, { signal: abort }).catch(() => undefined);
+  let last = new Unavailable("no answer");
+  const aborted = Promise.withResolvers<never>();
+  const isAborted = (): boolean => abort.aborted;
+  const giveUp = (): void => {
+    aborted.reject(last);
+  };
+  abort.addEventListener("abort", giveUp, { once: true });
+  try {
+    for (let wait = firstWaitMs; !abort.aborted; wait = Math.min(wait * 2, longestWaitMs)) {
+      try {
+        return await Promise.race([attempt(), aborted.promise]);
+      } catch (error) {
+        if (!(error instanceof Unavailable) || isAborted()) throw error;
+        last = error;
+        log.warn({ reason: error.message, retryInMs: wait }, `${what} does not answer yet; trying again`);
+        await sleep(wait, undefined, { signal: abort }).catch(() => undefined);
+      }
     }
+    throw last;
+  } finally {
+    abort.removeEventListener("abort", giveUp);
   }
 }

@@ -73,11 +73,8 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
     connect: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const late = AbortSignal.timeout(longestWaitMs);
-    const ended = AbortSignal.any([abort.signal, late]);
-    const connecting = connect(ended);
     try {
-      // Whoever accepts connections and says nothing keeps an attempt longer than this.
-      await Promise.race([connecting, rejectedBy(ended)]);
+      await connect(AbortSignal.any([abort.signal, late]));
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       const reason = late.aborted ? `within ${longestWaitMs / 1_000} s` : "before it was stopped";
@@ -115,15 +112,6 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
     await lifecycle.stop();
   }
 }
-
-const rejectedBy = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const give = (): void => {
-      reject(new Unavailable("no answer"));
-    };
-    if (signal.aborted) give();
-    else signal.addEventListener("abort", give, { once: true });
-  });
 
 /** The hosts of a connection string, without its credentials. */
 const hostsIn = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";

@@ -413,7 +413,7 @@ describe("the dead-letters command", () => {
     const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
     assert.equal(code, 69);
-    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s/);
+    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
   });
 
   it("starts no broker of its own", async () => {

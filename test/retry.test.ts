@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { Unavailable } from "../src/errors.ts";
+import { createLogger } from "../src/logger.ts";
+import { untilAvailable } from "../src/retry.ts";
+
+const log = await createLogger("silent");
+const never = new Promise<never>(() => undefined);
+
+describe("waiting until something is available", () => {
+  const waiting = (abort: AbortController, attempt: (tries: number) => Promise<string>) => {
+    let tries = 0;
+    return untilAvailable(() => attempt((tries += 1)), { what: "it", abort: abort.signal, log });
+  };
+
+  it("tries again until there is an answer", async () => {
+    const answer = await waiting(new AbortController(), (tries) =>
+      tries < 3 ? Promise.reject(new Unavailable("not yet")) : Promise.resolve(`at try ${tries}`),
+    );
+    assert.equal(answer, "at try 3");
+  });
+
+  it("gives up at once what says nothing, with the reason of the try before", async () => {
+    const abort = new AbortController();
+    const given = waiting(abort, (tries) => {
+      if (tries === 1) return Promise.reject(new Unavailable("connection refused"));
+      abort.abort();
+      return never;
+    });
+    await assert.rejects(given, { name: "Unavailable", message: "connection refused" });
+  });
+
+  it("gives up between two tries, with the reason of the last", async () => {
+    const abort = new AbortController();
+    const given = waiting(abort, (tries) => {
+      setImmediate(() => {
+        abort.abort();
+      });
+      return Promise.reject(new Unavailable(`refused ${tries} times`));
+    });
+    await assert.rejects(given, { name: "Unavailable", message: "refused 1 times" });
+  });
+
+  it("says that there was no answer when there was none at all", async () => {
+    const abort = new AbortController();
+    const given = waiting(abort, () => {
+      abort.abort();
+      return never;
+    });
+    await assert.rejects(given, { name: "Unavailable", message: "no answer" });
+  });
+
+  it("does not try where it was given up before", async () => {
+    const tried = waiting(aborted(), () => assert.fail("tried"));
+    await assert.rejects(tried, { name: "Unavailable", message: "no answer" });
+  });
+
+  it("does not try again after another error", async () => {
+    const given = waiting(new AbortController(), (tries) => Promise.reject(new TypeError(`try ${tries}`)));
+    await assert.rejects(given, { name: "TypeError", message: "try 1" });
+  });
+});
+
+function aborted(): AbortController {
+  const abort = new AbortController();
+  abort.abort();
+  return abort;
+}
