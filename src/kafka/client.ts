@@ -1,9 +1,9 @@
 import kafkajs, {
   type Admin,
   type KafkaConfig as KafkaJsConfig,
+  type LogEntry,
   type RetryOptions,
   type SASLOptions,
-  type logLevel,
 } from "kafkajs";
 
 import type { KafkaConfig } from "../config.ts";
@@ -63,13 +63,19 @@ export function createBroker(
 ): Broker {
   registerCodecs();
   quietTimers();
+  const sockets = createSockets();
+  const options: KafkaJsConfig = {
+    ...clientOptions(config),
+    logCreator: () => (entry) => {
+      logEntry(log, entry, !sockets.isClosed && !isToldAnyway(entry, config));
+    },
+  };
   const client = (retry: RetryOptions): KafkaClient => {
-    const sockets = createSockets();
-    const kafka = new kafkajs.Kafka({ ...clientOptions(config, log), retry, socketFactory: sockets.open });
+    const own = sockets.ofClient();
     return {
-      kafka,
+      kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: own.open }),
       giveUp: ({ payload }) => {
-        sockets.giveUp(payload.broker);
+        own.giveUp(payload.broker);
       },
     };
   };
@@ -108,7 +114,11 @@ export function createBroker(
     publisher: (topic) => createPublisher(client(patient), admin, topic),
     sink: (topic) => createSink(client(patient), topic),
     writer: (topic) => createWriter(client(patient), topic),
-    close: () => admin.disconnect(),
+    async close() {
+      // First: a connection that waits for an answer keeps kafkajs from disconnecting.
+      sockets.close();
+      await admin.disconnect();
+    },
   };
 }
 
@@ -158,34 +168,31 @@ async function checkCompaction(admin: Admin, topic: string, log: Logger): Promis
   }
 }
 
-function clientOptions(
-  config: KafkaConfig & { readonly brokers: readonly string[] },
-  log: Logger,
-): KafkaJsConfig {
+function clientOptions(config: KafkaConfig & { readonly brokers: readonly string[] }): KafkaJsConfig {
   return {
     clientId: config.clientId,
     brokers: [...config.brokers],
     connectionTimeout: 3_000,
     requestTimeout: 15_000,
     logLevel: kafkajs.logLevel.INFO,
-    logCreator: () => (entry) => {
-      logEntry(log, entry.level, entry.namespace, entry.log);
-    },
     ...(config.tls === undefined ? {} : { ssl: config.tls }),
     ...(config.sasl === undefined ? {} : { sasl: config.sasl as SASLOptions }),
   };
 }
 
 /**
- * kafkajs calls errors what it retries by itself (its "Connection" even every answer that asks for patience), and tells at
- * "info" what only its developers need. What matters is logged by ourselves.
+ * kafkajs calls errors what it retries by itself: its "Connection" even every answer that asks for patience, its
+ * "BrokerPool" every attempt to connect. Where no other broker is tried, our own line has the reason.
  */
-function logEntry(
-  log: Logger,
-  level: logLevel,
-  namespace: string,
-  entry: { readonly message: string },
-): void {
+const isToldAnyway = (
+  { namespace, log: { message } }: LogEntry,
+  { brokers }: { readonly brokers: readonly string[] },
+): boolean =>
+  namespace === "Connection" ||
+  (brokers.length === 1 && message.startsWith("Failed to connect to seed broker"));
+
+/** kafkajs tells at "info" what only its developers need. */
+function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isWorthTelling: boolean): void {
   const { message, ...rest } = entry as Record<string, unknown> & { readonly message: string };
   const details = {
     kafkajs: namespace,
@@ -194,6 +201,6 @@ function logEntry(
     broker: rest["broker"],
   };
   const isTrouble = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
-  if (isTrouble && namespace !== "Connection") log.warn(details, `kafkajs: ${message}`);
+  if (isTrouble && isWorthTelling) log.warn(details, `kafkajs: ${message}`);
   else log.debug(details, `kafkajs: ${message}`);
 }

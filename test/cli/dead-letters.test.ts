@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -414,6 +415,19 @@ describe("the dead-letters command", () => {
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
     assert.equal(code, 69);
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
+  });
+
+  it("ends where a broker says nothing, and tries no more once it told so", async (t) => {
+    const silent = createServer();
+    silent.listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    t.after(() => silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const address = `127.0.0.1:${port}`;
+    const { settings } = scene();
+    const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
+    assert.equal(errors, `topicsync: Kafka at ${address} did not answer within 10 s: no answer\n`);
+    assert.equal(code, 69);
   });
 
   it("starts no broker of its own", async () => {
