@@ -34,13 +34,12 @@ export async function standingsOf(
   { group, topic, watch, store, consumer: running }: WatchedLog,
   ask: Ask,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
-  const [bounds, positions, owners] = await Promise.all([
-    ask("the log", watch.bounds()),
-    ask("the positions", store.positions(group, topic)),
-    ask("the group", watch.owners()),
-  ]);
+  const asked = ask("the group", watch.owners());
+  // The log is asked last: a position that moved on after its end was told would look like one of another log.
+  const positions = await ask("the positions", store.positions(group, topic));
   const consumer = running?.();
-  const facts: Facts = { bounds, positions, owners, own: consumer?.partitions ?? [] };
+  const bounds = await ask("the log", watch.bounds());
+  const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
   const firstSince = remembered((timestamp) => watch.firstSince(timestamp));
 
