@@ -6,7 +6,8 @@ import { Overloaded } from "../errors.ts";
 export interface Hashing {
   /**
    * Does the work when its turn comes; what is `urgent` before what is not, and each kind in the order of its coming.
-   * Throws Overloaded at once when too many wait, and later when others, more urgent, took its place.
+   * Throws Overloaded at once when too many wait, and later when others, more urgent, took its place or its turn does not
+   * come in time.
    */
   run<T>(urgent: boolean, work: () => Promise<T>): Promise<T>;
 }
@@ -17,8 +18,10 @@ export interface Hashing {
  */
 const atOnceHere = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)));
 
-/** At about a quarter of a second each, whoever waits longest waits for some seconds. */
+/** At about a quarter of a second each, whoever waits longest waits for some seconds … */
 const mostWaitingHere = 32;
+/** … and where a hash takes longer, on a busy machine, is told so before the caller or the connection loses patience. */
+const longestWaitHereMs = 10_000;
 
 interface Waiting {
   readonly begin: () => void;
@@ -32,6 +35,7 @@ interface Waiting {
 export function createHashing({
   atOnce = atOnceHere,
   mostWaiting = mostWaitingHere,
+  longestWaitMs = longestWaitHereMs,
   rest = 1,
 } = {}): Hashing {
   let running = 0;
@@ -54,10 +58,21 @@ export function createHashing({
   }
 
   function turn(urgent: boolean): Promise<void> {
-    return new Promise((begin, reject) => {
+    return new Promise((resolve, reject) => {
       const giveUp = (): void => {
+        clearTimeout(late);
         reject(new Overloaded("too many logins wait for their check"));
       };
+      const begin = (): void => {
+        clearTimeout(late);
+        resolve();
+      };
+      const waiting = { begin, giveUp };
+      const line = urgent ? urgentOnes : others;
+      const late = setTimeout(() => {
+        line.splice(line.indexOf(waiting), 1);
+        giveUp();
+      }, longestWaitMs).unref();
       if (urgentOnes.length + others.length >= mostWaiting) {
         const last = urgent ? others.pop() : undefined;
         if (last === undefined) {
@@ -66,7 +81,7 @@ export function createHashing({
         }
         last.giveUp();
       }
-      (urgent ? urgentOnes : others).push({ begin, giveUp });
+      line.push(waiting);
       beginMore();
     });
   }

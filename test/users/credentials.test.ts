@@ -69,7 +69,12 @@ describe("checking credentials", () => {
   const clock = () => now;
   const counted = { ...users, find: (one: string) => ((reads += 1), users.find(one)) };
   const throttle = createLoginThrottle({ reached: () => undefined });
-  const check = createAuthenticate({ users: counted, throttle, hashing: createHashing({ rest: 0 }), clock });
+  const check = createAuthenticate({
+    users: counted,
+    throttle,
+    hashing: createHashing({ rest: 0, longestWaitMs: 120_000 }),
+    clock,
+  });
   const authenticate = async (user: string, password: string, address = "192.0.2.1") =>
     check({ name: user, password, address });
 
@@ -116,7 +121,7 @@ describe("checking wrong credentials", () => {
   let now = 0;
   let reached: string[] = [];
   const clock = () => now;
-  const hashing = createHashing({ rest: 0 });
+  const hashing = createHashing({ rest: 0, longestWaitMs: 120_000 });
   const counted: typeof hashing = {
     run: (urgent, work) => hashing.run(urgent, () => ((hashes += 1), work())),
   };

@@ -83,3 +83,18 @@ it("goes on after work that failed", async () => {
   assert.equal(await next, "done");
   assert.equal(await hashing.run(false, () => Promise.resolve("again")), "again");
 });
+
+it("refuses what does not get its turn in time, and never begins it", async () => {
+  const { began, work, end } = works();
+  const hashing = createHashing({ atOnce: 1, longestWaitMs: 50, rest: 0 });
+  const first = hashing.run(false, work("first"));
+  await untilBegan(began, "first");
+  const late = [false, true].map((urgent) => assert.rejects(hashing.run(urgent, work("late")), Overloaded));
+  await Promise.all(late);
+  end("first");
+  assert.equal(await first, "first");
+  const next = hashing.run(false, work("next"));
+  await untilBegan(began, "first", "next");
+  end("next");
+  assert.equal(await next, "next");
+});
