@@ -95,6 +95,7 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
     });
   const events = run({
     files: files.map((file) => resolve(root, file)),
+    cwd: root,
     concurrency: filesAtOnce,
     timeout: 300_000,
     signal: abort.signal,
