@@ -9,13 +9,13 @@ const log = await createLogger("silent");
 const never = new Promise<never>(() => undefined);
 
 describe("waiting until something is available", () => {
-  const waiting = (abort: AbortController, attempt: (tries: number) => Promise<string>) => {
+  const waiting = (abort: AbortSignal, attempt: (tries: number) => Promise<string>) => {
     let tries = 0;
-    return untilAvailable(() => attempt((tries += 1)), { what: "it", abort: abort.signal, log });
+    return untilAvailable(() => attempt((tries += 1)), { what: "it", abort, log });
   };
 
   it("tries again until there is an answer", async () => {
-    const answer = await waiting(new AbortController(), (tries) =>
+    const answer = await waiting(new AbortController().signal, (tries) =>
       tries < 3 ? Promise.reject(new Unavailable("not yet")) : Promise.resolve(`at try ${tries}`),
     );
     assert.equal(answer, "at try 3");
@@ -23,7 +23,7 @@ describe("waiting until something is available", () => {
 
   it("gives up at once what says nothing, with the reason of the try before", async () => {
     const abort = new AbortController();
-    const given = waiting(abort, (tries) => {
+    const given = waiting(abort.signal, (tries) => {
       if (tries === 1) return Promise.reject(new Unavailable("connection refused"));
       abort.abort();
       return never;
@@ -33,7 +33,7 @@ describe("waiting until something is available", () => {
 
   it("gives up between two tries, with the reason of the last", async () => {
     const abort = new AbortController();
-    const given = waiting(abort, (tries) => {
+    const given = waiting(abort.signal, (tries) => {
       setImmediate(() => {
         abort.abort();
       });
@@ -44,7 +44,7 @@ describe("waiting until something is available", () => {
 
   it("says that there was no answer when there was none at all", async () => {
     const abort = new AbortController();
-    const given = waiting(abort, () => {
+    const given = waiting(abort.signal, () => {
       abort.abort();
       return never;
     });
@@ -52,18 +52,14 @@ describe("waiting until something is available", () => {
   });
 
   it("does not try where it was given up before", async () => {
-    const tried = waiting(aborted(), () => assert.fail("tried"));
+    const tried = waiting(AbortSignal.abort(), () => assert.fail("tried"));
     await assert.rejects(tried, { name: "Unavailable", message: "no answer" });
   });
 
   it("does not try again after another error", async () => {
-    const given = waiting(new AbortController(), (tries) => Promise.reject(new TypeError(`try ${tries}`)));
+    const given = waiting(new AbortController().signal, (tries) =>
+      Promise.reject(new TypeError(`try ${tries}`)),
+    );
     await assert.rejects(given, { name: "TypeError", message: "try 1" });
   });
 });
-
-function aborted(): AbortController {
-  const abort = new AbortController();
-  abort.abort();
-  return abort;
-}

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -14,6 +13,7 @@ import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { environment, ownNames, runCli, startTopicsync } from "../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const stack = sharedStack();
 const { admin, producer } = testKafka(stack.kafka);
@@ -417,13 +417,10 @@ describe("the dead-letters command", () => {
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
   });
 
-  it("ends where a broker says nothing, and tries no more once it told so", async (t) => {
-    const silent = createServer();
-    silent.listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    t.after(() => silent.close());
-    const { port } = silent.address() as AddressInfo;
-    const address = `127.0.0.1:${port}`;
+  it("ends where a broker says nothing, and tries no more once it told so", async () => {
+    const silent = await startTcpProxy(1);
+    silent.freeze();
+    const address = `127.0.0.1:${silent.port}`;
     const { settings } = scene();
     const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
     assert.equal(errors, `topicsync: Kafka at ${address} did not answer within 10 s: no answer\n`);
