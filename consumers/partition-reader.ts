@@ -81,7 +81,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   const isClosed = (): boolean => closing.signal.aborted;
   /** The stored position, and the place of the next record to take. They differ only where the log was cut or made anew. */
   let position: Position | undefined;
-  let next: Position = { offset: 0, log: 1 };
+  let next: Position = { offset: 0, epoch: 1 };
   /** The write under way. It never rejects: a failed one begins anew and gives false. */
   let writing = Promise.resolve(true);
   /** Writes and look-ups that failed since the last write that went well: each makes the next wait longer. */

@@ -19,8 +19,8 @@ export interface Start {
  * and created again, or its end was cut off and written anew): it is read from its beginning.
  */
 export function startOf(stored: Position | undefined, { low, high, firstNewer }: LogView): Start {
-  if (stored === undefined) return { position: { offset: low, log: 1 } };
-  const anew = { offset: low, log: stored.log + 1 };
+  if (stored === undefined) return { position: { offset: low, epoch: 1 } };
+  const anew = { offset: low, epoch: stored.epoch + 1 };
   if (stored.offset > high) {
     return {
       position: anew,

@@ -24,9 +24,10 @@ export const sourceSchema = {
         topic: text,
         partition: { type: "integer" },
         offset: { type: "integer" },
-        log: {
+        epoch: {
           type: "integer",
-          description: "Which log of the partition, from 2 on where it was made anew.",
+          description:
+            "The epoch of the partition's log: absent for the first, 2 after the Kafka topic was deleted and created again.",
         },
       },
     },

@@ -16,13 +16,13 @@ export interface Position {
   /** The offset of the next record to apply. */
   readonly offset: number;
   /**
-   * Which log of the partition the offset is of: 1, and one more each time that the log turned out to be made anew under
-   * the same name. Offsets of different logs say nothing of what came later.
+   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and created again
+   * begins the next. Offsets of different epochs cannot be compared.
    */
-  readonly log: number;
+  readonly epoch: number;
   /**
-   * The largest timestamp of a record before `offset`, in milliseconds since 1970: in the same log, whatever is newer lies
-   * at `offset` or behind it. Absent when it is not known.
+   * The largest timestamp of the records before `offset`, in milliseconds since 1970. Within an epoch, every newer record
+   * lies at `offset` or after it. Absent when it is not known.
    */
   readonly newest?: number;
 }

@@ -18,8 +18,8 @@ export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   /** Absent until the first batch is applied. */
   next_offset?: number;
-  /** Absent for the partition's first log. */
-  log?: number;
+  /** Absent for the first epoch. */
+  epoch?: number;
   /** The largest timestamp of a record before an offset. It says nothing once `next_offset` was moved by hand. */
   newest_record?: { on: Date; before: number };
   updated_on?: Date;
@@ -92,7 +92,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     const $set = {
       next_offset: to.offset,
       updated_on: new Date(),
-      ...(to.log === 1 ? {} : { log: to.log }),
+      ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
     };
     const { matchedCount } = await positions.updateOne(unmoved(key, from), { $set }, options);
@@ -175,10 +175,10 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   };
 }
 
-function fromRecord({ next_offset, log, newest_record }: PositionRecord): Position | undefined {
+function fromRecord({ next_offset, epoch, newest_record }: PositionRecord): Position | undefined {
   if (next_offset === undefined) return undefined;
   const newest = newest_record?.before === next_offset ? { newest: newest_record.on.getTime() } : {};
-  return { offset: next_offset, log: log ?? 1, ...newest };
+  return { offset: next_offset, epoch: epoch ?? 1, ...newest };
 }
 
 const idOf = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({

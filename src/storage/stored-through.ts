@@ -33,7 +33,7 @@ export async function storedThrough(
   for await (const { retired_by, retired_on } of retired)
     last = later(last, { source: retired_by, on: retired_on });
   const { source, on } = last;
-  return { offset: source.offset + 1, log: logOf(source), newest: on.getTime() + clockSkewMs };
+  return { offset: source.offset + 1, epoch: epochOf(source), newest: on.getTime() + clockSkewMs };
 }
 
 /** What an announcement left, and when it was stored. */
@@ -47,8 +47,10 @@ function later<L extends Trace | undefined>(
   { source, on }: { source: Source; on: Date },
 ): L | Trace {
   if (source.kind !== "announcement") return last;
-  if (last === undefined || logOf(source) > logOf(last.source)) return { source, on };
-  return logOf(source) === logOf(last.source) && source.offset > last.source.offset ? { source, on } : last;
+  if (last === undefined || epochOf(source) > epochOf(last.source)) return { source, on };
+  return epochOf(source) === epochOf(last.source) && source.offset > last.source.offset
+    ? { source, on }
+    : last;
 }
 
-const logOf = ({ log }: AnnouncementSource): number => log ?? 1;
+const epochOf = ({ epoch }: AnnouncementSource): number => epoch ?? 1;

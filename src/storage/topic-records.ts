@@ -38,8 +38,8 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
  */
 export function retiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
   if (retiredBy.kind === "http") return `${id}-${updatedOn.getTime()}`;
-  const { topic, partition, offset, log } = retiredBy;
-  return `${topic}-${partition}-${offset}${log === undefined ? "" : `-${log}`}`;
+  const { topic, partition, offset, epoch } = retiredBy;
+  return `${topic}-${partition}-${offset}${epoch === undefined ? "" : `-${epoch}`}`;
 }
 
 /** The record of a retired topic, but for its `_id`. */

@@ -24,8 +24,8 @@ export interface Decision {
 
 export interface Batch {
   readonly partition: Partition;
-  /** Which log of the partition they are of; see Position. */
-  readonly log: number;
+  /** The epoch of the log that they are of; see Position. */
+  readonly epoch: number;
   /** In offset order. */
   readonly announcements: readonly Announcement[];
   /**
@@ -115,11 +115,11 @@ function takenOverHttp(current: Topic): Refusal {
   );
 }
 
-const sourceOf = ({ partition, log }: Batch, offset: number): AnnouncementSource => ({
+const sourceOf = ({ partition, epoch }: Batch, offset: number): AnnouncementSource => ({
   kind: "announcement",
   ...partition,
   offset,
-  ...(log === 1 ? {} : { log }),
+  ...(epoch === 1 ? {} : { epoch }),
 });
 
 /** Whether `stored` is of a later record of the same partition than `arrived`: an old record read once more. */
@@ -128,7 +128,7 @@ function cameLater(stored: Source, arrived: AnnouncementSource): boolean {
     stored.kind === "announcement" &&
     stored.topic === arrived.topic &&
     stored.partition === arrived.partition &&
-    stored.log === arrived.log &&
+    stored.epoch === arrived.epoch &&
     stored.offset > arrived.offset
   );
 }

@@ -74,7 +74,7 @@ export function createTopicService(
     batch.entered?.("decide");
     const stored = await load(announcements, lookUp);
     const partition = { topic: key.topic, partition: key.partition };
-    const decision = decide({ partition, log: batch.to.log, announcements, stored, now: now(), newId });
+    const decision = decide({ partition, epoch: batch.to.epoch, announcements, stored, now: now(), newId });
     if (
       lookUp === "retiring" &&
       decision.refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION")

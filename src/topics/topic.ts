@@ -22,8 +22,8 @@ export interface Partition {
 export interface AnnouncementSource extends Partition {
   readonly kind: "announcement";
   readonly offset: number;
-  /** Which log of the partition the offset is of, counted from 1; absent for the first. See Position. */
-  readonly log?: number;
+  /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
+  readonly epoch?: number;
 }
 
 /** How a topic came to be as it is. */

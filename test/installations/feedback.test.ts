@@ -106,7 +106,7 @@ describe("applying push feedback to a real store", async () => {
   const known = (name: string) => Promise.resolve({ name, active: true });
   const catalog = { application: known, platform: known };
   const key = { group: "group", topic: "feedback", partition: 0 };
-  const to = { offset: 1, log: 1 };
+  const to = { offset: 1, epoch: 1 };
 
   it("leaves a token alone that is registered between the look and the write", async () => {
     await records.insertMany([record("t"), record("t", { application: "other" })]);
@@ -139,7 +139,7 @@ describe("applying push feedback to a real store", async () => {
     let letters = 0;
     const reports = [report(new Date()), { offset: 5, refusal: new Refusal("BAD_TOKEN", "no") }];
     const deadLetter = () => Promise.resolve(void (letters += 1));
-    const stale = { key, from: undefined, to: { offset: 2, log: 1 }, reports, deadLetter };
+    const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports, deadLetter };
     await assert.rejects(createFeedbackService(store, catalog).apply(stale), Fenced);
     assert.equal((await records.findOne({}))?.active, true);
     assert.equal(letters, 0);

@@ -104,7 +104,7 @@ describe("the directory of topics", () => {
         contentQuery: "",
       };
       await service.apply({
-        ...{ key, from, to: { offset: offset + 1, log: 1 }, deadLetter },
+        ...{ key, from, to: { offset: offset + 1, epoch: 1 }, deadLetter },
         announcements: [
           contentQuery === undefined
             ? { kind: "retire", offset, externalId: "channel" }

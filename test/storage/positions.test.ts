@@ -31,7 +31,7 @@ async function connect(): Promise<Database> {
 const [one, other] = await Promise.all([connect(), connect()]);
 
 const newKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
-const at = (offset: number): Position => ({ offset, log: 1 });
+const at = (offset: number): Position => ({ offset, epoch: 1 });
 const upTo = (end: number): number[] => Array.from({ length: end }, (_, n) => n);
 
 /** Writes one record for each offset. The same offset written twice makes two records. */

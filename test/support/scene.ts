@@ -16,7 +16,7 @@ interface TopicRecord {
 export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   next_offset?: number;
-  log?: number;
+  epoch?: number;
   sessions?: unknown[];
 }
 

@@ -34,7 +34,7 @@ describe("an announcements topic that is deleted and made anew under the running
       await own.deleteTopic();
       await own.createTopic(partitionsAfter);
       await own.announce(200, 200 + first, "Renamed");
-      await until("it is noticed", async () => (await own.positions.findOne({ log: 2 })) !== null);
+      await until("it is noticed", async () => (await own.positions.findOne({ epoch: 2 })) !== null);
       await own.inStep();
       await own.announce(200 + first, 200 + announced, "Renamed");
       await own.inStep();

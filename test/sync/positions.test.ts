@@ -69,7 +69,7 @@ describe("the stored position", () => {
     await reached(5);
     const names = await topics.distinct("topic_name");
     assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
-    assert.equal((await positions.findOne({}))?.log, 2);
+    assert.equal((await positions.findOne({}))?.epoch, 2);
     assert.ok(second.log.some(({ msg }) => msg?.includes("made anew")));
     assert.equal(await second.stop(), 0);
   });

@@ -38,7 +38,7 @@ describe("a log that is not what it was", () => {
     const second = await startTopicsync(settings);
     await reached(30);
     assert.equal(await topics.countDocuments(), 40);
-    assert.equal((await positions.findOne({}))?.log, 2);
+    assert.equal((await positions.findOne({}))?.epoch, 2);
     assert.equal(await second.stop(), 0);
   });
 

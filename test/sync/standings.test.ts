@@ -18,7 +18,7 @@ function flowing() {
       owners: async () => new Map([[0, String(await look())]]),
       firstSince: async () => new Map([[0, await look()]]),
     },
-    positions: async () => new Map([[0, { offset: await look(), log: 1 }]]),
+    positions: async () => new Map([[0, { offset: await look(), epoch: 1 }]]),
     consumer: (): ConsumerView => ({
       state: "assigned",
       partitions: [{ partition: 0, state: "reading", reason: undefined, offset: (end += 1) }],

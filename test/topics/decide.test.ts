@@ -52,7 +52,7 @@ const stored = (externalId: string, source: Source, combination = externalId): T
   updatedOn: before,
 });
 const decided = (announcements: Announcement[], topics: Topic[] = []): Decision =>
-  decide({ partition, log: 1, announcements, stored: topics, now, newId });
+  decide({ partition, epoch: 1, announcements, stored: topics, now, newId });
 
 const refused = ({ refusals }: Decision): unknown[] =>
   refusals.map(({ offset, refusal }) => [offset, refusal.code]);
@@ -105,14 +105,14 @@ describe("deciding one announcement", () => {
     const announcements = [define(9, "a", "other")];
     const { writes, counts } = decide({
       partition,
-      log: 2,
+      epoch: 2,
       announcements,
       stored: [stored("a", at(1_000))],
       now,
       newId,
     });
     assert.equal(counts.updated, 1);
-    assert.deepEqual(writes.updated[0]?.source, { ...at(9), log: 2 });
+    assert.deepEqual(writes.updated[0]?.source, { ...at(9), epoch: 2 });
   });
 
   it("adopts a topic that was created over HTTP with the same definition, which changes nothing of it", () => {

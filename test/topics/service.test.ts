@@ -64,7 +64,7 @@ describe("applying batches to a real store", () => {
       createTopicService(store).apply({
         key,
         from: undefined,
-        to: { offset: announcements.length, log: 1 },
+        to: { offset: announcements.length, epoch: 1 },
         announcements,
         deadLetter: (refusals) => Promise.resolve(void letters.push(...refusals.map(({ offset }) => offset))),
       });
@@ -88,14 +88,14 @@ describe("applying batches to a real store", () => {
       offset,
       definition: definition("kept", name),
     });
-    let from: { offset: number; log: number } | undefined;
+    let from: { offset: number; epoch: number } | undefined;
     for (const announcement of [
       define(0, "first"),
       define(1, "second"),
       define(2, "second"),
       { kind: "retire", offset: 3, externalId: "kept" } as const,
     ]) {
-      const to = { offset: announcement.offset + 1, log: 1 };
+      const to = { offset: announcement.offset + 1, epoch: 1 };
       const batch = { key, from, to, announcements: [announcement], deadLetter: () => Promise.resolve() };
       await createTopicService(store).apply(batch);
       from = to;
@@ -129,7 +129,7 @@ describe("applying batches to a real store", () => {
               .catch(() => undefined);
             if (made !== undefined) putInModel(model, modelOf(made));
           }
-          const from = offset === 0 ? undefined : { offset, log: 1 };
+          const from = offset === 0 ? undefined : { offset, epoch: 1 };
           const announcements = steps.map((one): Announcement => {
             const at = offset++;
             return one.kind === "define"
@@ -139,7 +139,7 @@ describe("applying batches to a real store", () => {
           await service.apply({
             key,
             from,
-            to: { offset, log: 1 },
+            to: { offset, epoch: 1 },
             announcements,
             deadLetter(refusals) {
               refused.push(...refusals.map((one) => ({ offset: one.offset, code: one.refusal.code })));

@@ -38,7 +38,7 @@ async function announce(
   const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
   await store.claim(key);
   return createTopicService(over).apply({
-    ...{ key, from: undefined, to: { offset: announcements.length, log: 1 } },
+    ...{ key, from: undefined, to: { offset: announcements.length, epoch: 1 } },
     announcements: announcements.map((one, offset) =>
       "define" in one
         ? { kind: "define", offset, definition: canonical(one.define) }
