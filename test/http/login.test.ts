@@ -8,7 +8,13 @@ import { sharedStack, testDatabase } from "../support/stack.ts";
 
 const stack = sharedStack();
 const { uri } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const settings = {
+  ...ownNames(),
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  // So that a test can come from several networks.
+  HTTP_TRUSTED_PROXIES: "127.0.0.1",
+};
 let service: TestService;
 
 before(async () => {
@@ -16,15 +22,19 @@ before(async () => {
   await service.ready();
 });
 
-const logIn = (user: string, password: string): Promise<Answer> =>
-  call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as: { user, password } });
+const logIn = (user: string, password: string, from = "192.0.2.1"): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/sync`, {
+    method: "GET",
+    as: { user, password },
+    headers: { "X-Forwarded-For": from },
+  });
 
 async function addUser(name: string): Promise<void> {
   assert.equal((await runCli(["users", "add", name], settings, `password of ${name}`)).code, 0);
 }
 
 describe("failed logins", () => {
-  it("end with 429 and Retry-After, alike for users that exist and others, but not for who is logged in", async () => {
+  it("end with 429 and Retry-After, alike for users that exist and others, but not for a user who is logged in", async () => {
     const [ann, nobody] = [unique("ann"), unique("nobody")] as const;
     await addUser(ann);
     assert.equal((await logIn(ann, `password of ${ann}`)).status, 200);
@@ -46,6 +56,18 @@ describe("failed logins", () => {
         ["userAtAddress", nobody],
       ],
     );
+  });
+
+  it("from elsewhere end with 429 for the right password, too, though its user is logged in", async () => {
+    const [user, elsewhere] = [unique("user"), "198.51.100.7"];
+    const password = `password of ${user}`;
+    await addUser(user);
+    assert.equal((await logIn(user, password)).status, 200);
+    for (let failure = 1; failure <= 10; failure += 1)
+      assert.equal((await logIn(user, `wrong ${failure}`, elsewhere)).status, 401);
+    assert.equal((await logIn(user, "wrong again", elsewhere)).status, 429);
+    assert.equal((await logIn(user, password, elsewhere)).status, 429);
+    assert.equal((await logIn(user, password)).status, 200);
   });
 
   it("in a flood are answered 401, 429 or 503 with Retry-After, while good requests go on", async () => {

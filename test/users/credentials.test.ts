@@ -63,7 +63,7 @@ describe("a password's hash", () => {
 });
 
 describe("checking credentials", () => {
-  let now = 0;
+  let now = 1;
   let reads = 0;
   let name = "";
   const clock = () => now;
@@ -88,6 +88,26 @@ describe("checking credentials", () => {
     assert.deepEqual(await authenticate(name, "right"), { name, roles: ["push_admin"], active: true });
     assert.equal(await authenticate(name, "wrong"), undefined);
     assert.equal(await authenticate(unique("nobody"), "right"), undefined);
+  });
+
+  it("computes a hash again after five minutes, however often it was asked meanwhile", async () => {
+    const minute = 60_000;
+    const hashing = createHashing({ rest: 0, longestWaitMs: 120_000 });
+    let hashes = 0;
+    const counting = createAuthenticate({
+      users,
+      throttle,
+      hashing: { run: (urgent, work) => ((hashes += 1), hashing.run(urgent, work)) },
+      clock,
+    });
+    const logIn = async () => counting({ name, password: "right", address: "192.0.2.1" });
+    for (let passed = 0; passed <= 5; passed += 1) {
+      assert.equal((await logIn())?.name, name);
+      assert.equal(hashes, 1, `after ${passed} minutes`);
+      now += minute;
+    }
+    assert.equal((await logIn())?.name, name);
+    assert.equal(hashes, 2);
   });
 
   it("reads the record once for many requests", async () => {
@@ -127,7 +147,7 @@ describe("checking wrong credentials", () => {
   };
   const fresh = () => {
     hashes = 0;
-    now = 0;
+    now = 1;
     reached = [];
     const throttle = createLoginThrottle({
       reached: (limit) => reached.push(limit),
@@ -174,7 +194,7 @@ describe("checking wrong credentials", () => {
     assert.ok(failed >= 3 && failed <= 4, String(failed));
   });
 
-  it("does not lock out whoever is remembered, also when their record is read again", async () => {
+  it("does not lock out a user who logged in from the same network, also when the record is read again", async () => {
     const authenticate = fresh();
     const name = await newUser();
     await authenticate(name, "right");
@@ -183,6 +203,46 @@ describe("checking wrong credentials", () => {
     assert.equal((await authenticate(name, "right"))?.name, name);
     now += 60_000;
     assert.equal((await authenticate(name, "right"))?.name, name);
+  });
+
+  it("is refused from another network, right or wrong, however often the user logged in from here", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    assert.equal((await authenticate(name, "right", here))?.name, name);
+    for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong, elsewhere), undefined);
+    hashes = 0;
+    await assert.rejects(authenticate(name, "d", elsewhere), refused);
+    await assert.rejects(authenticate(name, "right", elsewhere), refused);
+    assert.equal((await authenticate(name, "right", here))?.name, name);
+    assert.equal(hashes, 0);
+  });
+
+  it("makes a remembered credential count no more after 100 refused guesses at the user from there", async () => {
+    const authenticate = fresh();
+    const [name, other] = [await newUser(), await newUser()];
+    for (const user of [name, other]) await authenticate(user, "right");
+    for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
+    const guess = (count: number): Promise<unknown> =>
+      Promise.all(
+        Array.from({ length: count }, async () =>
+          assert.rejects(authenticate(name, unique("guess")), refused),
+        ),
+      );
+    await guess(99);
+    assert.equal((await authenticate(name, "right"))?.name, name);
+    await guess(1);
+    await assert.rejects(authenticate(name, "right"), refused);
+    assert.equal((await authenticate(other, "right"))?.name, other);
+  });
+
+  it("lets no more than 100 simultaneous guesses beyond the limit through to what is remembered", async () => {
+    const authenticate = fresh();
+    const name = await newUser();
+    await authenticate(name, "right");
+    for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
+    const guesses = [...Array.from({ length: 100 }, () => unique("guess")), "right"];
+    const all = await Promise.allSettled(guesses.map((password) => authenticate(name, password)));
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], ["rejected"]);
   });
 
   it("is refused when an address tried many users, whether they exist or not", async () => {
