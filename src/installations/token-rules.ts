@@ -45,15 +45,25 @@ function apns(token: string): CheckedToken {
     : { fault: "must be a token of Apple's push service: 16 to 200 hexadecimal digits, two for each byte" };
 }
 
-/** A registration token of Firebase Cloud Messaging: letters of base64url, and a colon behind the instance's id. */
+/**
+ * A Firebase installation ID (FID), or a registration token of Firebase Cloud Messaging. A FID is 17 random bytes that begin
+ * with the bits 0111, in base64url, cut to 22 characters: Firebase's own clients check for the same. Of registration tokens
+ * Google documents no format; they are letters of base64url with a colon, and without one only where GCM issued them.
+ */
 function fcm(token: string): CheckedToken {
-  return /^[A-Za-z0-9_:-]{20,}$/.test(token)
+  return firebaseForms.some((form) => form.test(token))
     ? { token }
     : {
         fault:
-          "must be a token of Firebase Cloud Messaging: at least 20 letters, digits, colons, hyphens and underscores",
+          "must be a Firebase installation ID (22 letters, digits, hyphens and underscores, the first of them c, d, e or f) or a registration token of Firebase Cloud Messaging",
       };
 }
+
+const firebaseForms = [
+  /^[c-f][A-Za-z0-9_-]{21}$/,
+  /^(?=.{20})[A-Za-z0-9_-]+:[A-Za-z0-9_:-]+$/,
+  /^[A-Za-z0-9_-]{100,}$/,
+];
 
 /**
  * A push subscription (W3C Push API): its endpoint, a URL of the push service (RFC 8030, section 5), or what `toJSON` of

@@ -38,16 +38,37 @@ describe("a platform's token rule", () => {
     );
   });
 
-  it("takes the letters of a registration token for fcm, and keeps their case", () => {
+  it("takes a registration token for fcm, and keeps its case", () => {
     takes("fcm", "dQw4w9WgXcQ:APA91bH_-aZ09");
+    takes("fcm", `eDJGCX9CTKiaUVsHkcB8fm:APA91b${"H_-aZ09".repeat(19)}`);
+    takes("fcm", `APA91b${"H_-aZ09".repeat(19)}`);
     refuses(
       "fcm",
       "",
       "short",
+      ":APA91bH_-aZ09aaaaaaaaaaaa",
+      "dQw4w9WgXcQ:",
       "dQw4w9WgXcQ APA91bHaZ09aaaaa",
       "dQw4w9WgXcQ:APA91bHé_aaaaaaa",
-      `${"a".repeat(30)}\n`,
+      `${"a".repeat(120)}\n`,
     );
+  });
+
+  it("takes a Firebase installation ID for fcm", () => {
+    for (const first of "cdef") takes("fcm", `${first}DJGCX9CTKiaUVsH-_B8fm`);
+    refuses(
+      "fcm",
+      "gDJGCX9CTKiaUVsH-_B8fm",
+      "CDJGCX9CTKiaUVsH-_B8fm",
+      "eDJGCX9CTKiaUVsH-_B8f",
+      "eDJGCX9CTKiaUVsH-_B8fma",
+      "eDJGCX9CTKiaUVsH+/B8fm",
+      "eDJGCX9CTKiaUVsH-_B8fm\n",
+    );
+  });
+
+  it("refuses another service's token and other ids for fcm", () => {
+    refuses("fcm", hex, "550e8400-e29b-41d4-a716-446655440000", "9f86d081884c7d659a2feaa0c55ad015");
   });
 
   it("takes a subscription's https endpoint for webpush, or its JSON with its keys, in one form", () => {
