@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { messageOf, StillLoading, Unavailable } from "../errors.ts";
@@ -13,8 +14,8 @@ export interface TopicDirectory {
   /** Begins to load the topics. */
   start(): void;
   /**
-   * The topics of an event, by external id. The first call begins to load them, if nobody did; until they are there, and while the store is
-   * away, it throws Unavailable.
+   * Returns the topics of an event, sorted by external id. The first call starts loading the topics and, like every call until
+   * they are loaded, waits for them for up to 10 s. Throws StillLoading after that, and Unavailable.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
   /** Each condition of a topic against an event; undefined for a topic that is not stored. Throws Unavailable, FilterSyntaxError. */
@@ -25,6 +26,7 @@ export interface TopicDirectory {
   close(): Promise<void>;
 }
 
+const waitForLoadMs = 10_000;
 const waitAfterFailureMs = 1_000;
 const readAgainAfterMs = 1_000;
 const mostAtOnce = 1_000;
@@ -42,6 +44,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
   /** What is asked; undefined until everything was loaded once. */
   let current: Loaded | undefined;
   let running: Promise<void> | undefined;
+  const loads = new EventEmitter().setMaxListeners(0);
   let loaded = 0;
   /** Topics that have to be read again. */
   const dirty = new Set<string>();
@@ -145,6 +148,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
     }
     current = next;
     meanwhile = undefined;
+    loads.emit("loaded");
     log.info({ topics: next.picker.size, unreadable: next.unreadable.size }, "topics can be picked");
     mark(changes);
   }
@@ -176,8 +180,12 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
     running ??= run();
   }
 
-  function ready(): Loaded {
+  async function ready(): Promise<Loaded> {
     start();
+    if (current === undefined) {
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(waitForLoadMs)]);
+      await once(loads, "loaded", { signal }).catch(() => undefined);
+    }
     if (current === undefined)
       throw new StillLoading(`the topics are being loaded for picking; ${loaded} are there already`);
     return current;
@@ -187,7 +195,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
     start,
 
     async pick(event) {
-      const ids = ready().picker.pick(event);
+      const ids = (await ready()).picker.pick(event);
       const topics: PickableTopic[] = [];
       for (let at = 0; at < ids.length; at += mostAtOnce) {
         topics.push(...(await feed.find(ids.slice(at, at + mostAtOnce))));

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { Unavailable } from "../../src/errors.ts";
+import { StillLoading } from "../../src/errors.ts";
 import { createTopicDirectory, type TopicDirectory } from "../../src/picking/directory.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";
@@ -64,11 +64,40 @@ describe("the directory of topics", () => {
   const comesToPick = (one: Instance, a: unknown, expected: string[]): Promise<unknown> =>
     until(`${expected.join()} are picked`, async () => (await picked(one, a)).join() === expected.join());
 
-  it("loads what is stored when it is first asked, and says so until then", async () => {
-    await assert.rejects(here.directory.pick({}), Unavailable);
-    await comesToPick(here, 1, ["early"]);
+  it("loads what is stored when it is first asked, and the first to ask waits for it", async () => {
+    assert.deepEqual(here.directory.status(), { topics: 0, unreadable: 0 });
+    assert.deepEqual(await Promise.all([picked(here, 1), picked(here, 1)]), [["early"], ["early"]]);
     assert.deepEqual(here.directory.status(), { topics: 1, unreadable: 1 });
-    await comesToPick(there, 1, ["early"]);
+    assert.deepEqual(await picked(there, 1), ["early"]);
+  });
+
+  it("says that the topics are being loaded where that takes long, and picks once they are there", async () => {
+    const proxy = await startMongoProxy(Number(new URL(sharedStack().mongodb).port));
+    const one = await instance(
+      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
+    );
+    try {
+      proxy.freeze();
+      await assert.rejects(picked(one, 1), StillLoading);
+      proxy.heal();
+      await until("they are loaded", () => one.directory.status().topics > 0);
+      assert.deepEqual(await picked(one, 1), ["early"]);
+    } finally {
+      await one.directory.close();
+      await one.database.close();
+    }
+  });
+
+  it("leaves nobody waiting when it is closed", async () => {
+    const proxy = await startMongoProxy(Number(new URL(sharedStack().mongodb).port));
+    const one = await instance(
+      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
+    );
+    proxy.cut();
+    const asked = assert.rejects(picked(one, 1), StillLoading);
+    await one.directory.close();
+    await asked;
+    await one.database.close();
   });
 
   it("knows at once what its own process wrote, and soon what another did", async () => {
