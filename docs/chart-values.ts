@@ -1,5 +1,6 @@
 /** The schema of the Helm chart's values, by which Helm refuses what the chart does not know. */
 import { secretSettings, settingsSchema, type SettingName } from "../schemas/settings.ts";
+import { minPasswordLength } from "../schemas/user.ts";
 
 const text = { type: "string" } as const;
 const list = { type: "array" } as const;
@@ -109,10 +110,13 @@ function setting(name: SettingName): object {
 }
 
 function secrets(): object {
-  const each = (schema: object) => only(Object.fromEntries(secretSettings.map((name) => [name, schema])));
+  const each = (schema: object) => Object.fromEntries(secretSettings.map((name) => [name, schema]));
   const named = { type: "string", minLength: 1 };
   return only({
-    existing: each({ ...only({ name: named, key: named }), required: ["name", "key"] }),
-    values: each(named),
+    existing: only(each({ ...only({ name: named, key: named }), required: ["name", "key"] })),
+    values: only({
+      ...each(named),
+      BOOTSTRAP_PASSWORD: { type: "string", minLength: minPasswordLength },
+    }),
   });
 }

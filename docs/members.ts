@@ -136,7 +136,7 @@ function limitsOf({
   format,
 }: Schema): string[] {
   const said: (string | false | undefined)[] = [
-    minLength === 1 && "not empty",
+    minLength !== undefined && (minLength === 1 ? "not empty" : `at least ${minLength} characters`),
     maxLength !== undefined && `at most ${maxLength} characters`,
     minimum !== undefined && minimum !== 0 && `at least ${minimum}`,
     maximum !== undefined && `at most ${maximum}`,

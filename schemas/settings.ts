@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { minPasswordLength } from "./user.ts";
+
 const port = { type: "integer", minimum: 0, maximum: 65535 } as const;
 const name = { type: "string", minLength: 1 } as const;
 /** Kafka's own rule for topic names. */
@@ -100,7 +102,11 @@ export const settingsSchema = {
       expected: "a name without a colon (HTTP Basic separates user and password by it)",
       description: "User that exists at start with every role.",
     },
-    BOOTSTRAP_PASSWORD: { ...name, description: "Password of BOOTSTRAP_USER." },
+    BOOTSTRAP_PASSWORD: {
+      type: "string",
+      minLength: minPasswordLength,
+      description: "Password of BOOTSTRAP_USER.",
+    },
     OIDC_ISSUER: {
       ...name,
       description:

@@ -9,7 +9,10 @@ export const userNamePattern = "^[^:\\u0000-\\u001f\\u007f-\\u009f]{1,256}$";
 export const userNameRule =
   "a name of 1 to 256 characters, without a colon (HTTP Basic separates by it) and without control characters";
 
-const password = { type: "string", format: "text", minLength: 1, maxLength: 1024 } as const;
+/** Of new passwords; users who have a shorter one keep it. */
+export const minPasswordLength = 8;
+
+const password = { type: "string", format: "text", minLength: minPasswordLength, maxLength: 1024 } as const;
 const knownRole = { enum: [roles.eventManagement, roles.pushAdmin, roles.admin] } as const;
 
 /** A user, without anything of the password. */

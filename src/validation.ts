@@ -87,6 +87,9 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
     case "type":
       return `must be ${withArticle(params["type"])}, but is ${kindOf(error.data)}`;
     case "minLength":
+      return params["limit"] === 1
+        ? "must not be empty"
+        : `must have at least ${String(params["limit"])} characters`;
     case "minItems":
       return "must not be empty";
     case "maxLength":

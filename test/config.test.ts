@@ -71,13 +71,13 @@ describe("the settings", () => {
       KAFKA_BROKERS: "a:9092, b:9093,",
       PUSH_APPLICATIONS: "one, two",
       BOOTSTRAP_USER: "admin",
-      BOOTSTRAP_PASSWORD: "12345",
+      BOOTSTRAP_PASSWORD: "123456789",
       MONGODB_URI: "mongodb://a,b:27017/topics?replicaSet=rs0",
     });
     assert.equal(config.http.port, 0);
     assert.deepEqual(config.kafka.brokers, ["a:9092", "b:9093"]);
     assert.deepEqual(config.push.applications, ["one", "two"]);
-    assert.deepEqual(config.bootstrap, { user: "admin", password: "12345" });
+    assert.deepEqual(config.bootstrap, { user: "admin", password: "123456789" });
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.kafka));
   });
 
@@ -117,6 +117,14 @@ describe("the settings", () => {
     assert.doesNotMatch(message, /geheim/);
   });
 
+  it("refuse a short password for the user of the settings", () => {
+    assert.match(
+      faultsOf({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "seven77" }),
+      /^ {2}BOOTSTRAP_PASSWORD must have at least 8 characters$/m,
+    );
+    assert.doesNotThrow(() => readConfig({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "eight888" }));
+  });
+
   it("refuse one Kafka topic for announcements and for dead letters", () => {
     assert.match(
       faultsOf({ KAFKA_ANNOUNCEMENTS_TOPIC: "t", KAFKA_DEAD_LETTER_TOPIC: "t" }),
@@ -147,9 +155,9 @@ describe("the settings", () => {
   it("take secrets from files, without the line's end", () => {
     const { bootstrap } = readConfig({
       BOOTSTRAP_USER: "a",
-      BOOTSTRAP_PASSWORD_FILE: file("password", "secret \n"),
+      BOOTSTRAP_PASSWORD_FILE: file("password", "secret words \n"),
     });
-    assert.equal(bootstrap?.password, "secret ");
+    assert.equal(bootstrap?.password, "secret words ");
     assert.match(
       faultsOf({ BOOTSTRAP_USER: "a", BOOTSTRAP_PASSWORD_FILE: join(folder, "none") }),
       /BOOTSTRAP_PASSWORD_FILE/,

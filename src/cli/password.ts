@@ -1,6 +1,18 @@
-/** Asks twice for a password that is to be set, or reads it from standard input when that is no terminal. Throws when it is empty. */
-export const askNewPassword = (question: string): Promise<string> =>
-  passwordFrom(() => promptTwice(question));
+import { newPasswordSchema, type NewPasswordBody } from "../../schemas/user.ts";
+import { checkOf } from "../validation.ts";
+
+const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
+
+/**
+ * Asks twice for a password that is to be set, or reads it from standard input when that is no terminal. Throws when it is
+ * not what a new password must be.
+ */
+export async function askNewPassword(question: string): Promise<string> {
+  const password = await passwordFrom(() => promptTwice(question));
+  const checked = checkNewPassword({ password });
+  if (checked.ok) return password;
+  throw new Error(`the password ${checked.faults.map(({ message }) => message).join(" and ")}`);
+}
 
 /** Asks for a password, or reads it from standard input when that is no terminal. Throws when it is empty. */
 export const askPassword = (question: string): Promise<string> => passwordFrom(() => prompt(question));

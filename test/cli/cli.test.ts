@@ -39,19 +39,26 @@ describe("topicsync users", () => {
     assert.match(output, /ann.*push_admin.*yes/);
   });
 
-  it("refuses a name that is taken, an unknown role, an empty password and a colon", async () => {
-    const taken = await runCli(["users", "add", "ann"], settings, "x");
+  it("refuses a name that is taken, an unknown role, an empty or short password and a colon", async () => {
+    const taken = await runCli(["users", "add", "ann"], settings, "long enough");
     assert.deepEqual([taken.code, /exists already/.test(taken.errors)], [1, true]);
     const role = await runCli(["users", "add", "bob", "--role", "king"], settings, "x");
     assert.deepEqual([role.code, /Known roles are/.test(role.errors)], [64, true]);
     const empty = await runCli(["users", "add", "bob"], settings, "\n");
     assert.deepEqual([empty.code, /password is empty/.test(empty.errors)], [1, true]);
+    for (const args of [
+      ["add", "bob"],
+      ["passwd", "ann"],
+    ]) {
+      const short = await runCli(["users", ...args], settings, "seven77");
+      assert.deepEqual([short.code, /must have at least 8 characters/.test(short.errors)], [1, true]);
+    }
     assert.equal((await runCli(["users", "add", "b:b"], settings, "x")).code, 64);
   });
 
   it("changes passwords, disables and enables", async () => {
     const before = await users.findOne({ user_name: "ann" });
-    assert.equal((await runCli(["users", "passwd", "ann"], settings, "another")).code, 0);
+    assert.equal((await runCli(["users", "passwd", "ann"], settings, "another one")).code, 0);
     const after = await users.findOne({ user_name: "ann" });
     assert.notEqual(after?.["password_hash"], before?.["password_hash"]);
     assert.equal((await runCli(["users", "disable", "ann"], settings)).code, 0);
@@ -96,7 +103,7 @@ describe("topicsync users", () => {
       [["disable", "carl"], { ...user, active: false }],
       [["enable", "carl"], user],
     ] as const) {
-      const { code, output, errors } = await runCli(["users", ...args, "--json"], settings, "secret");
+      const { code, output, errors } = await runCli(["users", ...args, "--json"], settings, "secret words");
       assert.equal(code, 0, errors);
       assert.deepEqual(JSON.parse(output), expected);
     }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { UserList } from "../../schemas/user.ts";
+import { hashPassword } from "../../src/users/password.ts";
 import { call, type Answer } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
@@ -74,6 +75,17 @@ describe("users over HTTP", () => {
     await until("the password is taken", () => isLetIn(ann));
   });
 
+  it("are let in with a short password that they have of old", async () => {
+    const name = unique("user");
+    const password_hash = await hashPassword("short");
+    await users.insertOne({ user_name: name, password_hash, roles: [], active: true });
+    assert.equal(await isLetIn({ user: name, password: "short" }), true);
+    const session = `${service.url}/api/topicsync/v1/session`;
+    const begun = await call(session, { as: undefined, body: { user: name, password: "short" } });
+    keepSecret(begun.headers.get("set-cookie")?.split(/[=;]/)[1], begun.json.csrfToken);
+    assert.equal(begun.status, 200);
+  });
+
   it("get roles and lose them, also those that nobody knows any more", async () => {
     const { user } = await added(["push_admin"]);
     await users.updateOne({ user_name: user }, { $push: { roles: "of old" as never } });
@@ -123,7 +135,7 @@ describe("users over HTTP", () => {
     assert.deepEqual((await users.findOne({ user_name: other.user }))?.["roles"], [events, "push_admin"]);
   });
 
-  it("are refused under a name that is taken or cannot be sent, with no password, with unknown roles", async () => {
+  it("are refused under a name that is taken or cannot be sent, with no password or a short one, with unknown roles", async () => {
     const { user } = await added();
     const taken = await post("", { name: user, password });
     assert.deepEqual([taken.status, taken.json.error.code], [409, "NAME_TAKEN"]);
@@ -132,9 +144,11 @@ describe("users over HTTP", () => {
       ["", { name: "", password }, "/name"],
       ["", { name: "line\nbreak", password }, "/name"],
       ["", { name: unique("user"), password: "" }, "/password"],
+      ["", { name: unique("user"), password: "seven77" }, "/password"],
       ["", { name: unique("user"), password, roles: ["king"] }, "/roles/0"],
       [`/${user}/roles`, { add: ["king"] }, "/add/0"],
       [`/${user}/password`, { password: "" }, "/password"],
+      [`/${user}/password`, { password: "seven77" }, "/password"],
     ] as const) {
       const { status, json } = await post(rest, body);
       assert.deepEqual([status, json.error.details[0].path], [400, at], JSON.stringify(body));

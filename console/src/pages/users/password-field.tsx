@@ -1,5 +1,7 @@
 import { useState } from "preact/hooks";
 
+import { minPasswordLength } from "../../../../schemas/user.ts";
+
 interface PasswordFieldProps {
   readonly value: string;
   readonly change: (value: string) => void;
@@ -17,13 +19,16 @@ export function PasswordField({ value, change }: PasswordFieldProps) {
           autocomplete="new-password"
           spellcheck={false}
           required
+          minLength={minPasswordLength}
           maxLength={1024}
+          aria-describedby="password-rule"
           value={value}
           onInput={(event) => {
             change(event.currentTarget.value);
           }}
         />
       </label>
+      <small id="password-rule">At least {minPasswordLength} characters.</small>
       <label>
         <input
           type="checkbox"
