@@ -1,6 +1,7 @@
 import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
+import { headerText, keylessHeader, timeHeader } from "../src/dead-letters/letter.ts";
 import { Unavailable, type Refusal } from "../src/errors.ts";
-import type { LogRecord, OutgoingRecord, RecordSink } from "../src/records.ts";
+import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 
 /** A record that was refused, and why. */
@@ -22,17 +23,32 @@ const mostHeaderCharacters = 8_000;
 
 /**
  * Sends dead letters: the record as it came (bytes, key, headers, timestamp) with the reason in its headers, under the
- * names that Kafka Connect uses and our own. What the broker finds too large is sent without its value, as a reference
- * to where the value lies. Throws Unavailable when a letter could not be kept.
+ * names that Kafka Connect uses and our own. What the topic rejects is sent again in a form that it accepts: without its
+ * value when it is too large, without its timestamp and with a key otherwise. Throws Unavailable when a letter could not be kept.
  */
 export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLetter[]): Promise<void> {
-  if (letters.length === 0) return;
-  const tooLarge = await sink.send(letters.map(letterOf));
-  if (tooLarge.length === 0) return;
-  const references = letters.filter((_, index) => tooLarge.includes(index)).map(referenceOf);
-  const refused = await sink.send(references);
-  if (refused.length > 0)
-    throw new Unavailable(`the dead-letter topic refuses ${refused.length} records as too large`);
+  let sending: readonly Form[] = letters.map((letter) => ({ letter, isReference: false, isPlain: false }));
+  while (sending.length > 0) {
+    const rejected = await sink.send(sending.map(toRecord));
+    sending = rejected.map(({ index, ...rejection }) => simplify(sending[index], rejection));
+  }
+}
+
+/** How a letter is sent. */
+interface Form {
+  readonly letter: DeadLetter;
+  /** Without its value: it says where the value lies. */
+  readonly isReference: boolean;
+  /** With the time of sending and with a key, as every topic accepts it. */
+  readonly isPlain: boolean;
+}
+
+/** The next simpler form. Throws Unavailable when there is none. */
+function simplify(form: Form | undefined, { reason, message }: Rejection): Form {
+  if (form !== undefined && reason === "too-large" && !form.isReference)
+    return { ...form, isReference: true };
+  if (form !== undefined && reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
+  throw new Unavailable(`the dead-letter topic refuses a record: ${message}`);
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
@@ -45,12 +61,17 @@ export async function sendRefused(sink: RecordSink, { partition, records, refuse
   await sendDeadLetters(sink, letters);
 }
 
-function letterOf({ partition, record, refusal }: DeadLetter): OutgoingRecord {
+function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
+  const record = isReference ? toReference(letter) : toLetter(letter);
+  return isPlain ? toPlain(record, letter) : record;
+}
+
+function toLetter({ partition, record, refusal }: DeadLetter): OutgoingRecord {
   const { key, value, headers, timestamp } = record;
   return { key, value, timestamp, headers: { ...headers, ...reasons(partition, record.offset, refusal) } };
 }
 
-function referenceOf({ partition, record, refusal }: DeadLetter): OutgoingRecord {
+function toReference({ partition, record, refusal }: DeadLetter): OutgoingRecord {
   return {
     key: record.key !== null && record.key.length > mostHeaderCharacters ? null : record.key,
     value: null,
@@ -58,6 +79,22 @@ function referenceOf({ partition, record, refusal }: DeadLetter): OutgoingRecord
     headers: {
       ...reasons(partition, record.offset, refusal),
       "topicsync.omitted": `too large for the dead-letter topic: the record's ${record.value?.length ?? 0} bytes lie at offset ${record.offset} of ${partition.topic}-${partition.partition}`,
+    },
+  };
+}
+
+/** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */
+function toPlain(record: OutgoingRecord, { record: original }: DeadLetter): OutgoingRecord {
+  const { key, headers } = record;
+  const id = headers["topicsync.id"];
+  return {
+    ...record,
+    key: key ?? Buffer.from(String(id)),
+    timestamp: undefined,
+    headers: {
+      ...headers,
+      [timeHeader]: headerText(original.headers, timeHeader) ?? original.timestamp,
+      ...(key === null ? { [keylessHeader]: "true" } : {}),
     },
   };
 }

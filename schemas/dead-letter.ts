@@ -43,6 +43,17 @@ export const deadLetterHeadersSchema = {
       ...text,
       description: "On a letter without its value, which the broker found too large: where the value lies.",
     },
+    "topicsync.time": {
+      ...text,
+      pattern: "^(-1|[0-9]+)$",
+      description:
+        "The record's timestamp (milliseconds since 1970), on a letter that the broker did not accept with it.",
+    },
+    "topicsync.keyless": {
+      ...text,
+      description:
+        "`true` on a letter whose key is its id: the record had no key, or too large a one, and the dead-letter topic requires one.",
+    },
   },
   additionalProperties: { type: "string", description: "The record's own headers." },
 } as const;

@@ -102,7 +102,8 @@ export interface OutgoingRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  readonly timestamp: string;
+  /** Milliseconds since 1970; undefined: the time of sending. */
+  readonly timestamp: string | undefined;
 }
 
 /** A record to send that has no history: it goes to the partition of its key, with the time of sending. */
@@ -123,13 +124,25 @@ export interface Publisher {
   send(records: readonly NewRecord[]): Promise<PlacedOffset[]>;
 }
 
+/** Why a topic never accepts a record as it is: its size, or its key, timestamp or value. */
+export interface Rejection {
+  readonly reason: "too-large" | "not-acceptable";
+  /** The broker's own words. */
+  readonly message: string;
+}
+
+/** A record that the topic rejected, by its index among those that were sent. */
+export interface RejectedRecord extends Rejection {
+  readonly index: number;
+}
+
 /** Sends records to one topic. */
 export interface RecordSink {
   /**
-   * Resolves when every in-sync replica has the records. Gives the indexes of those that the broker refused for their
-   * size. Throws Unavailable when the broker does not answer.
+   * Resolves when every in-sync replica has the records, except those that are returned as rejected. Throws Unavailable
+   * when the broker does not answer.
    */
-  send(records: readonly OutgoingRecord[]): Promise<number[]>;
+  send(records: readonly OutgoingRecord[]): Promise<readonly RejectedRecord[]>;
 }
 
 /** What became of records that were to be appended: where the first of them lies, or why the broker refuses them. */

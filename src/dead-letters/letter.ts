@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { refusalCodes, type Fault, type RefusalCode } from "../errors.ts";
-import type { PlacedRecord, RecordHeaders } from "../records.ts";
+import type { LogRecord, PlacedRecord, RecordHeaders } from "../records.ts";
 import type { Partition } from "../topics/topic.ts";
 
 /** Where a record lies. */
@@ -43,6 +43,9 @@ export const replayHeader = "topicsync.replay-of";
 /** The header that tells when a replayed record was written first, in milliseconds since 1970. */
 export const timeHeader = "topicsync.time";
 
+/** The header of a letter whose record had no key, where the topic wants one: its key is the letter's id. */
+export const keylessHeader = "topicsync.keyless";
+
 const isOfLetter = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
@@ -71,13 +74,16 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
     message:
       text("__connect.errors.exception.message") ?? text("__connect.errors.exception.class.name") ?? "",
     details: isOurs ? detailsIn(text("topicsync.details")) : [],
-    key: record.key,
+    key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
     headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
     omitted: isOurs && record.value === null ? text("topicsync.omitted") : undefined,
     replayOf: text(replayHeader),
   };
 }
+
+const isKeyless = ({ key, headers }: LogRecord): boolean =>
+  headerText(headers, keylessHeader) !== undefined && key?.toString() === headerText(headers, "topicsync.id");
 
 /** The external id that the letter speaks of: its key; without one, what its value says. Undefined when it says nothing. */
 export function externalIdOf({ key, value }: Pick<Letter, "key" | "value">): string | undefined {

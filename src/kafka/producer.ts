@@ -48,13 +48,5 @@ export const toMessage = ({ key, value, headers, timestamp }: OutgoingRecord): M
   key,
   value,
   headers: { ...headers },
-  timestamp,
+  ...(timestamp === undefined ? {} : { timestamp }),
 });
-
-/** Whether the broker refuses what was sent with one of these errors, and in which words. */
-export function brokerSays(error: unknown, types: ReadonlySet<string>): string | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if ("type" in cause && types.has(String(cause.type))) return cause.message;
-  }
-  return undefined;
-}

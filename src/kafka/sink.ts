@@ -1,37 +1,39 @@
-import type { OutgoingRecord, RecordSink } from "../records.ts";
-import { unavailable } from "./failures.ts";
-import { brokerSays, createProducer, toMessage } from "./producer.ts";
+import type { OutgoingRecord, RecordSink, RejectedRecord, Rejection } from "../records.ts";
+import { findRejection, unavailable } from "./failures.ts";
+import { createProducer, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 /** kafkajs sends what it is given at once as one record batch, which must not exceed the topic's `max.message.bytes`. */
 const batchBytes = 512 * 1024;
-const tooLargeTypes: ReadonlySet<string> = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE"]);
 
 /** Sends records to one topic, acknowledged by every in-sync replica. */
 export function createSink(client: KafkaClient, topic: string): RecordSink & { close(): Promise<void> } {
   const producer = createProducer(client, topic);
 
-  /** False when the broker finds the batch too large. */
-  async function sendBatch(records: readonly OutgoingRecord[]): Promise<boolean> {
+  /** Returns undefined when the broker has the whole batch. */
+  async function sendBatch(records: readonly OutgoingRecord[]): Promise<Rejection | undefined> {
     try {
       await producer.send(records.map(toMessage));
-      return true;
+      return undefined;
     } catch (error) {
-      if (brokerSays(error, tooLargeTypes) !== undefined) return false;
-      throw unavailable(error);
+      const rejection = findRejection(error);
+      if (rejection === undefined) throw unavailable(error);
+      return rejection;
     }
   }
 
   return {
     async send(records) {
-      const tooLarge: number[] = [];
+      const rejected: RejectedRecord[] = [];
       for (const { first, batch } of batches(records)) {
-        if (await sendBatch(batch)) continue;
+        const ofBatch = await sendBatch(batch);
+        if (ofBatch === undefined) continue;
         for (const [index, record] of batch.entries()) {
-          if (batch.length === 1 || !(await sendBatch([record]))) tooLarge.push(first + index);
+          const rejection = batch.length === 1 ? ofBatch : await sendBatch([record]);
+          if (rejection !== undefined) rejected.push({ index: first + index, ...rejection });
         }
       }
-      return tooLarge;
+      return rejected;
     },
     close: () => producer.close(),
   };

@@ -23,7 +23,10 @@ const received: KafkaMessage[] = [];
 
 before(async () => {
   await Promise.all([admin.connect(), consumer.connect()]);
-  const configEntries = [{ name: "max.message.bytes", value: "4000" }];
+  const configEntries = [
+    { name: "max.message.bytes", value: "4000" },
+    { name: "message.timestamp.after.max.ms", value: "1000" },
+  ];
   await makeTopics(admin, { topic, numPartitions: 1, configEntries });
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void received.push(message)) });
@@ -73,6 +76,17 @@ describe("a dead letter", () => {
     assert.equal(reference.value, null);
     assert.match(String(reference.headers?.["topicsync.omitted"]), /9000 bytes lie at offset 3 of source-3/);
     assert.equal(String(reference.headers?.["topicsync.code"]), "MALFORMED_JSON");
+  });
+
+  it("that is too large and from the future is kept as a reference that says of what time it is", async () => {
+    const { record, ...rest } = letter(6, Buffer.alloc(9_000, "x"));
+    const timestamp = String(Date.now() + 86_400_000);
+    await sendDeadLetters(sink, [letter(7, null), { ...rest, record: { ...record, timestamp } }]);
+    const { value, headers } = await receivedAt(6);
+    assert.equal(value, null);
+    assert.match(String(headers?.["topicsync.omitted"]), /offset 6 of source-3/);
+    assert.equal(String(headers?.["topicsync.time"]), timestamp);
+    assert.equal((await receivedAt(7)).timestamp, "1700000000000");
   });
 
   it("that cannot be kept at all holds the sync up", async () => {
