@@ -85,7 +85,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     paths: [`${path}/{name}/disable`],
     summary: "Disable a user",
     description:
-      "Ends the user's sessions at once; a password is refused within 30 seconds. Nobody can disable themselves, so that somebody is left who can enable others.",
+      "Ends the user's sessions at once and for good; a password is refused within 30 seconds. Nobody can disable themselves, so that somebody is left who can enable others.",
     async handle({ parameters: { name = "" }, user }) {
       if (name === user.name) throw ownAccount("You cannot disable yourself.");
       return replyOf(found(await users.setActive(name, false), "user", name));
@@ -96,7 +96,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     id: "enableUser",
     paths: [`${path}/{name}/enable`],
     summary: "Enable a user",
-    description: "Lets a disabled user in again.",
+    description: "Lets a disabled user in again. Sessions from before stay ended.",
     handle: async ({ parameters: { name = "" } }) =>
       replyOf(found(await users.setActive(name, true), "user", name)),
   }),

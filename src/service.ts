@@ -114,6 +114,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     changed: directory.changed,
   });
   const users = createUserStore(database, newId);
+  const sessionStore = createSessionStore(database);
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);
   const registrations = createGroupCommit(createInstallationStore(database, newId), {
@@ -201,16 +202,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     installations: createInstallationService(registrations, catalog),
     listing: createInstallationListing(createInstallationReader(database), catalogStore),
     deactivator: createInstallationDeactivator(database),
-    users: createUserAdministration(users, (password) => {
-      // Whoever signs in goes first.
-      return hashing.run(false, () => hashPassword(password));
+    users: createUserAdministration({
+      users,
+      sessions: sessionStore,
+      // Logins go first.
+      hash: (password) => hashing.run(false, () => hashPassword(password)),
     }),
     applications: createCatalogAdministration("application", catalogStore.applications),
     platforms: createCatalogAdministration("platform", catalogStore.platforms),
     verify: createAuthenticate({ users, throttle, hashing }),
     checkToken: config.oidc === undefined ? undefined : await tokenCheck(config.oidc),
     sessions: createSessions({
-      store: createSessionStore(database),
+      store: sessionStore,
       users,
       issuer: config.signIn?.issuer,
     }),

@@ -1,4 +1,5 @@
 import type { Database } from "../storage/database.ts";
+import { createSessionStore } from "../storage/sessions.ts";
 import { createUserStore } from "../storage/users.ts";
 import { newId } from "../topics/topic.ts";
 import {
@@ -54,7 +55,11 @@ export const changing = (
   });
 
 const administrationOf = (database: Database): UserAdministration =>
-  createUserAdministration(createUserStore(database, newId), hashPassword);
+  createUserAdministration({
+    users: createUserStore(database, newId),
+    sessions: createSessionStore(database),
+    hash: hashPassword,
+  });
 
 /** Throws that there is no such user. */
 export function none(name: string): never {

@@ -24,7 +24,7 @@ export interface StoredSession {
 
 /** What a session rests upon. */
 export type Ground =
-  /** Of a stored user's password hash as it was: another password ends the session. */
+  /** Of a stored user's password hash as it was when the session began; it must still be the user's. */
   | { readonly passwordDigest: string }
   /** An OpenID provider and the roles that it gave: only signing in anew tells of others. */
   | { readonly issuer: string; readonly roles: readonly string[] };
@@ -34,6 +34,8 @@ export interface SessionStore {
   insert(session: StoredSession): Promise<void>;
   find(digest: string): Promise<StoredSession | undefined>;
   remove(digest: string): Promise<void>;
+  /** Removes every session of a user. */
+  removeAll(user: string): Promise<void>;
 }
 
 /** Sessions of the console. Every function throws Unavailable. */
@@ -75,7 +77,10 @@ export function createSessions(options: SessionsOptions): Sessions {
     return sessionOf(id, user, expiresOn);
   }
 
-  async function userOf({ user: name, ground }: StoredSession): Promise<User | undefined> {
+  async function userOf({
+    user: name,
+    ground,
+  }: Pick<StoredSession, "user" | "ground">): Promise<User | undefined> {
     if ("issuer" in ground)
       return ground.issuer === issuer ? { name, roles: ground.roles, active: true } : undefined;
     const user = await users.find(name);
@@ -87,7 +92,12 @@ export function createSessions(options: SessionsOptions): Sessions {
     async begin(name) {
       const user = await users.find(name);
       if (user?.active !== true) return undefined;
-      return insert(user, { passwordDigest: digestOf(user.passwordHash) }, lifetimeMs);
+      const ground = { passwordDigest: digestOf(user.passwordHash) };
+      const session = await insert(user, ground, lifetimeMs);
+      // Disabling a user removes the sessions that are stored by then; this one may have come after that.
+      if ((await userOf({ user: name, ground })) !== undefined) return session;
+      await store.remove(digestOf(session.id));
+      return undefined;
     },
 
     beginAs: (user, answering) => insert(user, { issuer: answering, roles: user.roles }, vouchedLifetimeMs),

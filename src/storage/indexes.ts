@@ -91,6 +91,13 @@ export const indexes: readonly DeclaredIndex[] = [
   { collection: collections.users, name: uniqueIndexes.userName, key: { user_name: 1 }, unique: true },
   {
     collection: collections.sessions,
+    // All sessions of a user, which end when the user is disabled.
+    name: "sessions_by_user",
+    key: { user_name: 1 },
+    unique: false,
+  },
+  {
+    collection: collections.sessions,
     name: "sessions_over",
     key: { expires_on: 1 },
     unique: false,

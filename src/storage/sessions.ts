@@ -48,6 +48,11 @@ export function createSessionStore(database: Database): SessionStore {
       database.run(async () => {
         await sessions.deleteOne({ _id: digest });
       }),
+
+    removeAll: (user) =>
+      database.run(async () => {
+        await sessions.deleteMany({ user_name: user });
+      }),
   };
 }
 

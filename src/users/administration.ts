@@ -1,4 +1,5 @@
 import type { AuditEvent } from "../audit.ts";
+import type { SessionStore } from "../sessions/session.ts";
 import { addUser, type NewUser } from "./manage.ts";
 import type { User, UserPage, UserStore } from "./user.ts";
 
@@ -25,17 +26,25 @@ export interface UserAdministration {
   find(name: string): Promise<User | undefined>;
   /** Adds an active user. Throws UserExists, and Overloaded. */
   add(user: NewUser): Promise<ChangedUser>;
+  /** Disabling a user ends the user's sessions for good. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
   changeRoles(name: string, change: RoleChange): Promise<ChangedUser | undefined>;
-  /** It ends the user's sessions. Throws Overloaded. */
+  /** Ends the user's sessions. Throws Overloaded. */
   setPassword(name: string, password: string): Promise<ChangedUser | undefined>;
 }
 
-/** Makes the administration; `hash` hashes a password, as soon as that may be done. */
-export function createUserAdministration(
-  users: UserStore,
-  hash: (password: string) => Promise<string>,
-): UserAdministration {
+export interface UserAdministrationOptions {
+  readonly users: UserStore;
+  readonly sessions: Pick<SessionStore, "removeAll">;
+  /** Hashes a password, as soon as that may be done. */
+  readonly hash: (password: string) => Promise<string>;
+}
+
+export function createUserAdministration({
+  users,
+  sessions,
+  hash,
+}: UserAdministrationOptions): UserAdministration {
   async function find(name: string): Promise<User | undefined> {
     const found = await users.find(name);
     return found && { name, roles: found.roles, active: found.active };
@@ -61,11 +70,16 @@ export function createUserAdministration(
       return { user, event: { action: "user.added", user: name, roles: user.roles } };
     },
 
-    setActive: (name, active) =>
-      changed(name, users.change(name, { active }), () => ({
+    async setActive(name, active) {
+      // A process that was killed while it disabled the user may have left sessions, which must not live again.
+      if (active && (await users.find(name))?.active === false) await sessions.removeAll(name);
+      const user = await changed(name, users.change(name, { active }), () => ({
         action: active ? "user.enabled" : "user.disabled",
         user: name,
-      })),
+      }));
+      if (!active) await sessions.removeAll(name);
+      return user;
+    },
 
     changeRoles: (name, change) =>
       changed(name, users.changeRoles(name, change), ({ roles }) => ({
@@ -77,10 +91,12 @@ export function createUserAdministration(
     async setPassword(name, password) {
       if ((await users.find(name)) === undefined) return undefined;
       const passwordHash = await hash(password);
-      return changed(name, users.change(name, { passwordHash }), () => ({
+      const user = await changed(name, users.change(name, { passwordHash }), () => ({
         action: "user.password-changed",
         user: name,
       }));
+      await sessions.removeAll(name);
+      return user;
     },
   };
 }

@@ -122,6 +122,15 @@ describe("a session", () => {
     }
   });
 
+  it("stays over when its user is disabled and enabled again", async () => {
+    const user = await addUser();
+    const browser = await signedIn(user);
+    for (const command of ["disable", "enable"])
+      assert.equal((await runCli(["users", command, user], settings)).code, 0);
+    assert.equal((await ask(there, browser)).status, 401);
+    assert.equal((await signIn(user)).status, 200);
+  });
+
   it("is over when its time has come, and MongoDB is told when that is", async () => {
     const browser = await signedIn(await addUser());
     const { json } = await ask(here, browser);
