@@ -6,7 +6,7 @@ import proxyAddress from "proxy-addr";
 /** Gives the network address that a request came from. */
 export type AddressOf = (request: IncomingMessage) => string;
 
-/** Tells whether a request came over TLS. */
+/** Tells whether the caller uses TLS, to us or to what stands before us. */
 export type IsSecure = (request: IncomingMessage) => boolean;
 
 /** Whoever is at the other end of the connection. What a header says of it counts for nothing. */
@@ -27,9 +27,17 @@ export function addressBehind(trustedProxies: readonly string[]): AddressOf {
   };
 }
 
-/** Over TLS to us, or to a trusted proxy, which says so by X-Forwarded-Proto. */
-export function securityBehind(trustedProxies: readonly string[], overTls: boolean): IsSecure {
-  if (overTls) return () => true;
+export interface SecurityOptions {
+  /** Whether we serve TLS ourselves. */
+  readonly overTls: boolean;
+  /** Where browsers find us; with `https:` everybody uses TLS, whatever ends it. */
+  readonly publicUrl: string | undefined;
+  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-Proto is believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+export function createIsSecure({ overTls, publicUrl, trustedProxies }: SecurityOptions): IsSecure {
+  if (overTls || publicUrl?.startsWith("https:") === true) return () => true;
   if (trustedProxies.length === 0) return () => false;
   const isTrusted = proxyAddress.compile([...trustedProxies]);
   return ({ socket, headers }) =>

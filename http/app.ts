@@ -17,7 +17,7 @@ import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
 import type { CheckToken } from "../src/users/oidc.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
-import { addressBehind, securityBehind } from "./address.ts";
+import { addressBehind, createIsSecure } from "./address.ts";
 import { createSend } from "./answer.ts";
 import { createAuthentication } from "./authentication.ts";
 import { applicationOperations, platformOperations } from "./catalog.ts";
@@ -73,6 +73,8 @@ export interface AppOptions {
   readonly deadLetters: DeadLetterOffices;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;
+  /** Where browsers find the facade, as far as that is known. */
+  readonly publicUrl: string | undefined;
   /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   /** Undefined: requests are not traced. */
@@ -83,7 +85,7 @@ export interface AppOptions {
 }
 
 /** What all operations are served with, as opposed to what they do. */
-type EdgeOption = "audit" | "overTls" | "trustedProxies" | "tracing" | "log" | "stopping";
+type EdgeOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
 export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
@@ -116,10 +118,11 @@ export function createApp(options: AppOptions): RequestListener {
   const trace = tracing && requestTrace(tracing, { overTls });
   const send = createSend({ common: apiHeaders({ overTls }), log, trace, stopping });
   const fail = createFail(send, log);
+  const isSecure = createIsSecure(options);
   const answer = serve(operationsOf(options), {
-    authentication: createAuthentication(options),
+    authentication: createAuthentication({ ...options, isSecure }),
     addressOf: addressBehind(trustedProxies),
-    isSecure: securityBehind(trustedProxies, overTls),
+    isSecure,
     audit,
     send,
     fail,

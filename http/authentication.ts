@@ -8,6 +8,7 @@ import type { Authenticate } from "../src/users/credentials.ts";
 import { BadToken } from "../src/users/oidc-claims.ts";
 import type { CheckToken } from "../src/users/oidc.ts";
 import type { User } from "../src/users/user.ts";
+import type { IsSecure } from "./address.ts";
 import { HttpError } from "./errors.ts";
 import { csrfHeader, sessionIdIn } from "./session-cookie.ts";
 
@@ -36,6 +37,7 @@ export interface AuthenticationOptions {
   /** Where the tokens of an OpenID provider are taken. */
   readonly checkToken: CheckToken | undefined;
   readonly sessions: Pick<Sessions, "find">;
+  readonly isSecure: IsSecure;
 }
 
 /** Makes the authentication by HTTP Basic (RFC 7617), bearer tokens (RFC 6750) and the console's sessions. */
@@ -43,6 +45,7 @@ export function createAuthentication({
   verify,
   checkToken,
   sessions,
+  isSecure,
 }: AuthenticationOptions): Authentication {
   const schemes = checkToken === undefined ? basic : `${basic}, ${bearer}`;
   const ways = checkToken === undefined ? "(HTTP Basic)" : "(HTTP Basic), or a bearer token";
@@ -69,7 +72,7 @@ export function createAuthentication({
   return {
     authenticate(request, address) {
       const { authorization } = request.headers;
-      const sessionId = authorization === undefined ? sessionIdIn(request) : undefined;
+      const sessionId = authorization === undefined ? sessionIdIn(request, isSecure(request)) : undefined;
       if (sessionId !== undefined) return signedIn(request, sessionId);
       const credentials = parse(authorization ?? "");
       if (credentials !== undefined) {

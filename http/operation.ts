@@ -22,7 +22,7 @@ export interface Call<Body = unknown> {
   readonly session: Session | undefined;
   /** The caller's network address. */
   readonly address: string;
-  /** Whether the request came over TLS, to us or to a proxy that is trusted. */
+  /** Whether the caller uses TLS, to us or to what stands before us. */
   readonly secure: boolean;
   readonly requestId: string;
   /** `Accept-Encoding`, as it was sent. */

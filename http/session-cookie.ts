@@ -9,14 +9,17 @@ import type { Session } from "../src/sessions/session.ts";
  */
 const names = { plain: "topicsync_session", secure: "__Host-topicsync_session" } as const;
 
+const nameOf = (secure: boolean): string => (secure ? names.secure : names.plain);
+
 /** The header that goes with each request that changes something; see Session. */
 export const csrfHeader = "x-csrf-token";
 
-/** The session's id that a request carries, if any. */
-export function sessionIdIn({ headers: { cookie } }: IncomingMessage): string | undefined {
-  if (cookie === undefined) return undefined;
-  const cookies = parseCookie(cookie);
-  return cookies[names.secure] ?? cookies[names.plain];
+/**
+ * The session's id that a request carries, if any. Over TLS the plain name does not count: a sibling host can set it, and so
+ * sign somebody in under its own session.
+ */
+export function sessionIdIn({ headers: { cookie } }: IncomingMessage, secure: boolean): string | undefined {
+  return cookie === undefined ? undefined : parseCookie(cookie)[nameOf(secure)];
 }
 
 /** `Set-Cookie` for a session that began. No script can read it, and no page of another site sends it. */
@@ -28,7 +31,7 @@ export const noCookie = (secure: boolean): string => setCookie("", secure, new D
 
 const setCookie = (value: string, secure: boolean, expires: Date): string =>
   stringifySetCookie({
-    name: secure ? names.secure : names.plain,
+    name: nameOf(secure),
     value,
     path: "/",
     httpOnly: true,

@@ -44,7 +44,8 @@ export const settingsSchema = {
       type: "string",
       pattern: "^https?://[^/?#@\\s]+/?$",
       expected: "a URL without a path, such as https://topicsync.example.org",
-      description: "Where browsers find the facade, without a path. Needed for signing in with OpenID.",
+      description:
+        "Where browsers find the facade, without a path. Needed for signing in with OpenID, and with https:// wherever a proxy ends TLS.",
     },
     HTTP_MAX_CONNECTIONS: {
       type: "integer",

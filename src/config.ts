@@ -36,6 +36,8 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
+  /** Where browsers find the facade: scheme, host and port. */
+  readonly publicUrl: string | undefined;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
   /** Undefined for plain HTTP; the files, to be read again when they have changed. */
@@ -205,9 +207,17 @@ function http(settings: Settings, faults: string[]): HttpConfig {
     host: settings.HTTP_HOST,
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
+    publicUrl: publicUrl(settings, faults),
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
     tls: httpTls(settings, faults),
   });
+}
+
+function publicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {
+  if (text === undefined) return undefined;
+  if (URL.canParse(text)) return new URL(text).origin;
+  faults.push("HTTP_PUBLIC_URL must be a URL without a path, such as https://topicsync.example.org");
+  return undefined;
 }
 
 function isAddressRange(text: string): boolean {

@@ -232,6 +232,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     }),
     deadLetters: createDeadLetterOffices(config.kafka, { database, broker, lifecycle, abort }),
     overTls: config.http.tls !== undefined,
+    publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,
     tracing,
     log,

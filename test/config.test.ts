@@ -35,6 +35,7 @@ describe("the settings", () => {
         host: "127.0.0.1",
         port: 8080,
         maxConnections: 10_000,
+        publicUrl: undefined,
         trustedProxies: [],
         tls: undefined,
       },
@@ -115,6 +116,14 @@ describe("the settings", () => {
       BOOTSTRAP_PASSWORD: "geheim",
     });
     assert.doesNotMatch(message, /geheim/);
+  });
+
+  it("take the address for browsers without a path, as a URL has it", () => {
+    const publicUrlOf = (text: string) => readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl;
+    assert.equal(publicUrlOf("https://topicsync.example.org/"), "https://topicsync.example.org");
+    assert.equal(publicUrlOf("http://Topicsync.example.org:80"), "http://topicsync.example.org");
+    for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
+      assert.match(faultsOf({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
   });
 
   it("refuse a short password for the user of the settings", () => {

@@ -84,7 +84,7 @@ function comeBack(
 }
 
 const sessionIn = (answer: Answer): string =>
-  answer.headers.getSetCookie().find((one) => one.startsWith("topicsync_session=")) ?? "";
+  answer.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
 
 /** Nobody is signed in, and the console is told why. */
 function assertFailed(answer: Answer, reason: string): void {
@@ -135,7 +135,7 @@ describe("signing in with OpenID", () => {
     assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/console"]);
     assert.match(
       sessionIn(answer),
-      /^topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Strict$/,
+      /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
     );
     assert.match(answer.headers.getSetCookie().join("\n"), /^__Host-topicsync_sign_in=; Max-Age=0;/m);
 

@@ -157,3 +157,47 @@ describe("a session", () => {
       assert.equal((await get(rest)).status, 404);
   });
 });
+
+describe("the cookie of a session where browsers come over TLS", () => {
+  it("is Secure and tied to the host, whatever ends TLS, and no other cookie counts", async () => {
+    const service = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      HTTP_PUBLIC_URL: "https://topicsync.example.org",
+    });
+    await service.ready();
+    const user = await addUser();
+    const begun = await call(`${service.url}${path}`, { as: undefined, body: { user, password } });
+    const set = begun.headers.get("set-cookie") ?? "";
+    const id = /^__Host-topicsync_session=([\w-]{43});/.exec(set)?.[1] ?? "";
+    keepSecret(id, begun.json.csrfToken);
+    assert.match(
+      set,
+      /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    assert.equal((await ask(service, { Cookie: `__Host-topicsync_session=${id}` })).status, 200);
+    assert.equal((await ask(service, { Cookie: `topicsync_session=${id}` })).status, 401);
+    assert.equal((await ask(here, { Cookie: `__Host-topicsync_session=${id}` })).status, 401);
+    await service.stop();
+  });
+
+  it("is Secure, too, where a trusted proxy says that the request came over TLS, and only then", async () => {
+    const service = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      HTTP_TRUSTED_PROXIES: "127.0.0.1",
+    });
+    await service.ready();
+    const user = await addUser();
+    const names = [];
+    for (const scheme of ["https", "http"]) {
+      const headers = { "X-Forwarded-Proto": scheme };
+      const begun = await call(`${service.url}${path}`, { as: undefined, headers, body: { user, password } });
+      const [name = "", id] = (begun.headers.get("set-cookie") ?? "").split(/[=;]/);
+      keepSecret(id, begun.json.csrfToken);
+      names.push(name);
+    }
+    assert.deepEqual(names, ["__Host-topicsync_session", "topicsync_session"]);
+    await service.stop();
+  });
+});
