@@ -1,7 +1,7 @@
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
 import { NameTaken } from "../installations/catalog.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex } from "./failures.ts";
+import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 
 interface NamedRecord {
@@ -43,7 +43,7 @@ function namedStore<T extends PushPlatform>(
     try {
       await records.insertOne({ _id: newId(), name, active, ...rule });
     } catch (error) {
-      if (violatedIndex(error) === undefined) throw error;
+      if (!isDuplicate(error)) throw error;
       throw new NameTaken(`there is one named "${name}" already`, { cause: error });
     }
   };

@@ -3,7 +3,7 @@ import { MongoClient, type Binary, type ClientSession, type Collection, type Doc
 import { messageOf, Unavailable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { untilAvailable } from "../retry.ts";
-import { isTransient, translated } from "./failures.ts";
+import { classify, translated } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
 
@@ -116,7 +116,7 @@ export function createDatabase(uri: string, log: Logger): Database {
             await once(session, work);
             return;
           } catch (error) {
-            if (attempt === mostTransactionAttempts || !isTransient(error)) throw error;
+            if (attempt === mostTransactionAttempts || classify(error) !== "conflict") throw error;
           }
         }
       }),

@@ -1,6 +1,7 @@
 import {
   MongoBulkWriteError,
   MongoClientClosedError,
+  MongoCompatibilityError,
   MongoError,
   MongoNetworkError,
   MongoNotConnectedError,
@@ -14,51 +15,103 @@ import {
 import { messageOf, Unavailable } from "../errors.ts";
 
 /**
- * Server errors that say that the server cannot do it now, by their codes: it is starting, stopping, not the primary,
- * too slow, or another operation was quicker. The list is the driver specification's (retryable writes), with time
- * limits and write conflicts.
+ * What an error of MongoDB means for the operation that met it:
+ * - `duplicate`: a unique index objected;
+ * - `conflict`: the transaction was aborted, mostly for another one; it may succeed when it is repeated;
+ * - `outage`: the database cannot do it now: it is not reachable, starting, stopping, overloaded or too slow;
+ * - `credentials`: it does not accept the user's name and password;
+ * - `forbidden`: the user may not do this;
+ * - `unsupported`: this product or version does not have it;
+ * - `unforeseen`: anything else.
  */
-const passingCodes = new Set([
-  6, 7, 50, 64, 79, 89, 91, 100, 112, 134, 189, 251, 262, 317, 358, 384, 9001, 10058, 10107, 11600, 11602,
-  13435, 13436, 13388,
-]);
+export type FailureKind =
+  "duplicate" | "conflict" | "outage" | "credentials" | "forbidden" | "unsupported" | "unforeseen";
 
-/** The name of the unique index that objected; undefined when the error is another one. */
-export function violatedIndex(error: unknown): string | undefined {
-  if (!(error instanceof MongoServerError) || error.code !== 11000) return undefined;
-  // A bulk's error has no keyPattern, so the name is taken from the message.
-  return /index: (\S+)/.exec(error.message)?.[1] ?? "unknown";
+/** Codes with one meaning wherever they come from. The outages are the driver specification's retryable errors and more. */
+const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
+  ["duplicate", [11000, 11001, 12582]],
+  // WriteConflict and NoSuchTransaction: not every product adds the label TransientTransactionError.
+  ["conflict", [112, 251]],
+  [
+    "outage",
+    [
+      6, 7, 24, 43, 50, 64, 79, 89, 91, 100, 133, 134, 189, 202, 237, 262, 290, 317, 358, 365, 384, 402, 407,
+      9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436, 46841,
+    ],
+  ],
+  ["credentials", [11, 18]],
+  // 8000 is Atlas' own.
+  ["forbidden", [13, 8000]],
+  ["unsupported", [20, 59, 115, 238, 263]],
+];
+const kindByCode = new Map(kinds.flatMap(([kind, codes]) => codes.map((code) => [code, kind] as const)));
+
+const outageLabels = [
+  "RetryableWriteError",
+  "UnknownTransactionCommitResult",
+  "SystemOverloadedError",
+  "RetryableError",
+];
+
+/** The one place that decides what an error of MongoDB means. */
+export function classify(error: unknown): FailureKind {
+  if (error instanceof MongoBulkWriteError) return classifyBulk(error);
+  if (error instanceof MongoServerError) return classifyAnswer(error);
+  if (error instanceof MongoCompatibilityError) return "unsupported";
+  return isWithoutAnswer(error) ? "outage" : "unforeseen";
 }
 
-/** Whether the same transaction may succeed when it is tried again at once. */
-export const isTransient = (error: unknown): boolean =>
-  error instanceof MongoError &&
-  error.hasErrorLabel("TransientTransactionError") &&
-  !(error instanceof MongoNetworkError);
+function classifyAnswer(error: MongoServerError): FailureKind {
+  const kind = kindByCode.get(Number(error.code)) ?? kindByMessage(error);
+  // DocumentDB reports a duplicate key within a transaction as a write conflict.
+  if (kind === "conflict" && /duplicate key/i.test(error.message)) return "duplicate";
+  if (kind === "duplicate") return kind;
+  if (error.hasErrorLabel("TransientTransactionError")) return "conflict";
+  if (error instanceof MongoWriteConcernError || outageLabels.some((label) => error.hasErrorLabel(label)))
+    return "outage";
+  return kind ?? "unforeseen";
+}
 
-/** Whether the error speaks of the database's state rather than of what was asked of it. */
-export function isOutage(error: unknown): boolean {
-  if (error instanceof MongoBulkWriteError && saysNothingOfWrites(error)) return true;
-  if (error instanceof MongoServerError) {
-    return (
-      error instanceof MongoWriteConcernError ||
-      passingCodes.has(Number(error.code)) ||
-      error.hasErrorLabel("RetryableWriteError") ||
-      error.hasErrorLabel("TransientTransactionError") ||
-      error.hasErrorLabel("UnknownTransactionCommitResult")
-    );
+/** Amazon DocumentDB's own meaning of codes that MongoDB uses for something else. */
+const kindByMessage = ({ code, message }: MongoServerError): FailureKind | undefined => {
+  if (code === 301 && /retryable writes/i.test(message)) return "unsupported";
+  if (code === 303) return /not supported/i.test(message) ? "unsupported" : "outage";
+  return undefined;
+};
+
+function classifyBulk(error: MongoBulkWriteError): FailureKind {
+  // What was written is not known to survive.
+  if (error.result.getWriteConcernError() !== undefined) return "outage";
+  const failed = failedWrites(error);
+  if (failed.length === 0) {
+    // The driver wraps what is no answer of the server, such as a lost connection.
+    const cause: unknown = error.errorResponse;
+    return cause instanceof Error ? classify(cause) : classifyAnswer(error);
   }
-  return (
-    error instanceof MongoNetworkError ||
-    error instanceof MongoServerSelectionError ||
-    error instanceof MongoTopologyClosedError ||
-    error instanceof MongoNotConnectedError ||
-    error instanceof MongoClientClosedError ||
-    error instanceof MongoOperationTimeoutError ||
-    (error instanceof MongoError && withoutConnection.has(error.name)) ||
-    isOfTheSocket(error)
-  );
+  const found = new Set(failed.map((one) => classify(one.error)));
+  return severity.find((kind) => found.has(kind)) ?? "unforeseen";
 }
+
+/** Which failure of a bulk's writes counts. A duplicate first: after it the others may only follow from it. */
+const severity: readonly FailureKind[] = [
+  "duplicate",
+  "unforeseen",
+  "unsupported",
+  "credentials",
+  "forbidden",
+  "outage",
+  "conflict",
+];
+
+const isWithoutAnswer = (error: unknown): boolean =>
+  error instanceof MongoNetworkError ||
+  error instanceof MongoServerSelectionError ||
+  error instanceof MongoTopologyClosedError ||
+  error instanceof MongoNotConnectedError ||
+  error instanceof MongoClientClosedError ||
+  error instanceof MongoOperationTimeoutError ||
+  (error instanceof MongoError && withoutConnection.has(error.name)) ||
+  isOfTheSocket(error);
 
 /** Names of errors that the driver does not export: no connection of the pool could be had. */
 const withoutConnection = new Set(["MongoWaitQueueTimeoutError", "MongoPoolClosedError"]);
@@ -72,11 +125,21 @@ const isOfTheSocket = (error: unknown): boolean =>
     ? error.message.includes("hasErrorLabel")
     : error instanceof Error && "syscall" in error;
 
-/** The error as the rest of the program knows it: Unavailable for an outage, itself otherwise. */
+/** Whether a unique index objected. Which one is not said: products differ in how they word it, or do not say it. */
+export const isDuplicate = (error: unknown): boolean => classify(error) === "duplicate";
+
+/** What the rest of the program is told where the same may succeed later. */
+const unavailable: Readonly<Partial<Record<FailureKind, string>>> = {
+  outage: "MongoDB does not answer",
+  conflict: "MongoDB aborted the transaction",
+  // At start this is a fault of the settings; later, mostly a password that is being changed.
+  credentials: "MongoDB does not accept the credentials of MONGODB_URI",
+};
+
+/** The error as the rest of the program knows it: Unavailable where the same may succeed later, itself otherwise. */
 export function translated(error: unknown): unknown {
-  return isOutage(error)
-    ? new Unavailable(`MongoDB does not answer: ${messageOf(error)}`, { cause: error })
-    : error;
+  const reason = unavailable[classify(error)];
+  return reason === undefined ? error : new Unavailable(`${reason}: ${messageOf(error)}`, { cause: error });
 }
 
 /** What went wrong with one write of a bulk. */
@@ -91,13 +154,14 @@ export interface WriteError {
  * nothing of single writes.
  */
 export function writeErrorsOf(error: unknown): readonly WriteError[] | undefined {
-  if (!(error instanceof MongoBulkWriteError) || saysNothingOfWrites(error)) return undefined;
-  return [error.writeErrors].flat().map(({ index, code, errmsg }) => ({
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
+    return undefined;
+  const failed = failedWrites(error);
+  return failed.length === 0 ? undefined : failed;
+}
+
+const failedWrites = ({ writeErrors }: MongoBulkWriteError): readonly WriteError[] =>
+  [writeErrors].flat().map(({ index, code, errmsg }) => ({
     index,
     error: new MongoServerError({ code, errmsg: errmsg ?? `error ${code}` }),
   }));
-}
-
-/** Nothing was tried, or what was written is not known to survive. */
-const saysNothingOfWrites = (error: MongoBulkWriteError): boolean =>
-  [error.writeErrors].flat().length === 0 || error.result.getWriteConcernError() !== undefined;

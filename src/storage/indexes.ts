@@ -15,22 +15,12 @@ interface DeclaredIndex {
   readonly partialFilterExpression?: Readonly<Record<string, object>>;
 }
 
-/** Names of the unique indexes, by which a duplicate-key error is translated. */
-export const uniqueIndexes = {
-  topicExternalId: "unique_topic_id",
-  topicCombination: "unique_topic_combination",
-  applicationName: "unique_application_name",
-  platformName: "unique_platform_name",
-  installation: "unique_installation",
-  userName: "unique_user_name",
-} as const;
-
 /** Every index of the database: the whole list, beside MongoDB's own `_id_`. */
 export const indexes: readonly DeclaredIndex[] = [
-  { collection: collections.topics, name: uniqueIndexes.topicExternalId, key: { topic_id: 1 }, unique: true },
+  { collection: collections.topics, name: "unique_topic_id", key: { topic_id: 1 }, unique: true },
   {
     collection: collections.topics,
-    name: uniqueIndexes.topicCombination,
+    name: "unique_topic_combination",
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
@@ -69,14 +59,14 @@ export const indexes: readonly DeclaredIndex[] = [
   { collection: collections.replays, name: "replays_of_letter", key: { letter: 1 }, unique: false },
   {
     collection: collections.applications,
-    name: uniqueIndexes.applicationName,
+    name: "unique_application_name",
     key: { name: 1 },
     unique: true,
   },
-  { collection: collections.platforms, name: uniqueIndexes.platformName, key: { name: 1 }, unique: true },
+  { collection: collections.platforms, name: "unique_platform_name", key: { name: 1 }, unique: true },
   {
     collection: collections.installations,
-    name: uniqueIndexes.installation,
+    name: "unique_installation",
     // It starts with the token, so that the collection can be sharded by it.
     key: { token: 1, application: 1, platform: 1 },
     unique: true,
@@ -88,7 +78,7 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { application: 1, platform: 1, user: 1 },
     unique: false,
   },
-  { collection: collections.users, name: uniqueIndexes.userName, key: { user_name: 1 }, unique: true },
+  { collection: collections.users, name: "unique_user_name", key: { user_name: 1 }, unique: true },
   {
     collection: collections.sessions,
     // All sessions of a user, which end when the user is disabled.

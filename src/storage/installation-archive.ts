@@ -1,14 +1,34 @@
 import type { InstallationArchive } from "../installations/import.ts";
 import type { Installation } from "../installations/installation.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex, writeErrorsOf } from "./failures.ts";
-import { uniqueIndexes } from "./indexes.ts";
+import { isDuplicate, writeErrorsOf } from "./failures.ts";
 import { toRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 
 /** Puts imported installations into MongoDB. */
 export function createInstallationArchive(database: Database): InstallationArchive {
   const installations = database.collection<InstallationRecord>(collections.installations);
+
+  /** Ids that a record has. Looked up: in a collection sharded by token, `_id` is unique within each shard only. */
+  async function findIds(among: readonly Installation[]): Promise<ReadonlySet<string>> {
+    if (among.length === 0) return new Set();
+    const ids = among.map(({ id }) => id);
+    const found = await installations.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
+    return new Set(found.map(({ _id }) => _id));
+  }
+
+  /** Gives those that a unique index refused. */
+  async function insert(all: readonly Installation[]): Promise<Installation[]> {
+    if (all.length === 0) return [];
+    try {
+      await installations.insertMany(all.map(toRecord), { ordered: false });
+      return [];
+    } catch (error) {
+      const errors = writeErrorsOf(error);
+      if (errors?.every((one) => isDuplicate(one.error)) !== true) throw error;
+      return errors.flatMap(({ index }) => all[index] ?? []);
+    }
+  }
 
   return {
     findKeys: (tokens) =>
@@ -22,21 +42,13 @@ export function createInstallationArchive(database: Database): InstallationArchi
 
     add: (given) =>
       database.run(async () => {
-        const failed = new Map<Installation, "id taken" | "key taken">();
-        if (given.length === 0) return failed;
-        try {
-          await installations.insertMany(given.map(toRecord), { ordered: false });
-        } catch (error) {
-          const errors = writeErrorsOf(error);
-          if (errors === undefined) throw error;
-          for (const { index, error: one } of errors) {
-            const violated = violatedIndex(one);
-            const failing = given[index];
-            if (violated === undefined || failing === undefined) throw one;
-            failed.set(failing, violated === uniqueIndexes.installation ? "key taken" : "id taken");
-          }
-        }
-        return failed;
+        const taken = await findIds(given);
+        const failed = await insert(given.filter(({ id }) => !taken.has(id)));
+        const takenMeanwhile = await findIds(failed);
+        return new Map([
+          ...given.filter(({ id }) => taken.has(id)).map((one) => [one, "id taken"] as const),
+          ...failed.map((one) => [one, takenMeanwhile.has(one.id) ? "id taken" : "key taken"] as const),
+        ]);
       }),
 
     replace: (replacements) =>

@@ -11,8 +11,7 @@ import type {
   RemoveWrite,
 } from "../installations/ports.ts";
 import type { Database } from "./database.ts";
-import { translated, violatedIndex } from "./failures.ts";
-import { uniqueIndexes } from "./indexes.ts";
+import { classify, translated } from "./failures.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { updateAll, type UpdateStatement } from "./update-command.ts";
@@ -26,7 +25,6 @@ interface Attempt {
 
 /** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
 const mostOwnersKept = 20;
-const writeConflict = 112;
 /** Another instance can change the owner in between, but not for long. */
 const mostRounds = 10;
 /** From the third round on, it is waited this much longer each time. */
@@ -90,9 +88,9 @@ export function createInstallationStore(database: Database, newId: () => string)
   };
 }
 
-/** A duplicate key: the record is another's; or a conflict with somebody's transaction. */
+/** A duplicate key: the record is another user's. Or a conflict with a transaction. A repetition gets a new `_id`. */
 const mayBeRepeated = (error: MongoServerError): boolean =>
-  violatedIndex(error) === uniqueIndexes.installation || error.code === writeConflict;
+  ["duplicate", "conflict"].includes(classify(error));
 
 const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
   write.kind === "remove"

@@ -1,6 +1,6 @@
 import type { Replay, ReplayStore } from "../dead-letters/ports.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex, writeErrorsOf } from "./failures.ts";
+import { isDuplicate, writeErrorsOf } from "./failures.ts";
 import { collections } from "./names.ts";
 
 interface ReplayRecord {
@@ -33,8 +33,7 @@ export function createReplayStore(database: Database): ReplayStore {
           return new Set<string>();
         } catch (error) {
           const failed = writeErrorsOf(error);
-          if (failed === undefined || failed.some((one) => violatedIndex(one.error) === undefined))
-            throw error;
+          if (failed === undefined || !failed.every((one) => isDuplicate(one.error))) throw error;
           return new Set(failed.flatMap(({ index }) => begun[index]?.id ?? []));
         }
       }),

@@ -4,8 +4,7 @@ import type { Logger } from "../logger.ts";
 import { NotUnique, Vanished, type BatchWrite, type TopicStore } from "../topics/ports.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex } from "./failures.ts";
-import { uniqueIndexes } from "./indexes.ts";
+import { isDuplicate } from "./failures.ts";
 import { chunks, recordsOf } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
@@ -106,18 +105,7 @@ const changesNothing = ({ writes }: BatchWrite): boolean =>
   [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
 
 function rethrowNotUnique(error: unknown): never {
-  const index = violatedIndex(error);
-  if (index === undefined) throw error;
-  switch (index) {
-    // A topic that is enabled comes back under the sys_id that it had.
-    case "_id_":
-    case uniqueIndexes.topicExternalId:
-      throw new NotUnique("externalId", error);
-    case uniqueIndexes.topicCombination:
-      throw new NotUnique("combination", error);
-    default:
-      throw error;
-  }
+  throw isDuplicate(error) ? new NotUnique(error) : error;
 }
 
 const replacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {

@@ -1,7 +1,7 @@
 import { MongoServerError, WriteConcern, type Collection, type Document } from "mongodb";
 
 import type { Database } from "./database.ts";
-import { isOutage, type WriteError } from "./failures.ts";
+import { classify, type WriteError } from "./failures.ts";
 
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {
@@ -34,12 +34,19 @@ export async function updateAll<T extends Document>(
   const command: Document = { update: collectionName, updates, ordered: false };
   if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
   const send = (): Promise<UpdateAnswer> => database.command(command);
-  const { writeErrors = [] } = await send().catch((error: unknown) => {
-    if (!isOutage(error)) throw error;
-    return send();
-  });
-  return writeErrors.map(({ index, code, errmsg }) => ({
-    index,
-    error: new MongoServerError({ code, errmsg }),
-  }));
+  try {
+    const { writeErrors = [] } = await send().catch((error: unknown) => {
+      if (classify(error) !== "outage") throw error;
+      return send();
+    });
+    return writeErrors.map(({ index, code, errmsg }) => ({
+      index,
+      error: new MongoServerError({ code, errmsg }),
+    }));
+  } catch (error) {
+    // Told of the command as a whole, it may be any of the statements.
+    if (error instanceof MongoServerError && ["duplicate", "conflict"].includes(classify(error)))
+      return updates.map((_, index) => ({ index, error }));
+    throw error;
+  }
 }

@@ -1,6 +1,6 @@
 import { UserExists, type StoredUser, type User, type UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
-import { violatedIndex } from "./failures.ts";
+import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 
 interface UserRecord {
@@ -51,7 +51,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
             active: user.active,
           });
         } catch (error) {
-          if (violatedIndex(error) === undefined) throw error;
+          if (!isDuplicate(error)) throw error;
           throw new UserExists(`the user "${user.name}" exists already`, { cause: error });
         }
       }),

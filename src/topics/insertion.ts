@@ -1,4 +1,4 @@
-import { Refusal, sentenceOf, type Fault } from "../errors.ts";
+import { messageOf, Refusal, sentenceOf, type Fault } from "../errors.ts";
 import { filterFaults } from "../filter/topic-filters.ts";
 import { NotUnique, type TopicStore } from "./ports.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
@@ -30,7 +30,7 @@ export async function insertTopic(store: TopicStore, make: () => Topic): Promise
       // Whoever held it is gone in the meantime: try again.
       if (tries === mostAttempts)
         throw new Error(
-          `"${topic.externalId}" was refused ${mostAttempts} times by a unique index without a holder`,
+          `"${topic.externalId}" was refused ${mostAttempts} times, and no topic is like it: ${messageOf(error)}`,
           { cause: error },
         );
     }

@@ -1,15 +1,14 @@
+import { messageOf } from "../errors.ts";
 import type { BatchStep, PositionStore } from "../positions.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
-/** A unique index objected: which of the two rules of specification 4.3 would have been broken. */
+/** A unique index objected. Which one is not known: both rules of specification 4.3 have to be looked up. */
 export class NotUnique extends Error {
   override readonly name = "NotUnique";
-  readonly rule: "externalId" | "combination";
 
-  constructor(rule: NotUnique["rule"], cause: unknown) {
-    super(`a unique index objected: ${rule}`, { cause });
-    this.rule = rule;
+  constructor(cause: unknown) {
+    super(`a unique index objected: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import type { PositionStep } from "../positions.ts";
-import type { Fault } from "../errors.ts";
+import { messageOf, type Fault } from "../errors.ts";
 import { filterFaults } from "../filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
@@ -81,16 +81,11 @@ export function createTopicService(
     ) {
       return "look up more";
     }
-    try {
-      await store.applyBatch({
-        ...batch,
-        writes: decision.writes,
-        beforeCommit: decision.refusals.length > 0 ? () => batch.deadLetter(decision.refusals) : undefined,
-      });
-    } catch (error) {
-      if (error instanceof NotUnique || error instanceof Vanished) return "look up more";
-      throw error;
-    }
+    await store.applyBatch({
+      ...batch,
+      writes: decision.writes,
+      beforeCommit: decision.refusals.length > 0 ? () => batch.deadLetter(decision.refusals) : undefined,
+    });
     changed(decision.writes);
     habit = nextHabit(decision, lookUp);
     return decision;
@@ -112,13 +107,20 @@ export function createTopicService(
 
     async apply(batch) {
       let lookUp = isSimple(batch.announcements) ? habit : "everything";
+      let objection: unknown;
       for (let tries = 1; tries <= mostAttempts; tries += 1) {
-        const decision = await attempt(batch, lookUp);
-        if (decision !== "look up more") return decision;
+        try {
+          const decision = await attempt(batch, lookUp);
+          if (decision !== "look up more") return decision;
+        } catch (error) {
+          if (!(error instanceof NotUnique || error instanceof Vanished)) throw error;
+          objection = error;
+        }
         lookUp = more[lookUp];
       }
       throw new Error(
-        `unique indexes objected ${mostAttempts} times to the batch at offset ${batch.from?.offset ?? 0}`,
+        `the batch at offset ${batch.from?.offset ?? 0} was decided ${mostAttempts} times: ${messageOf(objection)}`,
+        { cause: objection },
       );
     },
   };
