@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
-import { messageOf, Unavailable } from "../errors.ts";
+import { ConfigurationError, messageOf, Unavailable } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { within } from "../patience.ts";
 import { untilAvailable } from "../retry.ts";
+import { clientOptions, withoutFixedOptions } from "./client-options.ts";
 import { classify, translated } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
@@ -18,7 +22,10 @@ export interface Database {
   run<T>(operation: () => Promise<T>): Promise<T>;
   /** A session to run transactions in, one at a time; undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
-  /** Ends whatever sessions have open on the server, whoever started them. */
+  /**
+   * Aborts the transactions that these sessions have open on the server, whoever started them. Best effort: not every product
+   * or user may do it, and the server gives them up by itself. Never throws.
+   */
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction of the session. Nothing of them is stored when `work` throws. */
   transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
@@ -27,23 +34,42 @@ export interface Database {
   close(): Promise<void>;
 }
 
-const mostTransactionAttempts = 5;
+/** How long a transaction is repeated that conflicts with others. */
+const conflictPatienceMs = 5_000;
+/** The pauses between its attempts, as the driver's `withTransaction` makes them. */
+const firstPauseMs = 5;
+const pauseGrowth = 1.5;
+const maxPauseMs = 500;
+/** On a sharded cluster killSessions waits up to a minute for each member that does not answer. */
+const killTimeoutMs = 3_000;
 
-/** Makes the door; nothing is connected yet. The URI names the database. */
-export function createDatabase(uri: string, log: Logger): Database {
-  const client = new MongoClient(uri, {
-    appName: "topicsync",
-    // An acknowledged record survives the loss of a member and a crash.
-    writeConcern: { w: "majority", journal: true, wtimeoutMS: 10_000 },
-    serverSelectionTimeoutMS: 5_000,
-    connectTimeoutMS: 5_000,
-    socketTimeoutMS: 15_000,
-    waitQueueTimeoutMS: 5_000,
-    ignoreUndefined: true,
-  });
+/** Why the database cannot be used as it is set up; Unavailable where that may change by itself. */
+function startFailure(error: unknown): unknown {
+  const kind = classify(error);
+  if (kind === "credentials")
+    return new ConfigurationError(
+      `MongoDB does not accept the credentials of MONGODB_URI: ${messageOf(error)}. Check the name, the password and authSource: ` +
+        "the database in which the user was created, unless that is the one of the URI.",
+      { cause: error },
+    );
+  if (kind === "forbidden")
+    return new ConfigurationError(
+      `The user of MONGODB_URI may not do what topicsync needs: ${messageOf(error)}. docs/deployment.md lists the privileges.`,
+      { cause: error },
+    );
+  return translated(error);
+}
+
+/** Creates the client; connects later. The URI names the database. */
+export function createDatabase(connectionString: string, log: Logger): Database {
+  const { uri, ignored } = withoutFixedOptions(connectionString);
+  if (ignored.length > 0)
+    log.info({ options: ignored }, "options of MONGODB_URI are ignored: topicsync decides them itself");
+  const client = new MongoClient(uri, clientOptions);
   const db = client.db();
   let connected = false;
   let transactions = false;
+  let canKillSessions = true;
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!connected) throw new Unavailable("MongoDB is not connected yet");
@@ -54,7 +80,10 @@ export function createDatabase(uri: string, log: Logger): Database {
     }
   }
 
-  /** Asks by trying: what a server says of itself differs from product to product. */
+  /**
+   * Finds out by trying: what a server says of itself differs from product to product. Throws ConfigurationError for an
+   * error that does not say whether there are transactions: without them the sync is less safe, so nothing is guessed.
+   */
   async function hasTransactions(): Promise<boolean> {
     try {
       await client.withSession((session) =>
@@ -62,16 +91,23 @@ export function createDatabase(uri: string, log: Logger): Database {
       );
       return true;
     } catch (error) {
-      if (translated(error) instanceof Unavailable) throw error;
-      log.warn(
-        { reason: messageOf(error) },
-        "this MongoDB has no transactions: positions are written right after the records instead of together with them; use a replica set",
+      const kind = classify(error);
+      if (kind === "unsupported") {
+        log.warn(
+          { reason: messageOf(error) },
+          "this MongoDB has no transactions: positions are written right after the records instead of together with them; use a replica set",
+        );
+        return false;
+      }
+      if (kind !== "unforeseen") throw error;
+      throw new ConfigurationError(
+        `MongoDB failed to run a transaction, and did not say that it has none: ${messageOf(error)}`,
+        { cause: error },
       );
-      return false;
     }
   }
 
-  async function once(session: ClientSession, work: () => Promise<void>): Promise<void> {
+  async function runOnce(session: ClientSession, work: () => Promise<void>): Promise<void> {
     session.startTransaction();
     try {
       await work();
@@ -79,6 +115,21 @@ export function createDatabase(uri: string, log: Logger): Database {
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
       throw error;
+    }
+  }
+
+  async function runTransaction(session: ClientSession, work: () => Promise<void>): Promise<void> {
+    const deadline = performance.now() + conflictPatienceMs;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await runOnce(session, work);
+        return;
+      } catch (error) {
+        if (classify(error) !== "conflict") throw error;
+        const pauseMs = Math.random() * Math.min(firstPauseMs * pauseGrowth ** attempt, maxPauseMs);
+        if (performance.now() + pauseMs > deadline) throw error;
+        await sleep(pauseMs);
+      }
     }
   }
 
@@ -96,7 +147,7 @@ export function createDatabase(uri: string, log: Logger): Database {
             transactions = await hasTransactions();
             connected = true;
           } catch (error) {
-            throw translated(error);
+            throw startFailure(error);
           }
         },
         { what: "MongoDB", abort, log },
@@ -104,22 +155,22 @@ export function createDatabase(uri: string, log: Logger): Database {
 
     startSession: () => (transactions ? client.startSession() : undefined),
 
-    killSessions: (ids) =>
-      run(async () => {
-        await db.admin().command({ killSessions: ids.map((id) => ({ id })) });
-      }),
+    async killSessions(ids) {
+      const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
+      try {
+        await within(killTimeoutMs, kill);
+        canKillSessions = true;
+      } catch (error) {
+        if (canKillSessions)
+          log.warn(
+            { reason: messageOf(error) },
+            "killSessions failed: transactions that former owners of a partition left open last until MongoDB ends them, a minute by default",
+          );
+        canKillSessions = false;
+      }
+    },
 
-    transaction: (session, work) =>
-      run(async () => {
-        for (let attempt = 1; ; attempt += 1) {
-          try {
-            await once(session, work);
-            return;
-          } catch (error) {
-            if (attempt === mostTransactionAttempts || classify(error) !== "conflict") throw error;
-          }
-        }
-      }),
+    transaction: (session, work) => run(() => runTransaction(session, work)),
 
     ping: () =>
       run(async () => {

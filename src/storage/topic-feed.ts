@@ -38,6 +38,8 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       .collection<Document>(name)
       .watch([{ $match: { operationType: { $in: ["insert", "replace", "update"] } } }], {
         fullDocument: "updateLookup",
+        // The only level that change streams have.
+        readConcern: { level: "majority" },
       });
     const tell = (change: ChangeStreamDocument | null): void => {
       const one = change === null ? undefined : changeOf(change, name);

@@ -102,7 +102,7 @@ export async function startMongoProxy(port: number): Promise<MongoProxy> {
         return;
       }
       altered.set(id, fault.answer);
-      setTimeout(pass, fault.lateMs ?? 0, message);
+      setTimeout(pass, fault.lateMs ?? 0, message).unref();
     },
     answer(message) {
       const id = message.readInt32LE(8);
