@@ -35,7 +35,7 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
       return message;
     },
   };
-  const proxy = await startTcpProxy(Number(port), messages);
+  const proxy = await startTcpProxy(Number(port), () => messages);
   instead = addressBytes(host, proxy.port);
   return {
     ...proxy,

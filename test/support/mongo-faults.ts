@@ -1,5 +1,8 @@
-import { BSON, type Document } from "mongodb";
+import type { Document } from "mongodb";
 
+import type { Dialect } from "./mongo-dialects.ts";
+import * as wire from "./op-msg.ts";
+import { databaseUri } from "./stack.ts";
 import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 
 /** What becomes of commands of one name. */
@@ -59,6 +62,8 @@ export const mongoErrors = {
 
 /** A proxy before a store that can also lie in the store's name. */
 export interface MongoProxy extends TcpProxy {
+  /** The connection string of a database behind the proxy. */
+  uri(database: string): string;
   /** Whatever comes next of this command fares so. */
   fail(fault: MongoFault): void;
   /** Nothing of what was told so far comes any more. */
@@ -67,77 +72,97 @@ export interface MongoProxy extends TcpProxy {
   pending(): number;
 }
 
+export interface MongoProxyOptions {
+  /** The product that the store passes for; MongoDB where nothing is said. */
+  readonly dialect?: Dialect;
+  /** Called with each command that is sent, the documents beside its body included. */
+  readonly onCommand?: (command: Document) => void;
+}
+
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-const headBytes = 16;
-const opMsg = 2013;
-
 /** Starts a proxy before a store on this machine. */
-export async function startMongoProxy(port: number): Promise<MongoProxy> {
+export async function startMongoProxy(
+  port: number,
+  { dialect, onCommand }: MongoProxyOptions = {},
+): Promise<MongoProxy> {
   const faults: Mutable<MongoFault>[] = [];
-  /** What is to stand in answers, by the id of the request. */
-  const altered = new Map<number, Document>();
+  const { rules = [], hello, uriOptions = "directConnection=true" } = dialect ?? {};
 
-  function faultOf(message: Buffer): Mutable<MongoFault> | undefined {
-    if (message.readInt32LE(12) !== opMsg) return undefined;
-    const command = Object.keys(bodyOf(message))[0];
-    return faults.find(
-      ({ command: name, times, largerThan = 0 }) =>
-        name === command && times > 0 && message.length > largerThan,
-    );
+  function faultOf(command: Document, length: number): Mutable<MongoFault> | undefined {
+    const [name] = Object.keys(command);
+    return faults.find((one) => one.command === name && one.times > 0 && length > (one.largerThan ?? 0));
   }
 
-  const messages: Messages = {
-    lengthOf: (head) => (head.length < 4 ? undefined : head.readInt32LE(0)),
-    request(message, pass, reply) {
-      const fault = faultOf(message);
-      if (fault === undefined) {
-        pass(message);
-        return;
-      }
-      fault.times -= 1;
-      const id = message.readInt32LE(4);
-      if (!fault.carriedOut) {
-        reply(answerTo(id, fault.answer));
-        return;
-      }
-      altered.set(id, fault.answer);
-      setTimeout(pass, fault.lateMs ?? 0, message).unref();
-    },
-    answer(message) {
-      const id = message.readInt32LE(8);
-      const change = altered.get(id);
-      if (change === undefined) return message;
-      altered.delete(id);
-      return answerTo(id, { ...bodyOf(message), ...change });
-    },
-  };
+  function connection(): Messages {
+    /** What becomes of answers, by the id of the request. */
+    const changes = new Map<number, (answer: Document) => Document>();
 
-  const proxy = await startTcpProxy(port, messages);
+    /** Applies the dialect to a command, and gives what the store is sent; undefined when it is refused. */
+    function translate(
+      message: Buffer,
+      command: Document,
+      reply: (answer: Buffer) => void,
+    ): Buffer | undefined {
+      const id = wire.requestIdOf(message);
+      let sent = message;
+      for (const rule of rules.filter(({ on }) => on(command))) {
+        if (rule.refuse !== undefined) {
+          reply(wire.answerTo(id, { ok: 0, ...rule.refuse }));
+          return undefined;
+        }
+        if (rule.send !== undefined) sent = wire.withBody(sent, rule.send(command));
+        const { answer } = rule;
+        if (answer === undefined) continue;
+        const before = changes.get(id);
+        changes.set(id, (said) => answer(before?.(said) ?? said, command));
+      }
+      if (hello !== undefined && ("hello" in command || "ismaster" in command)) changes.set(id, hello);
+      return sent;
+    }
+
+    return {
+      lengthOf: wire.lengthOf,
+      request(message, pass, reply) {
+        const command = wire.bodyOf(message);
+        if (command === undefined) {
+          pass(message);
+          return;
+        }
+        onCommand?.(wire.commandOf(message) ?? command);
+        const id = wire.requestIdOf(message);
+        const fault = faultOf(command, message.length);
+        if (fault === undefined) {
+          const sent = translate(message, command, reply);
+          if (sent !== undefined) pass(sent);
+          return;
+        }
+        fault.times -= 1;
+        if (!fault.carriedOut) {
+          reply(wire.answerTo(id, fault.answer));
+          return;
+        }
+        changes.set(id, (said) => ({ ...said, ...fault.answer }));
+        setTimeout(pass, fault.lateMs ?? 0, message).unref();
+      },
+      answer(message) {
+        if (wire.isHandshakeReply(message))
+          return hello === undefined ? message : wire.withHandshake(message, hello);
+        const id = wire.responseToOf(message);
+        const change = changes.get(id);
+        if (change === undefined) return message;
+        changes.delete(id);
+        return wire.answerTo(id, change(wire.bodyOf(message) ?? {}));
+      },
+    };
+  }
+
+  const proxy = await startTcpProxy(port, connection);
   return {
     ...proxy,
+    uri: (database) => databaseUri(`mongodb://127.0.0.1:${proxy.port}/?${uriOptions}`, database),
     fail: (fault) => void faults.push({ ...fault }),
     forgive: () => void faults.splice(0),
     pending: () => faults.reduce((sum, { times }) => sum + times, 0),
   };
-}
-
-/** The body of an OP_MSG; documents that are sent beside it are left out. */
-function bodyOf(message: Buffer): Document {
-  for (let at = headBytes + 4; at < message.length;) {
-    const kind = message.readUInt8(at);
-    const length = message.readInt32LE(at + 1);
-    if (kind === 0) return BSON.deserialize(message.subarray(at + 1, at + 1 + length));
-    at += 1 + length;
-  }
-  return {};
-}
-
-function answerTo(requestId: number, body: Document): Buffer {
-  const document = BSON.serialize(body);
-  const head = Buffer.alloc(headBytes + 5);
-  head.writeInt32LE(head.length + document.length, 0);
-  head.writeInt32LE(requestId, 8);
-  head.writeInt32LE(opMsg, 12);
-  return Buffer.concat([head, document]);
 }

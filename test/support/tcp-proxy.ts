@@ -36,8 +36,8 @@ interface Connection {
 
 const localhost = "127.0.0.1";
 
-/** Starts a proxy before a server on this machine. */
-export async function startTcpProxy(targetPort: number, messages?: Messages): Promise<TcpProxy> {
+/** Starts a proxy before a server on this machine. `protocol` is asked once for each connection. */
+export async function startTcpProxy(targetPort: number, protocol?: () => Messages): Promise<TcpProxy> {
   let state: "open" | "cut" | "frozen" = "open";
   let delayMs = 0;
   let watch: { bytes: number; readonly then: () => void } | undefined;
@@ -58,6 +58,7 @@ export async function startTcpProxy(targetPort: number, messages?: Messages): Pr
       return;
     }
     const server = connect(targetPort, localhost);
+    const messages = protocol?.();
     const connection: Connection = {
       frozen: state === "frozen",
       reset() {

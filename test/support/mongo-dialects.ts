@@ -1,0 +1,220 @@
+import type { Document } from "mongodb";
+
+type Command = Readonly<Document>;
+
+/** One difference to MongoDB, for the commands that `on` holds of. */
+export interface DialectRule {
+  readonly on: (command: Command) => boolean;
+  /** The error that the client gets; the store never sees the command. */
+  readonly refuse?: Document;
+  /** What the store gets instead of the command. */
+  readonly send?: (command: Command) => Document;
+  /** What the client gets instead of the store's answer. */
+  readonly answer?: (answer: Document, command: Command) => Document;
+}
+
+/** How a product differs from a MongoDB replica set, as far as topicsync meets it. */
+export interface Dialect {
+  /** What its connection strings carry; `directConnection=true` where nothing is said. */
+  readonly uriOptions?: string;
+  /** What it says of itself when a client connects. */
+  readonly hello?: (hello: Document) => Document;
+  readonly hasTransactions: boolean;
+  readonly hasChangeStreams: boolean;
+  readonly rules: readonly DialectRule[];
+}
+
+const named =
+  (...names: readonly string[]) =>
+  (command: Command): boolean =>
+    names.includes(Object.keys(command)[0] ?? "");
+const without =
+  (...names: readonly string[]) =>
+  (document: Command): Document =>
+    Object.fromEntries(Object.entries(document).filter(([name]) => !names.includes(name)));
+const everything = (): boolean => true;
+const isInTransaction = (command: Command): boolean => command["autocommit"] === false;
+const isRetryableWrite = (command: Command): boolean => "txnNumber" in command && !isInTransaction(command);
+const opensChangeStream = ({ pipeline }: Command): boolean =>
+  Array.isArray(pipeline) && pipeline.some((stage: Document) => "$changeStream" in stage);
+
+/** Says nothing of a replica set. Without a topology version the driver asks again each time. */
+const asStandalone = without(
+  ...["setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "secondary"],
+  "topologyVersion",
+);
+
+/** Says that it is a mongos, as Azure DocumentDB and the open-source gateway do. */
+const asMongos = (hello: Document): Document => ({ ...asStandalone(hello), msg: "isdbgrid" });
+
+const duplicateKey = 11000;
+const indexNameOf = (message: string): string => /index: (\S+)/.exec(message)?.[1] ?? "<unknown>";
+
+/** Changes the message of each duplicate key that the answer tells of. */
+const rewordDuplicates =
+  (reworded: (message: string) => string) =>
+  (answer: Document): Document => {
+    if (answer["code"] === duplicateKey) return { ...answer, errmsg: reworded(String(answer["errmsg"])) };
+    if (!Array.isArray(answer["writeErrors"])) return answer;
+    const writeErrors = answer["writeErrors"].map(({ index, code, errmsg }: Document) => ({
+      index,
+      code,
+      errmsg: code === duplicateKey ? reworded(String(errmsg)) : errmsg,
+    }));
+    return { ...answer, writeErrors };
+  };
+
+const tellsDuplicate = (answer: Document): boolean =>
+  answer["code"] === duplicateKey ||
+  (Array.isArray(answer["writeErrors"]) && answer["writeErrors"].some(({ code }) => code === duplicateKey));
+
+/** The wording of the PostgreSQL extension beneath FerretDB 2, Azure DocumentDB and the open-source gateway. */
+const postgresDuplicates: DialectRule = {
+  on: everything,
+  answer: rewordDuplicates(
+    (message) => `Duplicate key violation on the requested collection: Index '${indexNameOf(message)}'`,
+  ),
+};
+
+/** The gateway makes a write conflict of it, at the top of the answer and without the index's name. */
+const conflictInTransaction: DialectRule = {
+  on: isInTransaction,
+  answer: (answer) =>
+    tellsDuplicate(answer)
+      ? {
+          ok: 0,
+          code: 112,
+          codeName: "SqlState(E23505)",
+          errmsg: "Duplicate key violation on the requested collection.",
+        }
+      : answer,
+};
+
+const noErrorLabels: DialectRule = {
+  on: everything,
+  answer: without("errorLabels"),
+};
+
+const noChangeStreams: DialectRule = {
+  on: opensChangeStream,
+  refuse: {
+    code: 40324,
+    codeName: "Location40324",
+    errmsg: "Unrecognized pipeline stage name: $changeStream",
+  },
+};
+
+/** The products, by what they are called in docs/deployment.md. */
+export const dialects = {
+  "Atlas M0": {
+    hasTransactions: true,
+    hasChangeStreams: true,
+    rules: [
+      {
+        on: named("killSessions"),
+        refuse: { code: 8000, codeName: "AtlasError", errmsg: "CMD_NOT_ALLOWED: killSessions" },
+      },
+    ],
+  },
+
+  "Azure DocumentDB": {
+    // As its portal gives them.
+    uriOptions: "retrywrites=false&maxIdleTimeMS=120000",
+    hello: asMongos,
+    hasTransactions: true,
+    hasChangeStreams: true,
+    rules: [
+      {
+        on: named("killSessions"),
+        refuse: {
+          code: 115,
+          codeName: "CommandNotSupported",
+          errmsg: "Command killSessions not supported",
+        },
+      },
+      conflictInTransaction,
+      postgresDuplicates,
+      noErrorLabels,
+    ],
+  },
+
+  "DocumentDB (open source)": {
+    uriOptions: "",
+    hello: asMongos,
+    hasTransactions: true,
+    hasChangeStreams: false,
+    rules: [
+      {
+        on: named("killSessions"),
+        refuse: {
+          code: 115,
+          codeName: "CommandNotSupported",
+          errmsg: "Unknown request received: killSessions",
+        },
+      },
+      noChangeStreams,
+      conflictInTransaction,
+      postgresDuplicates,
+      noErrorLabels,
+    ],
+  },
+
+  "FerretDB 2": {
+    uriOptions: "",
+    hello: asStandalone,
+    hasTransactions: false,
+    hasChangeStreams: false,
+    rules: [
+      ...["commitTransaction", "abortTransaction"].map((name) => ({
+        on: named(name),
+        refuse: { code: 59, codeName: "CommandNotFound", errmsg: `no such command: '${name}'` },
+      })),
+      // It overlooks what makes a command part of a transaction.
+      {
+        on: isInTransaction,
+        send: without("lsid", "txnNumber", "autocommit", "startTransaction"),
+      },
+      noChangeStreams,
+      postgresDuplicates,
+      noErrorLabels,
+    ],
+  },
+
+  "Amazon DocumentDB": {
+    // As its console gives them.
+    uriOptions: "directConnection=true&readPreference=secondaryPreferred&retryWrites=false",
+    hasTransactions: true,
+    hasChangeStreams: false,
+    rules: [
+      {
+        on: isRetryableWrite,
+        refuse: { code: 301, errmsg: "Retryable writes are not supported" },
+      },
+      // Off until somebody enables them by `modifyChangeStreams`. It has no code of its own for that.
+      {
+        on: opensChangeStream,
+        refuse: { code: 1, codeName: "InternalError", errmsg: "Change streams are not enabled" },
+      },
+    ],
+  },
+
+  "a sharded cluster with a member down": {
+    uriOptions: "",
+    hello: asMongos,
+    hasTransactions: true,
+    hasChangeStreams: true,
+    rules: [
+      {
+        on: named("killSessions"),
+        refuse: { code: 6, codeName: "HostUnreachable", errmsg: "Failed to kill on some hosts" },
+      },
+      {
+        on: isInTransaction,
+        answer: rewordDuplicates(
+          (message) =>
+            `Encountered error from shard0.example.org:27018 during a transaction :: caused by :: ${message}`,
+        ),
+      },
+    ],
+  },
+} as const satisfies Record<string, Dialect>;
