@@ -104,7 +104,8 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
       dirty.add(id);
       meanwhile?.add(id);
     }
-    if (current === undefined || dirty.size === 0) return;
+    // Once closed, nothing is read any more: what is left would be asked for again and again, without a pause.
+    if (current === undefined || dirty.size === 0 || closing.signal.aborted) return;
     refreshing ??= refresh().finally(() => {
       refreshing = undefined;
       if (dirty.size > 0) mark([]);
@@ -157,12 +158,13 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
       let following: Following | undefined;
+      const lost = Promise.withResolvers<undefined>();
+      lost.promise.catch(() => undefined);
+      const end = (): void => {
+        lost.resolve(undefined);
+      };
+      closing.signal.addEventListener("abort", end);
       try {
-        const lost = Promise.withResolvers<undefined>();
-        lost.promise.catch(() => undefined);
-        closing.signal.addEventListener("abort", () => {
-          lost.resolve(undefined);
-        });
         own.clear();
         following = await feed.follow({ changed: heard, lost: lost.reject });
         await load();
@@ -171,6 +173,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
         log.warn({ reason: messageOf(error) }, "the topics for picking have to be loaded again");
         await pause();
       } finally {
+        closing.signal.removeEventListener("abort", end);
         await following?.close().catch(() => undefined);
       }
     }

@@ -1,32 +1,48 @@
-import type { ChangeStream, ChangeStreamDocument, Document } from "mongodb";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Document } from "mongodb";
 
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { FeedListener, Following, TopicChange, TopicFeed } from "../picking/ports.ts";
 import type { Database } from "./database.ts";
+import { classify } from "./failures.ts";
 import { recordsOf } from "./look-up.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { streamTopics } from "./topic-stream.ts";
 import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
-const pollEveryMs = 10_000;
-/** Clocks of several instances differ, and what was written first may become visible later. */
-const overlapMs = 30_000;
+const pollIntervalMs = 10_000;
+/**
+ * A record carries the time of its decision. Its transaction may commit as late as the server allows (60 s), and the clocks of
+ * instances differ.
+ */
+const overlapMs = 90_000;
 
-/** The stored topics for picking, followed by change streams; by `sys_updated_on` on a store that has none. */
+/** The stored topics for picking, followed by change streams; by their times on a store that has none. */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
 
-  async function openStreams({ changed, lost }: FeedListener): Promise<Following> {
-    const streams = await Promise.all(
-      [collections.topics, collections.retiredTopics].map((name) => watch(name, changed, lost)),
-    );
-    return {
-      close: async () => {
-        await Promise.all(streams.map((stream) => stream.close()));
-      },
+  async function openStreams(listener: FeedListener): Promise<Following> {
+    // The driver closes a stream before it throws, so `stream.closed` does not tell who ended it.
+    let isOpen = true;
+    const lost = (error: unknown): void => {
+      if (isOpen) listener.lost(error);
+      isOpen = false;
     };
+    const opened = await Promise.allSettled(
+      [collections.topics, collections.retiredTopics].map((name) => watch(name, listener.changed, lost)),
+    );
+    const streams = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    const close = async (): Promise<void> => {
+      isOpen = false;
+      await Promise.all(streams.map((stream) => stream.close()));
+    };
+    const failed = opened.find(({ status }) => status === "rejected");
+    if (failed?.status !== "rejected") return { close };
+    await close();
+    throw failed.reason;
   }
 
   async function watch(
@@ -45,8 +61,8 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       const one = change === null ? undefined : changeOf(change, name);
       if (one !== undefined) changed([one]);
     };
-    const readOn = async (): Promise<void> => {
-      while (!stream.closed) tell(await stream.next());
+    const readOn = async (): Promise<never> => {
+      for (;;) tell(await stream.next());
     };
     try {
       // The stream is open on the server once this has an answer.
@@ -55,15 +71,17 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       await stream.close().catch(() => undefined);
       throw error;
     }
-    readOn().catch((error: unknown) => {
-      if (!stream.closed) lost(error);
-    });
+    readOn().catch(lost);
     return stream;
   }
 
   function poll({ changed, lost }: FeedListener): Following {
+    const closing = new AbortController();
     let since = new Date(Date.now() - overlapMs);
-    const look = async (): Promise<void> => {
+    /** What the last look found: within the overlap the next one finds it again. */
+    let seen = new Set<string>();
+
+    async function look(): Promise<void> {
       const from = since;
       since = new Date(Date.now() - overlapMs);
       const [there, gone] = await database.run(() =>
@@ -71,18 +89,40 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
           topics
             .find({ sys_updated_on: { $gte: from } }, { projection: { topic_id: 1, sys_updated_on: 1 } })
             .toArray(),
-          retired.find({ retired_on: { $gte: from } }, { projection: { topic_id: 1 } }).toArray(),
+          // Both kinds are named so that the index `retired_by_time` leads to them.
+          retired
+            .find(
+              { "retired_by.kind": { $in: ["announcement", "http"] }, retired_on: { $gte: from } },
+              { projection: { topic_id: 1 } },
+            )
+            .toArray(),
         ]),
       );
-      changed([
-        ...there.map((one) => ({ externalId: one.topic_id, updatedOn: one.sys_updated_on.getTime() })),
-        ...gone.map((one) => ({ externalId: one.topic_id, updatedOn: undefined })),
-      ]);
+      const found = [
+        ...there.map(({ _id, topic_id: externalId, sys_updated_on }) => {
+          const updatedOn = sys_updated_on.getTime();
+          return { key: `${_id} ${updatedOn}`, change: { externalId, updatedOn } };
+        }),
+        ...gone.map(({ _id: key, topic_id: externalId }) => {
+          return { key, change: { externalId, updatedOn: undefined } };
+        }),
+      ];
+      changed(found.filter(({ key }) => !seen.has(key)).map(({ change }) => change));
+      seen = new Set(found.map(({ key }) => key));
+    }
+
+    const readOn = async (): Promise<never> => {
+      for (;;) {
+        await sleep(pollIntervalMs, undefined, { signal: closing.signal });
+        await look();
+      }
     };
-    const timer = setInterval(() => void look().catch(lost), pollEveryMs);
+    readOn().catch((error: unknown) => {
+      if (!closing.signal.aborted) lost(error);
+    });
     return {
       close: () => {
-        clearInterval(timer);
+        closing.abort();
         return Promise.resolve();
       },
     };
@@ -95,20 +135,32 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       (await recordsOf({ database, topics }, externalIds, { projection: pickedFields })).map(toPickable),
 
     async follow(listener) {
-      // Asks whether MongoDB answers at all: what fails then is the stream.
-      await database.ping();
       try {
-        return await openStreams(listener);
+        return await database.run(() => openStreams(listener));
       } catch (error) {
-        await database.ping();
+        if (!lacksChangeStreams(error)) throw error;
         log.info(
           { reason: messageOf(error) },
-          "this MongoDB has no change streams: topics of other instances are looked for every 10 s",
+          "no change streams: topics of other instances are looked for every 10 s",
         );
         return poll(listener);
       }
     },
   };
+}
+
+/** A standalone member, and an aggregation stage that is not known. */
+const noChangeStreamsCodes: ReadonlySet<unknown> = new Set([40573, 40324]);
+
+/** Amazon DocumentDB has no code of its own for change streams that nobody enabled. */
+const noChangeStreamsMessage = /change ?streams?\b.*\b(?:not enabled|not supported|disabled)/i;
+
+/** Whether an error says that there are no change streams here, or none for this user. */
+function lacksChangeStreams(error: unknown): boolean {
+  const kind = classify(error);
+  if (kind === "unsupported" || kind === "forbidden") return true;
+  if (!(error instanceof MongoServerError)) return false;
+  return noChangeStreamsCodes.has(error.code) || noChangeStreamsMessage.test(error.message);
 }
 
 function changeOf(change: ChangeStreamDocument, name: CollectionName): TopicChange | undefined {

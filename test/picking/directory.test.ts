@@ -4,53 +4,37 @@ import { after, before, describe, it } from "node:test";
 import { pino } from "pino";
 
 import { StillLoading } from "../../src/errors.ts";
-import { createTopicDirectory, type TopicDirectory } from "../../src/picking/directory.ts";
-import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";
-import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
-import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { createTopicSwitch } from "../../src/topics/switch.ts";
 import { newId } from "../../src/topics/topic.ts";
+import { portOf } from "../stack/local.ts";
+import {
+  body,
+  comesToPick,
+  connectDirectory,
+  picked,
+  type DirectoryInstance,
+} from "../support/directory-instance.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";
 import { until } from "../support/poll.ts";
-import { databaseUri, sharedStack, testDatabase } from "../support/stack.ts";
+import { sharedStack, testDatabase } from "../support/stack.ts";
 
 const log = pino({ level: "silent" });
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 
-interface Instance {
-  readonly database: Database;
-  readonly directory: TopicDirectory;
-  readonly service: TopicService;
-}
-
-/** A database connection with a directory, as each running service has. */
-async function instance(at = uri): Promise<Instance> {
-  const database = createDatabase(at, log);
-  await database.connect(new AbortController().signal);
-  const directory = createTopicDirectory(createTopicFeed(database, log), log);
-  const service = createTopicService(createTopicStore(database, log), { changed: directory.changed });
-  return { database, directory, service };
-}
-
-const body = (externalId: string, contentQuery: string) => ({ externalId, name: externalId, contentQuery });
-
 describe("the directory of topics", () => {
-  let here: Instance;
-  let there: Instance;
+  let here: DirectoryInstance;
+  let there: DirectoryInstance;
 
   before(async () => {
-    [here, there] = await Promise.all([instance(), instance()]);
+    [here, there] = await Promise.all([connectDirectory(uri), connectDirectory(uri)]);
     await here.service.create(body("early", "a=1"), "user");
     await records.insertOne({ _id: newId(), ...old("unreadable", "a==1") });
   });
   after(async () => {
-    for (const { directory, database } of [here, there]) {
-      await directory.close();
-      await database.close();
-    }
+    await Promise.all([here.close(), there.close()]);
   });
 
   /** A record from before filters were checked. */
@@ -58,11 +42,6 @@ describe("the directory of topics", () => {
     ...{ topic_id: externalId, topic_name: externalId, namespace: "", header_query: "" },
     ...{ content_query: contentQuery, sys_updated_on: new Date() },
   });
-  const picked = async ({ directory }: Instance, a: unknown): Promise<string[]> =>
-    (await directory.pick({ event: { a } })).map(({ externalId }) => externalId);
-  /** What is picked in the end. */
-  const comesToPick = (one: Instance, a: unknown, expected: string[]): Promise<unknown> =>
-    until(`${expected.join()} are picked`, async () => (await picked(one, a)).join() === expected.join());
 
   it("loads what is stored when it is first asked, and the first to ask waits for it", async () => {
     assert.deepEqual(here.directory.status(), { topics: 0, unreadable: 0 });
@@ -72,10 +51,8 @@ describe("the directory of topics", () => {
   });
 
   it("says that the topics are being loaded where that takes long, and picks once they are there", async () => {
-    const proxy = await startMongoProxy(Number(new URL(sharedStack().mongodb).port));
-    const one = await instance(
-      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
-    );
+    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+    const one = await connectDirectory(proxy.uri(db.databaseName));
     try {
       proxy.freeze();
       await assert.rejects(picked(one, 1), StillLoading);
@@ -83,16 +60,13 @@ describe("the directory of topics", () => {
       await until("they are loaded", () => one.directory.status().topics > 0);
       assert.deepEqual(await picked(one, 1), ["early"]);
     } finally {
-      await one.directory.close();
-      await one.database.close();
+      await one.close();
     }
   });
 
   it("leaves nobody waiting when it is closed", async () => {
-    const proxy = await startMongoProxy(Number(new URL(sharedStack().mongodb).port));
-    const one = await instance(
-      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
-    );
+    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+    const one = await connectDirectory(proxy.uri(db.databaseName));
     proxy.cut();
     const asked = assert.rejects(picked(one, 1), StillLoading);
     await one.directory.close();
@@ -166,29 +140,6 @@ describe("the directory of topics", () => {
     await comesToPick(here, 9, []);
     await switching.enable("switched");
     await comesToPick(here, 9, ["switched"]);
-  });
-
-  it("looks for changes of others from time to time where there are no change streams", async () => {
-    const port = Number(new URL(sharedStack().mongodb).port);
-    const proxy = await startMongoProxy(port);
-    const one = await instance(
-      databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
-    );
-    try {
-      const answer = {
-        ...{ ok: 0, code: 40573, codeName: "Location40573" },
-        errmsg: "The $changeStream stage is only supported on replica sets",
-      };
-      proxy.fail({ command: "aggregate", carriedOut: false, answer, times: 2 });
-      one.directory.start();
-      await comesToPick(one, 1, ["early"]);
-      assert.equal(proxy.pending(), 0);
-      await there.service.create(body("polled", "a=11"), "user");
-      await comesToPick(one, 11, ["polled"]);
-    } finally {
-      await one.directory.close();
-      await one.database.close();
-    }
   });
 
   it("explains a topic that is stored, and knows nothing of another", async () => {
