@@ -25,11 +25,15 @@ export interface PartitionWork<Prepared> {
 /** The step that the position takes. */
 export type Step = Pick<PositionStep, "from" | "to">;
 
+export type PauseCause = "outage" | "error";
+
 /** Where a partition stands. */
 export interface PartitionStatus extends Partition {
   readonly state: "reading" | "paused";
   /** Why it is paused; undefined while it reads. */
   readonly reason: string | undefined;
+  /** What paused it, where something failed: a service that does not answer, or an error that was not foreseen. */
+  readonly cause: PauseCause | undefined;
   /** The offset of the next record to apply; undefined until it was looked up, or when there is none. */
   readonly offset: number | undefined;
 }
@@ -77,6 +81,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   const name = `${partition.topic}-${partition.partition}`;
   /** Why the partition is paused; undefined while it is read. */
   let paused: string | undefined;
+  let cause: PauseCause | undefined;
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
   /** The stored position, and the place of the next record to take. They differ only where the log was cut or made anew. */
@@ -112,7 +117,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       } catch (error) {
         failures += 1;
         paused = messageOf(error);
-        log.warn({ partition: name, reason: paused }, "the sync is paused");
+        cause = causeOf(error);
+        if (cause === "error")
+          log.error({ partition: name, err: error }, "the sync is paused by an unexpected error");
+        else log.warn({ partition: name, reason: paused }, "the sync is paused");
       }
     }
     if (isClosed()) return;
@@ -120,6 +128,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     member.seek(partition, next.offset);
     member.resume(partition);
     paused = undefined;
+    cause = undefined;
     log.info({ partition: name, offset: next.offset, pausedMs: Date.now() - since }, "the sync reads");
   }
 
@@ -163,11 +172,17 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       return true;
     } catch (error) {
       failures += 1;
-      if (error instanceof Fenced) {
+      cause = causeOf(error);
+      if (cause === undefined) {
         log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
       } else {
         most = half(most);
-        log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
+        if (cause === "error")
+          log.error(
+            { partition: name, err: error },
+            "a batch failed with an unexpected error: it will be read again",
+          );
+        else log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
       }
       begin(messageOf(error));
       return false;
@@ -224,6 +239,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       ...partition,
       state: paused === undefined ? "reading" : "paused",
       reason: paused,
+      cause: paused === undefined ? undefined : cause,
       offset: position?.offset,
     }),
     async close() {
@@ -231,6 +247,12 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       await writing;
     },
   };
+}
+
+/** Undefined for a position that another consumer moved: nothing failed then. */
+function causeOf(error: unknown): PauseCause | undefined {
+  if (error instanceof Fenced) return undefined;
+  return error instanceof Unavailable ? "outage" : "error";
 }
 
 /** Waits for something, telling the group meanwhile that we live. */

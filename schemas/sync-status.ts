@@ -24,6 +24,7 @@ const partitions = {
       "owner",
       "state",
       "reason",
+      "cause",
     ],
     properties: {
       partition: count,
@@ -52,6 +53,11 @@ const partitions = {
         description: "What the answering process does with it; null when it has not got it.",
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
+      cause: {
+        enum: ["outage", "error", null],
+        description:
+          "What paused it: an outage, which ends by itself, or an unexpected error, which somebody has to look at. Null when nothing failed.",
+      },
     },
   },
 } as const;

@@ -178,6 +178,11 @@ const perPartition: readonly [name: string, help: string, value: (one: Standing)
     "1 while this process has the partition but cannot go on, 0 while it reads it.",
     (one) => (one.state === null ? null : Number(one.state === "paused")),
   ],
+  [
+    "failing",
+    "1 while an unexpected error, which is no outage, keeps this process from going on in the partition, 0 otherwise.",
+    (one) => (one.state === null ? null : Number(one.cause === "error")),
+  ],
 ];
 
 function partitionGauges(

@@ -39,7 +39,8 @@ function consumerCheck(consumer: LogConsumer): Check {
   const paused = partitions.filter((partition) => partition.state === "paused");
   if (paused.length === 0) return { ok: true };
   const reasons = paused.map(
-    ({ topic, partition, reason }) => `${topic}-${partition}: ${reason ?? "paused"}`,
+    ({ topic, partition, reason = "paused", cause }) =>
+      `${topic}-${partition}: ${cause === "error" ? "unexpected error: " : ""}${reason}`,
   );
   return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
 }

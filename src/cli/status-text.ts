@@ -50,10 +50,15 @@ async function printPartitions(partitions: Partitions): Promise<void> {
       known(one.lagRecords),
       one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
       one.owner ?? (one.assigned === null ? "?" : "nobody"),
-      one.reason === null ? (one.state ?? "") : visible(`${one.state ?? ""}: ${one.reason}`),
+      stateText(one),
     ]),
   );
   say(table.toString());
+}
+
+function stateText({ state, reason, cause }: Partitions[number]): string {
+  if (reason === null) return state ?? "";
+  return visible(`${state ?? ""}${cause === "error" ? " by an unexpected error" : ""}: ${reason}`);
 }
 
 function countsText({ refused, ...counts }: NonNullable<Log["counts"]>): string {

@@ -12,7 +12,7 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 
-import { messageOf, Unavailable } from "../errors.ts";
+import { ConfigurationError, messageOf, Unavailable } from "../errors.ts";
 
 /**
  * What an error of MongoDB means for the operation that met it:
@@ -73,11 +73,14 @@ function classifyAnswer(error: MongoServerError): FailureKind {
 }
 
 /** Amazon DocumentDB's own meaning of codes that MongoDB uses for something else. */
-const kindByMessage = ({ code, message }: MongoServerError): FailureKind | undefined => {
-  if (code === 301 && /retryable writes/i.test(message)) return "unsupported";
-  if (code === 303) return /not supported/i.test(message) ? "unsupported" : "outage";
+function kindByMessage(error: MongoServerError): FailureKind | undefined {
+  if (hasNoRetryableWrites(error)) return "unsupported";
+  if (error.code === 303) return /not supported/i.test(error.message) ? "unsupported" : "outage";
   return undefined;
-};
+}
+
+const hasNoRetryableWrites = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === 301 && /retryable writes/i.test(error.message);
 
 function classifyBulk(error: MongoBulkWriteError): FailureKind {
   // What was written is not known to survive.
@@ -136,8 +139,18 @@ const unavailable: Readonly<Partial<Record<FailureKind, string>>> = {
   credentials: "MongoDB does not accept the credentials of MONGODB_URI",
 };
 
-/** The error as the rest of the program knows it: Unavailable where the same may succeed later, itself otherwise. */
+/**
+ * The error as the rest of the program knows it: Unavailable where the same may succeed later, ConfigurationError with the cure
+ * where a setting is at fault, itself otherwise.
+ */
 export function translated(error: unknown): unknown {
+  if (hasNoRetryableWrites(error))
+    return new ConfigurationError(
+      "this MongoDB has no retryable writes: add retryWrites=false to MONGODB_URI",
+      {
+        cause: error,
+      },
+    );
   const reason = unavailable[classify(error)];
   return reason === undefined ? error : new Unavailable(`${reason}: ${messageOf(error)}`, { cause: error });
 }

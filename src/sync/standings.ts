@@ -10,6 +10,7 @@ export interface ConsumerView {
     readonly partition: number;
     readonly state: "reading" | "paused";
     readonly reason: string | undefined;
+    readonly cause: "outage" | "error" | undefined;
     readonly offset: number | undefined;
   }[];
 }
@@ -93,6 +94,7 @@ function standing(
     owner: owner ?? null,
     state: own?.state ?? null,
     reason: own?.reason ?? null,
+    cause: own?.cause ?? null,
   };
 }
 

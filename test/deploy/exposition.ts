@@ -19,6 +19,7 @@ const standing: SyncStatus["partitions"][number] = {
   owner: "this process",
   state: "reading",
   reason: null,
+  cause: null,
 };
 
 const status: SyncStatus = {

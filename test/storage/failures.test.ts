@@ -9,7 +9,7 @@ import {
   type Document,
 } from "mongodb";
 
-import { Unavailable } from "../../src/errors.ts";
+import { ConfigurationError, Unavailable } from "../../src/errors.ts";
 import { classify, translated, writeErrorsOf } from "../../src/storage/failures.ts";
 
 const answer = (code: number, errmsg = `error ${code}`, ...errorLabels: string[]): MongoServerError =>
@@ -119,5 +119,13 @@ describe("an error of MongoDB, as the rest of the program gets it", () => {
     assert.match(told(answer(18, "Authentication failed.")), /^MongoDB does not accept the credentials/);
     for (const error of [answer(13), bulk(answer(14031)), answer(11000), new Error("a fault of ours")])
       assert.equal(told(error), "itself");
+  });
+
+  it("says which setting cures a MongoDB without retryable writes", () => {
+    for (const wrap of [(error: Error) => error, bulk]) {
+      const given = translated(wrap(answer(301, "Retryable writes are not supported")));
+      assert.ok(given instanceof ConfigurationError);
+      assert.match(given.message, /retryWrites=false/);
+    }
   });
 });

@@ -21,7 +21,9 @@ function flowing() {
     positions: async () => new Map([[0, { offset: await look(), epoch: 1 }]]),
     consumer: (): ConsumerView => ({
       state: "assigned",
-      partitions: [{ partition: 0, state: "reading", reason: undefined, offset: (end += 1) }],
+      partitions: [
+        { partition: 0, state: "reading", reason: undefined, cause: undefined, offset: (end += 1) },
+      ],
     }),
   };
 }

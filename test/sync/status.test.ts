@@ -77,6 +77,7 @@ describe("GET /api/topicsync/v1/sync", () => {
       owner: "this process",
       state: "reading",
       reason: null,
+      cause: null,
     };
     assert.deepEqual(partitions, [
       { ...reading, partition: 0, committedOffset: 7, logEnd: 7 },

@@ -61,8 +61,9 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
   </div>
 );
 
-function stateOf({ state, reason, owner }: SyncStatus["partitions"][number]): string {
-  if (state === "paused") return `paused: ${reason ?? "for a reason unknown"}`;
+function stateOf({ state, reason, cause, owner }: SyncStatus["partitions"][number]): string {
+  if (state === "paused")
+    return `paused${cause === "error" ? " by an unexpected error" : ""}: ${reason ?? "for a reason unknown"}`;
   if (state === "reading") return "reads";
   return owner === null ? "waits for an instance" : "reads elsewhere";
 }
