@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Logger } from "../src/logger.ts";
 import type { ErrorCode } from "./errors.ts";
-import { createEventStreams, eventStreamHeaders, type Events } from "./event-stream.ts";
+import { createEventStreams, eventStreamHeaders, type Watched } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
 import { requestLog } from "./request-log.ts";
 import type { TraceRequest } from "./request-trace.ts";
@@ -18,7 +18,7 @@ export interface Answer {
   /** Without it the answer has no body. */
   readonly body?: { readonly type: string; readonly content: string | Buffer } | undefined;
   /** Sent as they come, instead of a body. */
-  readonly events?: Events | undefined;
+  readonly watched?: Watched | undefined;
   /** In the spelling of the headers that every answer has, so that these can be replaced. */
   readonly headers?: ReplyHeaders | undefined;
   /** Whether the audit tells of the request: its line in the log is for debugging only. */
@@ -49,14 +49,14 @@ export function createSend({ common, log, trace, stopping }: SendOptions): Send 
   const commonLines = linesOf(common);
   const streams = createEventStreams(stopping);
 
-  function sendEvents(exchange: Exchange, events: Events): void {
+  function sendEvents(exchange: Exchange, watched: Watched): void {
     const { response, requestId } = exchange;
-    streams.admit();
+    streams.admit(watched.user);
     response.shouldKeepAlive = false;
     const headers = { ...common, "X-Request-Id": requestId, ...eventStreamHeaders };
     response.writeHead(200, linesOf(headers));
     streams
-      .send(response, events)
+      .send(response, watched)
       .catch((error: unknown) => {
         log.error({ requestId, err: error }, "the events ended unexpectedly");
       })
@@ -66,9 +66,9 @@ export function createSend({ common, log, trace, stopping }: SendOptions): Send 
       });
   }
 
-  return (exchange, { status, body, events, headers, audited = false, code }) => {
-    if (events !== undefined) {
-      sendEvents(exchange, events);
+  return (exchange, { status, body, watched, headers, audited = false, code }) => {
+    if (watched !== undefined) {
+      sendEvents(exchange, watched);
       return;
     }
     const { request, response, requestId } = exchange;

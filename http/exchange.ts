@@ -10,11 +10,14 @@ export interface Exchange {
   readonly began: number;
   /** The template of the path, `/push/{application}/installation`, once it was found. */
   route: string | undefined;
+  /** The operation's id, `createTopic`, once it was found. */
+  operation: string | undefined;
 }
 
 /** Begins an exchange; its id is the caller's own where that is one. */
 export function begin(request: IncomingMessage, response: ServerResponse): Exchange {
   const given = request.headers["x-request-id"];
   const requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
-  return { request, response, requestId, began: performance.now(), route: undefined };
+  const began = performance.now();
+  return { request, response, requestId, began, route: undefined, operation: undefined };
 }

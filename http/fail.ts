@@ -18,14 +18,14 @@ export type Fail = (exchange: Exchange, error: unknown) => void;
 
 const retryAfterSeconds = "5";
 
-/** Makes the one place where errors are answered. What was not foreseen is logged whole and told only by its id. */
+/** Makes the one place where errors are answered. An unforeseen one is logged whole; its answer has the operation and the request id. */
 export const createFail =
   (send: Send, log: Logger): Fail =>
   (exchange, error) => {
-    const { requestId } = exchange;
-    const described = describe(error, requestId);
+    const { requestId, operation } = exchange;
+    const described = describe(error, exchange);
     const { code, headers } = described;
-    if (code === "INTERNAL") log.error({ requestId, err: error }, "the request failed");
+    if (code === "INTERNAL") log.error({ requestId, operation, err: error }, "the request failed");
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
       log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
     const body = { type: jsonType, content: JSON.stringify(errorBodyOf(described)) };
@@ -35,7 +35,7 @@ export const createFail =
 const reasonOf = (error: unknown): string =>
   messageOf(error instanceof HttpError ? (error.cause ?? error) : error);
 
-function describe(error: unknown, requestId: string): ErrorDescription {
+function describe(error: unknown, { requestId, operation = "The request" }: Exchange): ErrorDescription {
   const plain = { detail: "", details: [], headers: {} };
   if (error instanceof HttpError) {
     return {
@@ -94,7 +94,7 @@ function describe(error: unknown, requestId: string): ErrorDescription {
   return {
     ...plain,
     code: "INTERNAL",
-    message: "The request failed unexpectedly.",
+    message: `${operation} failed unexpectedly.`,
     detail: `The service's log tells more under the request id ${requestId}.`,
   };
 }

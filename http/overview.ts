@@ -1,10 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { overviewSchema } from "../schemas/overview.ts";
+import { overviewSchema, type Overview } from "../schemas/overview.ts";
 import type { TellOverview } from "../src/overview/overview.ts";
+import { roles, type User } from "../src/users/user.ts";
 import { operation, type Operation } from "./operation.ts";
 
 const everyMs = 2_000;
+
+/** Refused announcements, and why they cannot be read, are shown to those who may read dead letters. */
+const visibleTo = (user: User, overview: Overview): Overview =>
+  user.roles.includes(roles.eventManagement) ? overview : { ...overview, letters: null, problems: [] };
 
 /** How everything is, once and for ever. */
 export const overviewOperations = (overview: TellOverview): readonly Operation[] => [
@@ -15,10 +20,13 @@ export const overviewOperations = (overview: TellOverview): readonly Operation[]
     access: "user",
     tag: "operation",
     summary: "Tell how everything is",
-    description:
-      "Health, where the sync stands and stood, what was refused lately, how many installations there are.",
+    description: `Health, where the sync stands and stood, how many installations there are; with the role \`${roles.eventManagement}\` also what was refused lately.`,
     replies: { 200: { description: "How everything is.", schema: overviewSchema } },
-    handle: async () => ({ status: 200, json: await overview(), headers: { "Cache-Control": "no-store" } }),
+    handle: async ({ user }) => ({
+      status: 200,
+      json: visibleTo(user, await overview()),
+      headers: { "Cache-Control": "no-store" },
+    }),
   }),
   operation({
     id: "watchOverview",
@@ -26,15 +34,15 @@ export const overviewOperations = (overview: TellOverview): readonly Operation[]
     paths: ["/api/topicsync/v1/overview/events"],
     access: "user",
     tag: "operation",
-    summary: "Tell how everything is, again and again",
+    summary: "Stream the overview (server-sent events)",
     description:
-      "Server-sent events: every two seconds one whose data is what `getOverview` answers. It ends when the service stops; whoever watches asks again then.",
+      "An event every two seconds, whose data is what `getOverview` answers. The stream ends when the service stops, and within 30 seconds after the caller signs out, the session expires, or the user is disabled or gets another password or other roles. A user has at most 10 streams.",
     replies: { 200: { description: "The events.", mediaType: "text/event-stream" } },
-    handle: () => ({
+    handle: ({ user }) => ({
       status: 200,
       async *events(abort) {
         while (!abort.aborted) {
-          yield await overview();
+          yield visibleTo(user, await overview());
           await sleep(everyMs, undefined, { signal: abort }).catch(() => undefined);
         }
       },

@@ -2,9 +2,10 @@ import accepts from "accepts";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { LRUCache } from "lru-cache";
 import { parse as parseQuery } from "node:querystring";
+import { isDeepStrictEqual } from "node:util";
 
 import type { Audit } from "../src/audit.ts";
-import { Refusal } from "../src/errors.ts";
+import { Refusal, Unavailable } from "../src/errors.ts";
 import type { User } from "../src/users/user.ts";
 import type { AddressOf, IsSecure } from "./address.ts";
 import { jsonType, type Send } from "./answer.ts";
@@ -32,6 +33,7 @@ export type Serve = (exchange: Exchange) => void;
 
 /** An operation that is served, and what the path says for it. */
 interface Route {
+  readonly operation: Operation;
   readonly perform: Perform;
   /** The template of the path. */
   readonly template: string;
@@ -54,13 +56,14 @@ export function serve(operations: readonly Operation[], edge: Edge): Serve {
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
 
-  const answer = (exchange: Exchange, { perform, template, parameters }: Route): void => {
+  const answer = (exchange: Exchange, { operation, perform, template, parameters }: Route): void => {
     exchange.route = template;
+    exchange.operation = operation.id;
     void perform(exchange, parameters);
   };
-  const handlerOf = (perform: Perform, template: string): RequestHandler => {
+  const handlerOf = (operation: Operation, perform: Perform, template: string): RequestHandler => {
     return ({ method, url, params }, { locals }) => {
-      const route = { perform, template, parameters: params as Route["parameters"] };
+      const route = { operation, perform, template, parameters: params as Route["parameters"] };
       if (url.length <= mostRememberedLength) routes.set(`${method} ${url}`, route);
       answer((locals as Locals).exchange, route);
     };
@@ -70,7 +73,7 @@ export function serve(operations: readonly Operation[], edge: Edge): Serve {
     const perform = performing(one, edge);
     for (const template of one.paths) {
       const path = expressPath(template);
-      app[one.method === "GET" ? "get" : "post"](path, handlerOf(perform, template));
+      app[one.method === "GET" ? "get" : "post"](path, handlerOf(one, perform, template));
       methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
     }
   }
@@ -145,12 +148,25 @@ function performing(operation: Operation, edge: Edge): Perform {
     const { status, json, text, events, headers, by = user } = reply;
     const changes = audit.on ? reply.audit : undefined;
     const body = json === undefined ? text : { type: jsonType, content: JSON.stringify(json) };
-    send(exchange, { status, body, events, headers, audited: changes !== undefined });
+    const watched = events && { events, user: user.name, mayGoOn: () => mayGoOn(exchange, user) };
+    send(exchange, { status, body, watched, headers, audited: changes !== undefined });
     if (changes === undefined) return;
     // The caller need not wait for it.
     const origin = { via: "http", by: by.name, from: address, requestId } as const;
     if ("action" in changes) audit.record(changes, origin);
     else for (const one of changes) audit.record(one, origin);
+  }
+
+  /** Whether a caller whose request is still being answered may call, and with the same roles: these decide what is shown. */
+  async function mayGoOn({ request }: Exchange, { name, roles }: User): Promise<boolean> {
+    if (access === "anybody") return true;
+    try {
+      const { user } = await authentication.authenticate(request, addressOf(request));
+      return user.name === name && isDeepStrictEqual(user.roles, roles);
+    } catch (error) {
+      // The overview has to show an outage of the database while it lasts.
+      return error instanceof Unavailable;
+    }
   }
 
   return (exchange, parameters) =>

@@ -1,6 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 import { readinessSchema } from "./health.ts";
+import { roles } from "./roles.ts";
 import { syncStatusSchema } from "./sync-status.ts";
 
 const count = { type: "integer", minimum: 0 } as const;
@@ -67,7 +68,7 @@ export const overviewSchema = {
       description: "The last hour, as the answering process saw it, every ten seconds; the oldest first.",
     },
     letters: {
-      description: "What was refused last, the latest first; null while it is not known.",
+      description: `What was refused last, the latest first; null while it is not known, and without the role \`${roles.eventManagement}\`.`,
       anyOf: [{ type: "null" }, { type: "array", items: latestLetter }],
     },
     installations: {
@@ -78,7 +79,7 @@ export const overviewSchema = {
     problems: {
       type: "array",
       items: { type: "string" },
-      description: "What could not be found out, and why.",
+      description: `What could not be found out, and why; empty without the role \`${roles.eventManagement}\`.`,
     },
   },
 } as const;

@@ -38,7 +38,9 @@ export function useLive<T>(path: string, events: string): Live<T> {
       source.onerror = () => {
         source?.close();
         timer = setTimeout(listen, againMs);
-        ask(path).catch(fail);
+        ask<T>(path).then((value) => {
+          setLive({ value, error: undefined });
+        }, fail);
       };
     }
 

@@ -8,7 +8,7 @@ import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } fr
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { stage } from "../support/scene.ts";
-import { bootstrap, startTopicsync, type TestService } from "../support/service.ts";
+import { bootstrap, runCli, startTopicsync, type TestService } from "../support/service.ts";
 import { sharedStack } from "../support/stack.ts";
 
 const { scene } = stage(sharedStack());
@@ -91,6 +91,22 @@ describe("the overview", () => {
     const line = (await page.locator(".sparkline path").getAttribute("d")) ?? "";
     // What is known of the last hour stands at its right end, and this instance has seen minutes of it.
     assert.match(line, /^M3[1-5]\d\.\d .*L360\.0 /);
+  });
+
+  it("says which role it takes to see what was refused", async () => {
+    const id = unique("faulty");
+    await own.send({ externalId: id, name: "" });
+    const page = await openPage(browser);
+    await signIn(page, service.url);
+    await page.getByRole("row", { name: id }).getByText("SCHEMA_VIOLATION").waitFor();
+    const reader = { user: unique("reader"), password: "a reader's password" };
+    const added = await runCli(["users", "add", reader.user], own.settings, reader.password);
+    assert.equal(added.code, 0, added.errors);
+    const theirs = await openPage(browser);
+    await signIn(theirs, service.url, reader);
+    await theirs.getByText("To see what was refused takes the role").waitFor();
+    assert.equal(await theirs.getByRole("row", { name: id }).count(), 0);
+    await assertAccessible(theirs);
   });
 
   for (const [look, options] of Object.entries(looks)) {

@@ -16,10 +16,16 @@ interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
 /** What was refused lately, and why. */
 export function Refused({ letters, counts, since }: RefusedProps) {
   const refused = Object.entries(counts?.refused ?? {});
+  const mayLook = useSession().session.roles.includes(roles.eventManagement);
   return (
     <article aria-labelledby="refused">
       <h2 id="refused">Refused lately</h2>
-      {letters === null && <p>The dead letters could not be read yet.</p>}
+      {!mayLook && (
+        <p>
+          To see what was refused takes the role <code>{roles.eventManagement}</code>.
+        </p>
+      )}
+      {mayLook && letters === null && <p>The dead letters could not be read yet.</p>}
       {letters?.length === 0 && <p>Nothing was ever refused. What is refused is kept, with the reason.</p>}
       {letters !== null && letters.length > 0 && <Letters letters={letters} />}
       {refused.length > 0 && since !== null && (
@@ -35,7 +41,6 @@ export function Refused({ letters, counts, since }: RefusedProps) {
 }
 
 function Letters({ letters }: { readonly letters: readonly LatestLetter[] }) {
-  const mayLook = useSession().session.roles.includes(roles.eventManagement);
   return (
     <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
       {letters.map(({ id, time, externalId, code, message }) => (
@@ -43,13 +48,9 @@ function Letters({ letters }: { readonly letters: readonly LatestLetter[] }) {
           <td>{time === null ? "–" : <When time={time} />}</td>
           <td>{externalId ?? "–"}</td>
           <td>
-            {mayLook ? (
-              <Link href={pageOfLetter(id)} aria-label={`${code}: look at ${id}`}>
-                {code}
-              </Link>
-            ) : (
-              <strong>{code}</strong>
-            )}{" "}
+            <Link href={pageOfLetter(id)} aria-label={`${code}: look at ${id}`}>
+              {code}
+            </Link>{" "}
             {message}
           </td>
         </tr>
