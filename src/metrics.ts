@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import type { SyncStatus } from "../schemas/sync-status.ts";
+import { cached } from "./cached.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "./installations/feedback.ts";
 import type { AppliedBatch } from "./sync/tally.ts";
 import type { Outcome } from "./topics/decide.ts";
@@ -24,8 +25,8 @@ export interface Metrics {
   feedbackApplied(decision: FeedbackDecision): void;
   /** Told of each bulk of registrations and removals. */
   registrationsWritten(bulk: { readonly writes: number; readonly tookMs: number }): void;
-  /** Looks at everything anew. */
-  text(): Promise<string>;
+  /** At most a second old: anybody may ask. */
+  readonly text: () => Promise<string>;
 }
 
 const outcomes = [
@@ -148,15 +149,18 @@ export function createMetrics({ status, picker, registrations, readiness }: Metr
       bulkTime.observe(tookMs / 1_000);
     },
 
-    async text() {
-      const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
-      for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
-      setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
-      pickable.set(picker().topics);
-      unreadable.set(picker().unreadable);
-      waitingRegistrations.set(registrations().waiting);
-      return registry.metrics();
-    },
+    text: cached(
+      async () => {
+        const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
+        for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
+        setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
+        pickable.set(picker().topics);
+        unreadable.set(picker().unreadable);
+        waitingRegistrations.set(registrations().waiting);
+        return registry.metrics();
+      },
+      { ttlMs: 1_000 },
+    ),
   };
 }
 

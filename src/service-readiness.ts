@@ -1,24 +1,30 @@
 import type { LogConsumer } from "../consumers/log-consumer.ts";
 import type { Check, CheckReadiness } from "../http/health.ts";
+import { cached } from "./cached.ts";
 import { messageOf } from "./errors.ts";
 import type { Broker } from "./kafka/client.ts";
 import { within } from "./patience.ts";
 import type { Database } from "./storage/database.ts";
 
+/** MongoDB and Kafka are asked once a second at most: anybody may ask for readiness. */
+const pingEveryMs = 1_000;
+
 /** Makes the look at everything that the service needs to do its work: MongoDB, Kafka, and its consumers by name. */
-export const createReadiness =
-  (
-    database: Pick<Database, "ping">,
-    broker: Pick<Broker, "ping">,
-    consumers: Readonly<Record<string, LogConsumer>>,
-  ): CheckReadiness =>
-  async () => {
-    const [mongodb, kafka] = await Promise.all([check(() => database.ping()), check(() => broker.ping())]);
+export function createReadiness(
+  database: Pick<Database, "ping">,
+  broker: Pick<Broker, "ping">,
+  consumers: Readonly<Record<string, LogConsumer>>,
+): CheckReadiness {
+  const mongodb = cached(() => check(() => database.ping()), { ttlMs: pingEveryMs });
+  const kafka = cached(() => check(() => broker.ping()), { ttlMs: pingEveryMs });
+  return async () => {
+    const [mongodbCheck, kafkaCheck] = await Promise.all([mongodb(), kafka()]);
     const reading = Object.entries(consumers).map(
       ([name, consumer]) => [name, consumerCheck(consumer)] as const,
     );
-    return { mongodb, kafka, ...Object.fromEntries(reading) };
+    return { mongodb: mongodbCheck, kafka: kafkaCheck, ...Object.fromEntries(reading) };
   };
+}
 
 /** A probe waits for its answer no longer than this: whoever asks has little patience. */
 const probeMs = 2_000;

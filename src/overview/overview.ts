@@ -1,9 +1,9 @@
 import type { InstallationTotal, LatestLetter, Overview } from "../../schemas/overview.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
+import { cached } from "../cached.ts";
 import { messageOf } from "../errors.ts";
 import { version } from "../version.ts";
 import type { History } from "./history.ts";
-import { remembered } from "./remembered.ts";
 
 export interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
@@ -13,16 +13,20 @@ export interface OverviewOptions {
   readonly installations: () => Promise<readonly InstallationTotal[]>;
 }
 
-/** Tells how everything is, as it was a second ago: many may look at once. What cannot be found out is null, with the reason among the problems. */
+/** Tells how everything is, as it was at most a second ago: many may look at once. What cannot be found out is null, with the reason among the problems. */
 export type TellOverview = () => Promise<Overview>;
 
 /** Makes the overview. */
 export function createOverview(options: OverviewOptions): TellOverview {
   const { readiness, status, history } = options;
-  const letters = remembered(options.letters, { leastMs: 5_000, rest: 1 });
+  const background = { staleWhileRevalidate: true } as const;
+  const letters = cached(keepLast(options.letters), { ...background, ttlMs: 5_000, restFactor: 1 });
   // Every installation is looked at: at most a twentieth of the time.
-  const installations = remembered(options.installations, { leastMs: 30_000, rest: 20 });
-  const overview = remembered(tell, { leastMs: 1_000, rest: 0 });
+  const installations = cached(keepLast(options.installations), {
+    ...background,
+    ttlMs: 30_000,
+    restFactor: 20,
+  });
 
   async function tell(): Promise<Overview> {
     const [checks, sync, latest, totals] = await Promise.all([
@@ -47,9 +51,23 @@ export function createOverview(options: OverviewOptions): TellOverview {
     };
   }
 
+  return cached(tell, { ttlMs: 1_000 });
+}
+
+/** A value as it was last known, and why it could not be fetched again since. */
+interface LastKnown<T> {
+  readonly value: T | undefined;
+  readonly problem: unknown;
+}
+
+function keepLast<T>(fetch: () => Promise<T>): () => Promise<LastKnown<T>> {
+  let value: T | undefined;
   return async () => {
-    const { value, problem } = await overview();
-    if (value !== undefined) return value;
-    throw problem;
+    try {
+      value = await fetch();
+      return { value, problem: undefined };
+    } catch (problem) {
+      return { value, problem };
+    }
   };
 }
