@@ -18,8 +18,10 @@ const partitions = {
       "committedOffset",
       "logStart",
       "logEnd",
+      "lastStableOffset",
       "lagRecords",
       "lagSeconds",
+      "openTransactionSeconds",
       "assigned",
       "owner",
       "state",
@@ -33,12 +35,26 @@ const partitions = {
         description: "The offset of the next record to apply; null before the first or when not known.",
       },
       logStart: { ...offset, description: "The first offset that the log still has." },
-      logEnd: { ...offset, description: "The offset behind the log's last record." },
+      logEnd: {
+        ...offset,
+        description: "The offset behind the log's last record, records of open transactions included.",
+      },
+      lastStableOffset: {
+        ...offset,
+        description:
+          "Kafka's last stable offset: nothing from here on can be read before a transaction ends. The same as logEnd when none is open.",
+      },
       lagRecords: { ...offset, description: "Records that are not applied yet." },
       lagSeconds: {
         type: ["number", "null"],
         minimum: 0,
         description: "Age of the oldest record that is not applied yet, to about 5 %.",
+      },
+      openTransactionSeconds: {
+        type: ["number", "null"],
+        minimum: 0,
+        description:
+          "How long the oldest open transaction has held up the log: the age of its first record, to about 5 %; 0 when none is open.",
       },
       assigned: {
         type: ["boolean", "null"],

@@ -170,8 +170,18 @@ type Standing = SyncStatus["partitions"][number];
 const perPartition: readonly [name: string, help: string, value: (one: Standing) => number | null][] = [
   ["committed_offset", "The offset of the next record to apply.", (one) => one.committedOffset],
   ["log_end_offset", "The offset behind the log's last record.", (one) => one.logEnd],
+  [
+    "last_stable_offset",
+    "Kafka's last stable offset: records from here on wait for the end of a transaction.",
+    (one) => one.lastStableOffset,
+  ],
   ["lag_records", "Records that are not applied yet.", (one) => one.lagRecords],
   ["lag_seconds", "Age of the oldest record that is not applied yet.", (one) => one.lagSeconds],
+  [
+    "open_transaction_seconds",
+    "Age of the oldest transaction that is open in the log and holds it up; 0 when none is.",
+    (one) => one.openTransactionSeconds,
+  ],
   [
     "assigned",
     "1 when a member of the group has the partition, 0 when none has.",

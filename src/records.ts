@@ -59,7 +59,7 @@ export interface GroupMember {
   stop(): Promise<void>;
 }
 
-/** What can be seen of a Kafka topic, and of the group that reads it, from outside. Every function throws Unavailable. */
+/** What the sync asks of the Kafka topic that it reads. Every function throws Unavailable. */
 export interface LogWatch {
   /** What of each partition can be read. */
   bounds(): Promise<ReadonlyMap<number, LogBounds>>;
@@ -67,6 +67,22 @@ export interface LogWatch {
    * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970);
    * the log's end when there is none.
    */
+  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+}
+
+/** A partition as an observer sees it: `high` is the high watermark, so records of open transactions count. */
+export interface ObservedBounds extends LogBounds {
+  /** The last stable offset: records from here on cannot be read before a transaction ends. `high` when none is open. */
+  readonly stable: number;
+}
+
+/**
+ * What can be seen of a Kafka topic, and of the group that reads it, from outside. Asks over connections of its own, so that
+ * the sync waits for nobody who looks. Every function throws Unavailable.
+ */
+export interface LogObserver {
+  bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
+  /** As for LogWatch, with the records of open transactions. */
   firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** Which member of the group each assigned partition has: the client's name and address. */
   owners(): Promise<ReadonlyMap<number, string>>;

@@ -38,15 +38,23 @@ export function createPushFeedback(channel: Channel, needs: FeedbackNeeds): Push
   const feedback = createFeedbackService(store, catalog);
   const deadLetters = broker.sink(channel.deadLetterTopic);
   lifecycle.onStop("dead letters of the push feedback", () => deadLetters.close());
-  const watch = broker.watch(channel);
   const consumer = createLogConsumer({
     member: broker.member(channel),
-    watch,
+    watch: broker.watch(topic),
     workOf: (partition) =>
       feedbackWork(partition, { groupId, feedback, positions: store, deadLetters, applied, tracing, log }),
     log,
     died,
   });
   lifecycle.onStop("push feedback", () => consumer.stop());
-  return { consumer, watched: { group: groupId, topic, watch, store, consumer: () => consumer.status() } };
+  return {
+    consumer,
+    watched: {
+      group: groupId,
+      topic,
+      observer: broker.observe(channel),
+      store,
+      consumer: () => consumer.status(),
+    },
+  };
 }

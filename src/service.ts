@@ -126,11 +126,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const deadLetters = broker.sink(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const announcements = { topic: config.kafka.announcementsTopic, groupId: config.kafka.groupId };
-  const watch = broker.watch(announcements);
   const tally = createTally();
   const consumer = createLogConsumer({
     member: broker.member(announcements),
-    watch,
+    watch: broker.watch(announcements.topic),
     workOf: (partition) =>
       announcementWork(partition, {
         groupId: config.kafka.groupId,
@@ -173,7 +172,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     announcements: {
       group: config.kafka.groupId,
       topic: config.kafka.announcementsTopic,
-      watch,
+      observer: broker.observe(announcements),
       store: topicStore,
       consumer: () => consumer.status(),
     },

@@ -20,6 +20,11 @@ async function printLog(
 ): Promise<void> {
   say(`The group ${group} in ${topic} is ${summaryOf(partitions, what)}.`);
   if (partitions.length > 0) await printPartitions(partitions);
+  for (const { partition, lastStableOffset, openTransactionSeconds: seconds } of partitions)
+    if (seconds !== null && seconds > 0)
+      say(
+        `A transaction has been open in partition ${partition} for ${duration(seconds)}: what lies from offset ${lastStableOffset ?? "?"} on cannot be read before it ends.`,
+      );
   if (counts !== null && since !== null) say(`Since ${since}: ${countsText(counts)}.`);
 }
 

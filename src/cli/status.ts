@@ -96,11 +96,11 @@ const lookDirectly = (): Promise<SyncStatus> =>
     const { groupId, announcementsTopic, pushFeedback } = config.kafka;
     // Connected when asked: what one of the two cannot tell is missing in the answer, the rest is told all the same.
     const logOf = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
-      const watched = async () => (await broker()).watch(read);
+      const watched = async () => (await broker()).observe(read);
       return {
         group: read.groupId,
         topic: read.topic,
-        watch: {
+        observer: {
           bounds: async () => (await watched()).bounds(),
           firstSince: async (timestamp) => (await watched()).firstSince(timestamp),
           owners: async () => (await watched()).owners(),

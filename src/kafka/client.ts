@@ -1,5 +1,6 @@
 import kafkajs, {
   type Admin,
+  type Kafka,
   type KafkaConfig as KafkaJsConfig,
   type LogEntry,
   type RetryOptions,
@@ -8,7 +9,15 @@ import kafkajs, {
 
 import type { KafkaConfig } from "../config.ts";
 import type { Logger } from "../logger.ts";
-import type { GroupMember, LogReader, LogWatch, LogWriter, Publisher, RecordSink } from "../records.ts";
+import type {
+  GroupMember,
+  LogObserver,
+  LogReader,
+  LogWatch,
+  LogWriter,
+  Publisher,
+  RecordSink,
+} from "../records.ts";
 import { untilAvailable } from "../retry.ts";
 import { registerCodecs } from "./codecs.ts";
 import { unavailable } from "./failures.ts";
@@ -19,7 +28,8 @@ import { createPublisher } from "./publisher.ts";
 import { createSink } from "./sink.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
 import { quietTimers } from "./timers.ts";
-import { createWatch } from "./watch.ts";
+import { createUncommittedAdmin } from "./uncommitted-admin.ts";
+import { createObserver, createWatch } from "./watch.ts";
 
 /** The one door to Kafka. */
 export interface Broker extends LogReader {
@@ -31,8 +41,10 @@ export interface Broker extends LogReader {
   ping(): Promise<void>;
   /** A member of a consumer group, reading one topic. */
   member(read: Reading): GroupMember;
+  /** What the sync asks of the topic that it reads. */
+  watch(topic: string): LogWatch;
   /** A topic and the group that reads it, from outside. */
-  watch(read: Reading): LogWatch;
+  observe(read: Reading): LogObserver;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
   /** Sends to a topic and tells where each record lies; connected with the first record. */
@@ -79,9 +91,16 @@ export function createBroker(
       },
     };
   };
-  const { kafka, giveUp } = client(hasty);
-  const admin: Admin = kafka.admin();
-  admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
+  const newAdmin = (create = (kafka: Kafka): Admin => kafka.admin()): Admin => {
+    const { kafka, giveUp } = client(hasty);
+    const admin = create(kafka);
+    admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
+    return admin;
+  };
+  /** For the sync and for `ping`. Those who look ask by clients of their own, which connect when they are first used. */
+  const admin = newAdmin();
+  const observer = newAdmin();
+  const uncommitted = newAdmin(createUncommittedAdmin);
 
   const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     untilAvailable(
@@ -107,17 +126,18 @@ export function createBroker(
     },
 
     member: (read) => createMember(client(hasty), { ...read, log }),
-    watch: (read) => createWatch(admin, read),
-    bounds: (topic) => boundsOf(admin, topic),
+    watch: (topic) => createWatch(admin, topic),
+    observe: (read) => createObserver({ committed: observer, uncommitted }, read),
+    bounds: (topic) => boundsOf(observer, topic),
     read: (topic, options) =>
-      readLog({ client: client(hasty), admin, groupId: config.groupId, log }, topic, options),
+      readLog({ client: client(hasty), admin: observer, groupId: config.groupId, log }, topic, options),
     publisher: (topic) => createPublisher(client(patient), admin, topic),
     sink: (topic) => createSink(client(patient), topic),
     writer: (topic) => createWriter(client(patient), topic),
     async close() {
       // First: a connection that waits for an answer keeps kafkajs from disconnecting.
       sockets.close();
-      await admin.disconnect();
+      await Promise.all([admin, observer, uncommitted].map((one) => one.disconnect()));
     },
   };
 }

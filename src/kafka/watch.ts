@@ -1,15 +1,12 @@
 import kafkajs, { type Admin } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
-import type { LogWatch } from "../records.ts";
+import type { LogObserver, LogWatch } from "../records.ts";
 import { unavailable } from "./failures.ts";
 import { boundsOf } from "./log-reader.ts";
 
-/** Watches a Kafka topic and the group that reads it, by kafkajs. */
-export function createWatch(
-  admin: Admin,
-  { topic, groupId }: { readonly topic: string; readonly groupId: string },
-): LogWatch {
+/** Creates what the sync asks of a Kafka topic, by kafkajs. */
+export function createWatch(admin: Admin, topic: string): LogWatch {
   return {
     async bounds() {
       const bounds = await boundsOf(admin, topic);
@@ -21,9 +18,39 @@ export function createWatch(
       const found = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp).catch(fail);
       return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
     },
+  };
+}
+
+/** The admin clients of an observer. The ends that `committed` tells are last stable offsets, those of `uncommitted` high watermarks. */
+export interface ObserverAdmins {
+  readonly committed: Admin;
+  readonly uncommitted: Admin;
+}
+
+/** Observes a Kafka topic and the group that reads it, by kafkajs. */
+export function createObserver(
+  { committed, uncommitted }: ObserverAdmins,
+  { topic, groupId }: { readonly topic: string; readonly groupId: string },
+): LogObserver {
+  const readable = createWatch(committed, topic);
+  const all = createWatch(uncommitted, topic);
+  return {
+    async bounds() {
+      // In this order: a last stable offset before an earlier high watermark proves that a transaction is open.
+      const bounds = await all.bounds();
+      const readableBounds = await readable.bounds();
+      return new Map(
+        [...bounds].map(([partition, { low, high }]) => {
+          const stable = readableBounds.get(partition)?.high ?? high;
+          return [partition, { low, high: Math.max(high, stable), stable }];
+        }),
+      );
+    },
+
+    firstSince: (timestamp) => all.firstSince(timestamp),
 
     async owners() {
-      const { groups } = await admin.describeGroups([groupId]).catch(fail);
+      const { groups } = await committed.describeGroups([groupId]).catch(fail);
       const owners = new Map<number, string>();
       for (const { clientId, clientHost, memberAssignment } of groups.flatMap(({ members }) => members)) {
         const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);

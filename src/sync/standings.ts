@@ -1,6 +1,6 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { Position, PositionStore } from "../positions.ts";
-import type { LogBounds, LogWatch } from "../records.ts";
+import type { LogObserver, ObservedBounds } from "../records.ts";
 import { ageAt } from "./age.ts";
 
 /** A consumer of this process, as far as its status is told. */
@@ -19,7 +19,7 @@ export interface ConsumerView {
 export interface WatchedLog {
   readonly group: string;
   readonly topic: string;
-  readonly watch: LogWatch;
+  readonly observer: LogObserver;
   readonly store: Pick<PositionStore, "positions">;
   /** The consumer of this process; undefined where none runs. */
   readonly consumer: (() => ConsumerView) | undefined;
@@ -32,31 +32,37 @@ type PartitionStanding = SyncStatus["partitions"][number];
 
 /** Where a group stands in each partition of a Kafka topic. Never throws: what cannot be found out is null. */
 export async function standingsOf(
-  { group, topic, watch, store, consumer: running }: WatchedLog,
+  { group, topic, observer, store, consumer: running }: WatchedLog,
   ask: Ask,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
-  const asked = ask("the group", watch.owners());
+  const asked = ask("the group", observer.owners());
   // The log is asked last: a position that moved on after its end was told would look like one of another log.
   const positions = await ask("the positions", store.positions(group, topic));
   const consumer = running?.();
-  const bounds = await ask("the log", watch.bounds());
+  const bounds = await ask("the log", observer.bounds());
   const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
-  const firstSince = remembered((timestamp) => watch.firstSince(timestamp));
+  const firstSince = remembered((timestamp) => observer.firstSince(timestamp));
 
   const partitions = partitionsOf(facts).map(async (partition) => {
     const lag = lagOf(partition, facts);
     const since = async (timestamp: number): Promise<number> =>
       (await firstSince(timestamp)).get(partition) ?? 0;
-    const seconds = lag === undefined ? undefined : await ask("the lag", secondsOf(lag, since, now));
-    return standing(partition, facts, { records: lag?.records, seconds });
+    const secondsAt = async (what: string, offset: number | undefined) =>
+      offset === undefined ? 0 : ask(what, ageInSeconds(offset, since, now));
+    const seen = bounds?.get(partition);
+    return standing(partition, facts, {
+      records: lag?.records,
+      seconds: lag && (await secondsAt("the lag", lag.records === 0 ? undefined : lag.from)),
+      openTransactionSeconds: seen && (await secondsAt("the open transaction", blockedOffset(seen))),
+    });
   });
   return { group, topic, consumer: consumer?.state ?? "none", partitions: await Promise.all(partitions) };
 }
 
 /** What was found out; undefined is what was not. */
 interface Facts {
-  readonly bounds: ReadonlyMap<number, LogBounds> | undefined;
+  readonly bounds: ReadonlyMap<number, ObservedBounds> | undefined;
   readonly positions: ReadonlyMap<number, Position> | undefined;
   readonly owners: ReadonlyMap<number, string> | undefined;
   readonly own: ConsumerView["partitions"];
@@ -78,7 +84,11 @@ const committedOffset = (partition: number, facts: Facts): number | undefined =>
 function standing(
   partition: number,
   facts: Facts,
-  lag: { readonly records: number | undefined; readonly seconds: number | undefined },
+  found: {
+    readonly records: number | undefined;
+    readonly seconds: number | undefined;
+    readonly openTransactionSeconds: number | undefined;
+  },
 ): PartitionStanding {
   const { bounds, owners } = facts;
   const own = ownPartition(partition, facts);
@@ -88,8 +98,10 @@ function standing(
     committedOffset: committedOffset(partition, facts) ?? null,
     logStart: bounds?.get(partition)?.low ?? null,
     logEnd: bounds?.get(partition)?.high ?? null,
-    lagRecords: lag.records ?? null,
-    lagSeconds: lag.seconds ?? null,
+    lastStableOffset: bounds?.get(partition)?.stable ?? null,
+    lagRecords: found.records ?? null,
+    lagSeconds: found.seconds ?? null,
+    openTransactionSeconds: found.openTransactionSeconds ?? null,
     assigned: own === undefined && owners === undefined ? null : owner !== undefined,
     owner: owner ?? null,
     state: own?.state ?? null,
@@ -114,13 +126,15 @@ function lagOf(partition: number, facts: Facts): Lag | undefined {
   return { records: high - from, from };
 }
 
-async function secondsOf(
-  { records, from }: Lag,
+/** The first record of the oldest open transaction, which everything behind it waits for; undefined when none is open. */
+const blockedOffset = ({ stable, high }: ObservedBounds): number | undefined =>
+  stable < high ? stable : undefined;
+
+const ageInSeconds = async (
+  offset: number,
   firstSince: (timestamp: number) => Promise<number>,
   now: number,
-): Promise<number> {
-  return records === 0 ? 0 : Math.round((await ageAt(from, firstSince, now)) / 100) / 10;
-}
+): Promise<number> => Math.round((await ageAt(offset, firstSince, now)) / 100) / 10;
 
 /** One answer holds for all partitions, so a time that one of them asks for is asked once. */
 function remembered<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {

@@ -7,9 +7,14 @@ export interface KafkaProxy extends TcpProxy {
   garble(): void;
   /** From now on every connection is reset when somebody asks who coordinates a group, until told not to. */
   hideCoordinators(hidden: boolean): void;
+  /** How many requests of this kind have come. */
+  requests(apiKey: number): number;
+  /** From now on requests of this kind are never answered, nor what follows on their connections: a broker answers in order. */
+  hold(apiKey: number): void;
 }
 
-const findCoordinator = 10;
+/** The kinds of requests, as Kafka's protocol numbers them. */
+export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15 } as const;
 
 /**
  * Starts a proxy before a broker (`host:port`). A broker tells its clients where it is; this proxy puts its own port there, so
@@ -22,11 +27,18 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   let instead = told;
   let garbled = false;
   let hidden = false;
+  const counts = new Map<number, number>();
+  const held = new Set<number>();
+  /** Connections on which a held request came, by their function that passes requests on. */
+  const heldUp = new WeakSet<object>();
   const messages: Messages = {
     lengthOf: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
     request(message, pass) {
-      if (hidden && message.readInt16BE(4) === findCoordinator) proxy.reset();
-      else pass(message);
+      const apiKey = message.readInt16BE(4);
+      counts.set(apiKey, (counts.get(apiKey) ?? 0) + 1);
+      if (held.has(apiKey)) heldUp.add(pass);
+      if (hidden && apiKey === apiKeys.findCoordinator) proxy.reset();
+      else if (!heldUp.has(pass)) pass(message);
     },
     answer(message) {
       if (garbled) return headOf(message);
@@ -42,6 +54,8 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
     address: `${host}:${proxy.port}`,
     garble: () => void (garbled = true),
     hideCoordinators: (to) => void (hidden = to),
+    requests: (apiKey) => counts.get(apiKey) ?? 0,
+    hold: (apiKey) => void held.add(apiKey),
   };
 }
 

@@ -13,8 +13,11 @@ function flowing() {
     return seen;
   };
   return {
-    watch: {
-      bounds: async () => new Map([[0, { low: 0, high: await look() }]]),
+    observer: {
+      async bounds() {
+        const high = await look();
+        return new Map([[0, { low: 0, high, stable: high }]]);
+      },
       owners: async () => new Map([[0, String(await look())]]),
       firstSince: async () => new Map([[0, await look()]]),
     },
@@ -34,11 +37,11 @@ describe("where a group stands in a log that flows", () => {
     ["this process alone knows, while the store does not answer", false],
   ] as const)
     it(`is close behind its end, as ${store}`, async () => {
-      const { watch, positions, consumer } = flowing();
+      const { observer, positions, consumer } = flowing();
       for (let times = 1; times <= 20; times += 1) {
         const { partitions } = await standingsOf(
           {
-            ...{ group: "g", topic: "t", watch, consumer },
+            ...{ group: "g", topic: "t", observer, consumer },
             store: { positions: isThere ? positions : () => Promise.reject(new Error("away")) },
           },
           (_, question) => question.catch(() => undefined),

@@ -73,6 +73,7 @@ describe("GET /api/topicsync/v1/sync", () => {
       logStart: 0,
       lagRecords: 0,
       lagSeconds: 0,
+      openTransactionSeconds: 0,
       assigned: true,
       owner: "this process",
       state: "reading",
@@ -80,8 +81,8 @@ describe("GET /api/topicsync/v1/sync", () => {
       cause: null,
     };
     assert.deepEqual(partitions, [
-      { ...reading, partition: 0, committedOffset: 7, logEnd: 7 },
-      { ...reading, partition: 1, committedOffset: null, logEnd: 0 },
+      { ...reading, partition: 0, committedOffset: 7, logEnd: 7, lastStableOffset: 7 },
+      { ...reading, partition: 1, committedOffset: null, logEnd: 0, lastStableOffset: 0 },
     ]);
     assert.deepEqual(problems, []);
   });

@@ -61,7 +61,13 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
   </div>
 );
 
-function stateOf({ state, reason, cause, owner }: SyncStatus["partitions"][number]): string {
+function stateOf(one: SyncStatus["partitions"][number]): string {
+  const { openTransactionSeconds: seconds, lastStableOffset } = one;
+  if (seconds === null || seconds === 0) return readingOf(one);
+  return `${readingOf(one)}; a transaction that is open for ${measured(seconds)} s holds up what lies from ${counted(lastStableOffset)} on`;
+}
+
+function readingOf({ state, reason, cause, owner }: SyncStatus["partitions"][number]): string {
   if (state === "paused")
     return `paused${cause === "error" ? " by an unexpected error" : ""}: ${reason ?? "for a reason unknown"}`;
   if (state === "reading") return "reads";
