@@ -24,6 +24,9 @@ export type Event = FromSchema<typeof eventSchema>;
 
 const text = { type: "string" } as const;
 
+/** So many of the values that an event has at a path are shown. */
+export const maxFoundValues = 100;
+
 /** The answer of `POST …/topic/pick`. */
 export const pickResponseSchema = {
   $id: "pick-response",
@@ -61,7 +64,9 @@ export const pickResponseSchema = {
               found: {
                 type: "array",
                 items: text,
-                description: "What the event has there; empty when it has nothing that can match.",
+                maxItems: maxFoundValues,
+                description:
+                  "What the event has there, the first 100 values; empty when it has nothing that can match.",
               },
             },
           },

@@ -1,5 +1,5 @@
-import type { Condition } from "./filter.ts";
-import { compare, comparableOf } from "./order.ts";
+import type { Condition, Operator } from "./filter.ts";
+import { compare, comparableOf, type Comparable } from "./order.ts";
 
 /** Whether a single value, as a text, satisfies a condition. */
 export type Test = (text: string) => boolean;
@@ -13,17 +13,24 @@ export function testOf({ operator, values }: Pick<Condition, "operator" | "value
     const among = new Set(values);
     return (text) => among.has(text) === wanted;
   }
-  const operand = comparableOf(first);
-  const compared = (text: string): number => compare(comparableOf(text), operand);
+  const holds = comparisonWith(comparableOf(first), operator);
+  return (text) => holds(comparableOf(text));
+}
+
+/** Makes the test of a comparison, for values that are tested more than once. */
+export function comparisonWith(
+  operand: Comparable,
+  operator: Exclude<Operator, "eq" | "ne">,
+): (value: Comparable) => boolean {
   switch (operator) {
     case "gt":
-      return (text) => compared(text) > 0;
+      return (value) => compare(value, operand) > 0;
     case "gte":
-      return (text) => compared(text) >= 0;
+      return (value) => compare(value, operand) >= 0;
     case "lt":
-      return (text) => compared(text) < 0;
+      return (value) => compare(value, operand) < 0;
     case "lte":
-      return (text) => compared(text) <= 0;
+      return (value) => compare(value, operand) <= 0;
   }
 }
 
@@ -35,15 +42,24 @@ export function textOf(value: unknown): string | undefined {
 
 /** Whether one of the values that an event has at a path satisfies a test. */
 export function someAt(event: unknown, path: readonly string[], test: Test): boolean {
+  const found = valueAt(event, path);
+  if (found === listOnPath) return textsAt(event, path).some(test);
+  return found !== undefined && test(found);
+}
+
+/** Says that a path leads through a list, so that an event may have several values there. */
+export const listOnPath = Symbol("listOnPath");
+
+/** The value that an event has at a path, as a text; undefined when there is none that can match. */
+export function valueAt(event: unknown, path: readonly string[]): string | undefined | typeof listOnPath {
+  if (Array.isArray(event)) return undefined;
   let value = event;
   for (const name of path) {
-    if (Array.isArray(value)) return textsAt(event, path).some(test);
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return false;
+    if (Array.isArray(value)) return listOnPath;
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
-  if (Array.isArray(value)) return textsAt(event, path).some(test);
-  const text = textOf(value);
-  return text !== undefined && test(text);
+  return Array.isArray(value) ? listOnPath : textOf(value);
 }
 
 /** What an event has at a path. A list of events is no event, and has no members. On the way through an array every element counts, however deep arrays lie in arrays. */

@@ -1,8 +1,10 @@
 import type { Fault } from "../errors.ts";
 import { mergeEquals } from "./canonical.ts";
 import { FilterSyntaxError, type Condition, type FilterMember } from "./filter.ts";
-import { someAt, testOf, textsAt } from "./match.ts";
+import { someAt, testOf } from "./match.ts";
 import { parseFilter } from "./parse.ts";
+import { createPathTree } from "./path-tree.ts";
+import { createValueList, prepareForLists } from "./value-list.ts";
 
 /** The two filters of a topic; absent means empty. */
 export interface FilterTexts {
@@ -61,11 +63,19 @@ export interface ConditionResult {
 }
 
 /** Each condition against an event, with what was found there. */
-export const explain = (conditions: readonly RootedCondition[], event: unknown): ConditionResult[] =>
-  conditions.map((condition) => {
-    const found = textsAt(event, condition.path);
-    return { condition, held: found.some(testOf(condition)), found };
+export function explain(conditions: readonly RootedCondition[], event: unknown): ConditionResult[] {
+  const tree = createPathTree<string[]>();
+  const found = conditions.map(({ path }) => tree.getOrAdd(path, () => []));
+  tree.walk(event, (texts, text) => {
+    texts.push(text);
   });
+  const lists = new Map(found.map((texts) => [texts, createValueList(texts)]));
+  return conditions.map((condition, at) => ({
+    condition,
+    held: lists.get(found[at] ?? [])?.some(prepareForLists(condition)) ?? false,
+    found: found[at] ?? [],
+  }));
+}
 
 function parseMember(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
   try {

@@ -12,14 +12,23 @@ export interface Group {
   remove(first: number, removed: (key: readonly number[]) => void): void;
   /** Tells every topic under a key. */
   find(key: Int32Array, found: (topic: number) => void): void;
+  /** Tells every topic under a key that can be made of these values, one set for each slot. Looks at every place. */
+  findAll(wanted: readonly ReadonlySet<number>[], found: (topic: number) => void): void;
+  /** How many entries there were at most at one time: each has a place in the table. */
+  places(): number;
   isEmpty(): boolean;
 }
+
+/** Stands for the topic of an entry that was removed. */
+const noTopic = -1;
 
 const firstRoom = 4;
 
 /** An empty group. */
 export function createGroup(slots: readonly Slot[]): Group {
   const width = slots.length;
+  /** Random, so that nobody can choose topics and events whose keys all fall into one list. */
+  const seed = Math.trunc(Math.random() * 2 ** 32);
   let room = firstRoom;
   // By hash: the first entry. By entry (from 1 on): topic, neighbours of the same hash, next of the same topic, key.
   let heads = new Int32Array(room);
@@ -34,7 +43,7 @@ export function createGroup(slots: readonly Slot[]): Group {
   let free = 0;
 
   function bucketOf(key: Int32Array | readonly number[], from: number): number {
-    let hash = 0;
+    let hash = seed;
     for (let at = 0; at < width; at += 1) {
       hash = Math.imul(hash ^ (key[from + at] ?? 0), 0x9e3779b1);
       hash ^= hash >>> 15;
@@ -97,6 +106,7 @@ export function createGroup(slots: readonly Slot[]): Group {
         const sibling = siblings[entry] ?? 0;
         unlink(entry);
         removed([...keys.subarray(entry * width, (entry + 1) * width)]);
+        topics[entry] = noTopic;
         next[entry] = free;
         free = entry;
         size -= 1;
@@ -110,6 +120,16 @@ export function createGroup(slots: readonly Slot[]): Group {
         found(topics[entry] ?? 0);
       }
     },
+    findAll(wanted, found) {
+      entries: for (let entry = 1; entry <= used; entry += 1) {
+        const topic = topics[entry] ?? noTopic;
+        if (topic === noTopic) continue;
+        const from = entry * width;
+        for (let at = 0; at < width; at += 1) if (!wanted[at]?.has(keys[from + at] ?? 0)) continue entries;
+        found(topic);
+      }
+    },
+    places: () => used,
     isEmpty: () => size === 0,
   };
 }

@@ -7,7 +7,10 @@ export interface Groups {
   /** The group of keys that are made of these slots, in this order. */
   of(slots: readonly Slot[]): Group;
   forget(group: Group): void;
-  /** Asks every group that an event has all values for, once for each key, and tells the topics that are found. */
+  /**
+   * Tells the topics that are found in the groups that an event has all values for. A group costs at most one look-up for each
+   * key that the event has for it, and at most one look at each of its places, whichever is less.
+   */
   ask(event: Reading, found: (topic: number) => void): void;
 }
 
@@ -18,15 +21,15 @@ export function createGroups(): Groups {
   const anchored: Group[][] = [];
   let key = new Int32Array(16);
 
-  /** Goes through all keys that the event has for a group. */
-  function askGroup(group: Group, at: number, event: Reading, found: (topic: number) => void): void {
+  /** Goes through all keys that the event has for a group, from the slot `at` on. */
+  function askEachKey(group: Group, at: number, event: Reading, found: (topic: number) => void): void {
     for (let place = at; place < group.slots.length; place += 1) {
       const slot = group.slots[place]?.number ?? 0;
       const several = event.hasSeveral() ? event.several(slot) : undefined;
       if (several !== undefined) {
         for (const value of several) {
           key[place] = value;
-          askGroup(group, place + 1, event, found);
+          askEachKey(group, place + 1, event, found);
         }
         return;
       }
@@ -35,6 +38,21 @@ export function createGroups(): Groups {
       key[place] = value;
     }
     group.find(key, found);
+  }
+
+  function askGroup(group: Group, event: Reading, found: (topic: number) => void): void {
+    if (event.hasSeveral()) {
+      const count = countKeys(group, event);
+      if (count === 0) return;
+      if (count > group.places()) {
+        group.findAll(
+          group.slots.map(({ number }) => valuesOf(event, number)),
+          found,
+        );
+        return;
+      }
+    }
+    askEachKey(group, 0, event, found);
   }
 
   return {
@@ -58,10 +76,23 @@ export function createGroups(): Groups {
     },
     ask(event, found) {
       for (const slot of event.touched) {
-        for (const group of anchored[slot] ?? []) askGroup(group, 0, event, found);
+        for (const group of anchored[slot] ?? []) askGroup(group, event, found);
       }
     },
   };
 }
+
+/** How many keys an event has for a group; they may be more than a number can count, which is Infinity then. */
+function countKeys({ slots }: Group, event: Reading): number {
+  let count = 1;
+  for (const { number } of slots) {
+    if (event.first(number) === 0) return 0;
+    count *= event.several(number)?.length ?? 1;
+  }
+  return count;
+}
+
+const valuesOf = (event: Reading, slot: number): ReadonlySet<number> =>
+  new Set(event.several(slot) ?? [event.first(slot)]);
 
 const nameOf = (slots: readonly Slot[]): string => slots.map(({ number }) => number).join();

@@ -1,8 +1,8 @@
-import { someAt } from "../filter/match.ts";
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
+import { createChecks, type Check } from "./checks.ts";
 import type { Group } from "./group.ts";
 import { createGroups } from "./groups.ts";
-import { combinations, planOf, type Check } from "./plan.ts";
+import { combinations, planOf } from "./plan.ts";
 import { createReading } from "./reading.ts";
 import { createSlots } from "./slots.ts";
 
@@ -17,6 +17,8 @@ export interface Picker {
   readonly size: number;
 }
 
+const noChecks: readonly Check[] = [];
+
 /** A topic with conditions, and where it is kept. */
 interface Keyed {
   readonly externalId: string;
@@ -25,7 +27,7 @@ interface Keyed {
   /** Its first entry in the group. */
   readonly entry: number;
   readonly checks: readonly Check[];
-  /** The last event that it was found for, where it could be found twice. */
+  /** The number of the last event that it was found for: an event may find it by several keys. */
   seen: number;
 }
 
@@ -45,6 +47,7 @@ export function createPicker(): Picker {
   const free: number[] = [];
   const slots = createSlots();
   const groups = createGroups();
+  const checks = createChecks();
   const event = createReading();
 
   function add(externalId: string, conditions: readonly RootedCondition[]): void {
@@ -52,8 +55,8 @@ export function createPicker(): Picker {
       homes.set(externalId, unconditional.push(externalId) - 1);
       return;
     }
-    const { parts, checks } = planOf(conditions);
-    const key = parts
+    const plan = planOf(conditions);
+    const key = plan.parts
       .map(({ path, kind, values }) => ({ slot: slots.use(path, kind), values }))
       .sort((a, b) => a.slot.number - b.slot.number);
     const group = groups.of(key.map(({ slot }) => slot));
@@ -63,16 +66,19 @@ export function createPicker(): Picker {
       const ids = key.map(({ slot }, at) => slot.values.use(texts[at] ?? ""));
       entry = group.add(ids, number, entry);
     }
-    const topic = { externalId, number, group, entry, checks, seen: 0 };
+    const checked =
+      plan.checks.length === 0 ? noChecks : plan.checks.map((condition) => checks.add(condition));
+    const topic = { externalId, number, group, entry, checks: checked, seen: 0 };
     topics[number] = topic;
     homes.set(externalId, topic);
   }
 
-  function remove({ number, group, entry }: Keyed): void {
+  function remove({ number, group, entry, checks: checked }: Keyed): void {
     group.remove(entry, (key) => {
       for (const [at, id] of key.entries()) group.slots[at]?.values.release(id);
     });
     for (const slot of group.slots) slots.release(slot);
+    for (const check of checked) checks.remove(check);
     topics[number] = undefined;
     free.push(number);
     if (group.isEmpty()) groups.forget(group);
@@ -104,11 +110,12 @@ export function createPicker(): Picker {
     pick(given) {
       const picked = unconditional.slice();
       event.read(slots, given);
+      checks.read(given);
       groups.ask(event, (number) => {
         const topic = topics[number];
         if (topic === undefined || (event.hasSeveral() && topic.seen === event.number())) return;
-        for (const { path, test } of topic.checks) if (!someAt(given, path, test)) return;
         topic.seen = event.number();
+        for (const check of topic.checks) if (!checks.passes(check)) return;
         picked.push(topic.externalId);
       });
       return picked;

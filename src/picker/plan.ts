@@ -1,4 +1,3 @@
-import { testOf, type Test } from "../filter/match.ts";
 import type { RootedCondition } from "../filter/topic-filters.ts";
 import type { SlotKind } from "./slots.ts";
 
@@ -10,21 +9,14 @@ export interface KeyPart {
   readonly values: readonly string[];
 }
 
-/** A condition that is no part of the keys: it is looked at once a key has been found. */
-export interface Check {
-  readonly path: readonly string[];
-  readonly test: Test;
-}
-
-/** How a topic is found: by which keys, and what is still to be checked then. */
+/** How a topic is found: by which keys, and which conditions are still to be checked then. */
 export interface Plan {
   readonly parts: readonly KeyPart[];
-  readonly checks: readonly Check[];
+  readonly checks: readonly RootedCondition[];
 }
 
 /** A topic has at most this many keys, unless a single condition has more alternatives. */
 const mostKeys = 64;
-const noChecks: readonly Check[] = [];
 
 /**
  * Plans how a topic with these conditions, of which there is at least one, is found. Equalities make the key, those of
@@ -47,11 +39,8 @@ export function planOf(conditions: readonly RootedCondition[]): Plan {
   const [first] = conditions;
   if (parts.length === 0 && first !== undefined)
     parts.push({ path: first.path, kind: "present", values: [""] });
-  const rest = conditions.filter((condition) => !keyed.has(condition));
-  return { parts, checks: rest.length === 0 ? noChecks : rest.map(checkOf) };
+  return { parts, checks: conditions.filter((condition) => !keyed.has(condition)) };
 }
-
-const checkOf = (condition: RootedCondition): Check => ({ path: condition.path, test: testOf(condition) });
 
 /** Every way to take one of each. */
 export function combinations<T>(lists: readonly (readonly T[])[]): T[][] {

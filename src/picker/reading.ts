@@ -1,4 +1,4 @@
-import type { Slots } from "./slots.ts";
+import type { Slots, SlotsHere } from "./slots.ts";
 
 /** What the event at hand has for the slots in use. One is used for event after event, so that reading makes no garbage. */
 export interface Reading {
@@ -15,11 +15,27 @@ export interface Reading {
   number(): number;
 }
 
+/** Values, each once. The set has the same ones; only long lists have it. */
+interface Distinct {
+  readonly values: number[];
+  set: Set<number> | undefined;
+}
+
+const minValuesForSet = 16;
+
+function addDistinct(known: Distinct, value: number): void {
+  const { values, set } = known;
+  if (set === undefined ? values.includes(value) : set.has(value)) return;
+  values.push(value);
+  if (set !== undefined) set.add(value);
+  else if (values.length === minValuesForSet) known.set = new Set(values);
+}
+
 /** Nothing was read yet. */
 export function createReading(): Reading {
   let values = new Int32Array(16);
   const touched: number[] = [];
-  const more = new Map<number, number[]>();
+  const more = new Map<number, Distinct>();
   let number = 0;
 
   function found(slot: number, value: number): void {
@@ -36,8 +52,15 @@ export function createReading(): Reading {
     }
     if (first === value) return;
     const known = more.get(slot);
-    if (known === undefined) more.set(slot, [first, value]);
-    else if (!known.includes(value)) known.push(value);
+    if (known === undefined) more.set(slot, { values: [first, value], set: undefined });
+    else addDistinct(known, value);
+  }
+
+  function visit({ equal, present }: SlotsHere, text: string): void {
+    if (present !== undefined) found(present.number, 1);
+    if (equal === undefined) return;
+    const value = equal.values.find(text);
+    if (value !== 0) found(equal.number, value);
   }
 
   return {
@@ -46,11 +69,11 @@ export function createReading(): Reading {
       touched.length = 0;
       if (more.size > 0) more.clear();
       number += 1;
-      slots.walk(event, found);
+      slots.walk(event, visit);
     },
     touched,
     first: (slot) => values[slot] ?? 0,
-    several: (slot) => more.get(slot),
+    several: (slot) => more.get(slot)?.values,
     hasSeveral: () => more.size > 0,
     number: () => number,
   };

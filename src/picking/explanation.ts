@@ -1,4 +1,4 @@
-import type { PickResponse } from "../../schemas/pick.ts";
+import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
 import { printCondition } from "../filter/print.ts";
 import type { ConditionResult } from "../filter/topic-filters.ts";
 
@@ -13,6 +13,6 @@ export const explanationOf = (
     filter: condition.member,
     condition: printCondition(condition),
     held,
-    found: [...found],
+    found: found.slice(0, maxFoundValues),
   })),
 });

@@ -4,10 +4,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { canonical } from "../../src/filter/canonical.ts";
-import { FilterSyntaxError, type Filter } from "../../src/filter/filter.ts";
+import { FilterSyntaxError, operators, type Filter } from "../../src/filter/filter.ts";
+import { testOf } from "../../src/filter/match.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
 import { printFilter } from "../../src/filter/print.ts";
 import { filterFaults, matches, readFilters } from "../../src/filter/topic-filters.ts";
+import { createSingleValue, createValueList, prepareForLists } from "../../src/filter/value-list.ts";
 import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
 
 const matchesHeader = (filter: Filter, event: unknown): boolean =>
@@ -138,5 +140,37 @@ describe("a filter", () => {
       },
     ]);
     assert.deepEqual(filterFaults({}), []);
+  });
+});
+
+describe("a condition", () => {
+  const anyValue = fc.oneof(
+    fc.constantFrom("1", "9", "10", "-2.5", "1e2", "010", "", "x", "10x", "\u{1f600}", "\uffff"),
+    fc.constantFrom(
+      "2026-03-01T12:00:00Z",
+      "2026-03-01T12:00:00.5+01:00",
+      "2026-03-01T11:30:00Z",
+      "2026-03-01",
+    ),
+    fc.integer({ min: -20, max: 20 }).map(String),
+  );
+  it("holds for a list of values exactly when it holds for one of them", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...operators),
+        fc.array(anyValue, { minLength: 1, maxLength: 3 }),
+        fc.array(anyValue, { maxLength: 8 }),
+        (operator, values, texts) => {
+          const condition = {
+            operator,
+            values: operator === "eq" || operator === "ne" ? values : values.slice(0, 1),
+          };
+          const [prepared, test] = [prepareForLists(condition), testOf(condition)];
+          assert.equal(createValueList(texts).some(prepared), texts.some(test));
+          for (const text of texts) assert.equal(createSingleValue(text).some(prepared), test(text));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
   });
 });
