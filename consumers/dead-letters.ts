@@ -27,7 +27,11 @@ const mostHeaderCharacters = 8_000;
  * value when it is too large, without its timestamp and with a key otherwise. Throws Unavailable when a letter could not be kept.
  */
 export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLetter[]): Promise<void> {
-  let sending: readonly Form[] = letters.map((letter) => ({ letter, isReference: false, isPlain: false }));
+  let sending: readonly Form[] = letters.map((letter) => ({
+    letter,
+    isReference: letter.record.skippedBatch !== undefined,
+    isPlain: false,
+  }));
   while (sending.length > 0) {
     const rejected = await sink.send(sending.map(toRecord));
     sending = rejected.map(({ index, ...rejection }) => simplify(sending[index], rejection));
@@ -78,9 +82,16 @@ function toReference({ partition, record, refusal }: DeadLetter): OutgoingRecord
     timestamp: record.timestamp,
     headers: {
       ...reasons(partition, record.offset, refusal),
-      "topicsync.omitted": `too large for the dead-letter topic: the record's ${record.value?.length ?? 0} bytes lie at offset ${record.offset} of ${partition.topic}-${partition.partition}`,
+      "topicsync.omitted": omission(partition, record),
     },
   };
+}
+
+function omission({ topic, partition }: Partition, { skippedBatch, value, offset }: LogRecord): string {
+  if (skippedBatch === undefined)
+    return `too large for the dead-letter topic: the record's ${value?.length ?? 0} bytes lie at offset ${offset} of ${topic}-${partition}`;
+  const { firstOffset, lastOffset } = skippedBatch;
+  return `too large to decompress: the records lie at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}`;
 }
 
 /** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */

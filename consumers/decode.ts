@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import { messageOf, Refusal } from "../src/errors.ts";
 import { filterFaults } from "../src/filter/topic-filters.ts";
-import type { LogRecord } from "../src/records.ts";
+import type { LogRecord, SkippedBatch } from "../src/records.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
 import type { TopicDefinition } from "../src/topics/topic.ts";
 import {
@@ -27,6 +27,8 @@ export const mostValueBytes = 100 * 1024;
 /** Reads a record as an announcement (contract, section 4). Never throws: what cannot be used says why. */
 export function decode(record: LogRecord): Announcement {
   const { offset, value } = record;
+  if (record.skippedBatch !== undefined)
+    return { kind: "unusable", offset, refusal: refuseBatch(record.skippedBatch) };
   try {
     if (value === null) return { kind: "retire", offset, externalId: requiredKey(record) };
     const content = contentOf(value, record);
@@ -44,6 +46,13 @@ export function decode(record: LogRecord): Announcement {
     return { kind: "unusable", offset, refusal };
   }
 }
+
+/** The refusal of records that were not read, since their batch is too large to be decompressed. */
+export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): Refusal =>
+  new Refusal(
+    "TOO_LARGE",
+    `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
+  );
 
 /** Reads a value as what the record says of itself, by its first byte, its headers and its members. Throws a Refusal. */
 function contentOf(value: Buffer, { headers }: LogRecord): Content {

@@ -6,7 +6,7 @@ import { messageOf, Refusal, sentenceOf, type Fault } from "../src/errors.ts";
 import type { ReadReport, TokenReport } from "../src/installations/feedback.ts";
 import type { LogRecord } from "../src/records.ts";
 import { checkOf } from "../src/validation.ts";
-import { mostValueBytes } from "./decode.ts";
+import { mostValueBytes, refuseBatch } from "./decode.ts";
 
 const checkFeedback = checkOf<PushFeedback>(pushFeedbackSchema);
 const mostReasonCharacters = 200;
@@ -15,7 +15,8 @@ const latestTime = 8.64e15;
 
 /** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
 export function decodeReport(record: LogRecord): ReadReport {
-  const { offset } = record;
+  const { offset, skippedBatch } = record;
+  if (skippedBatch !== undefined) return { offset, refusal: refuseBatch(skippedBatch) };
   try {
     return { offset, report: reportIn(record) };
   } catch (error) {

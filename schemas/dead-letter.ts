@@ -41,7 +41,8 @@ export const deadLetterHeadersSchema = {
     },
     "topicsync.omitted": {
       ...text,
-      description: "On a letter without its value, which the broker found too large: where the value lies.",
+      description:
+        "On a letter without its value, which was too large for the broker or in a batch too large to decompress: where the bytes lie.",
     },
     "topicsync.time": {
       ...text,

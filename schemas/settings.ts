@@ -97,6 +97,14 @@ export const settingsSchema = {
       description:
         "Kafka topic on which push services' reports of dead tokens come. Unset: none are read. What is refused goes to the topic of this name with .dead-letter behind it.",
     },
+    KAFKA_MAX_BATCH_BYTES: {
+      type: "integer",
+      minimum: 8 * 1024 * 1024,
+      maximum: 1024 * 1024 * 1024,
+      default: 64 * 1024 * 1024,
+      description:
+        "The most that one batch of records may have when it is decompressed, counting 256 bytes for each record besides. A larger one is refused unread, as one dead letter.",
+    },
     BOOTSTRAP_USER: {
       type: "string",
       pattern: "^[^:]+$",

@@ -17,6 +17,8 @@ export interface KafkaConfig {
   readonly deadLetterTopic: string;
   /** Undefined: no push feedback is read. */
   readonly pushFeedback: Channel | undefined;
+  /** The largest batch of records that is decompressed. */
+  readonly maxBatchBytes: number;
   /** PEM texts; undefined for a plain connection. */
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
   readonly sasl:
@@ -139,6 +141,7 @@ function group(settings: Settings, faults: string[]): Config {
     announcementsTopic: settings.KAFKA_ANNOUNCEMENTS_TOPIC,
     deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
     pushFeedback: pushFeedback(settings),
+    maxBatchBytes: settings.KAFKA_MAX_BATCH_BYTES,
     tls: tls(settings, faults),
     sasl: sasl(settings),
   });

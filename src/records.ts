@@ -3,6 +3,14 @@ import type { Partition } from "./topics/topic.ts";
 /** Values of a record's headers, by name; a name can stand more than once. */
 export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
 
+/** A batch of records that was too large to be decompressed: what its records say is not known. */
+export interface SkippedBatch {
+  readonly firstOffset: number;
+  readonly lastOffset: number;
+  /** The limit that it exceeds. */
+  readonly maxBytes: number;
+}
+
 /** A record of a Kafka topic. */
 export interface LogRecord {
   readonly offset: number;
@@ -11,6 +19,8 @@ export interface LogRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
+  /** Set when this stands for a whole batch that was not read: at its last offset, without key, value and headers. */
+  readonly skippedBatch?: SkippedBatch;
 }
 
 /** The part of a partition that can be read: from `low`, up to but without `high`. */

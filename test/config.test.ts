@@ -44,6 +44,7 @@ describe("the settings", () => {
         brokers: undefined,
         clientId: "topicsync",
         groupId: "topicsync",
+        maxBatchBytes: 67_108_864,
         announcementsTopic: "topicsync.announcements",
         deadLetterTopic: "topicsync.announcements.dead-letter",
         pushFeedback: undefined,

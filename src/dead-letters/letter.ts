@@ -77,9 +77,14 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
     headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
-    omitted: isOurs && record.value === null ? text("topicsync.omitted") : undefined,
+    omitted: omissionIn(record, isOurs),
     replayOf: text(replayHeader),
   };
+}
+
+function omissionIn({ value, headers, skippedBatch }: LogRecord, isOurs: boolean): string | undefined {
+  if (skippedBatch !== undefined) return "the letters here are a batch that is too large to decompress";
+  return isOurs && value === null ? headerText(headers, "topicsync.omitted") : undefined;
 }
 
 const isKeyless = ({ key, headers }: LogRecord): boolean =>

@@ -19,8 +19,8 @@ import type {
   RecordSink,
 } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
-import { registerCodecs } from "./codecs.ts";
 import { unavailable } from "./failures.ts";
+import { boundFetches } from "./fetch-decoding.ts";
 import { boundsOf, readLog } from "./log-reader.ts";
 import { createWriter } from "./log-writer.ts";
 import { createMember } from "./member.ts";
@@ -73,7 +73,7 @@ export function createBroker(
   config: KafkaConfig & { readonly brokers: readonly string[] },
   log: Logger,
 ): Broker {
-  registerCodecs();
+  boundFetches(config.maxBatchBytes);
   quietTimers();
   const sockets = createSockets();
   const options: KafkaJsConfig = {

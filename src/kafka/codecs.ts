@@ -1,31 +1,69 @@
-import { zstdCompress, zstdDecompress } from "node:zlib";
+import { gunzip, gzip, zstdCompress, zstdDecompress } from "node:zlib";
 import { promisify } from "node:util";
 
 import kafkajs from "kafkajs";
 import { compressFrame, decompressFrame } from "lz4-napi";
 import { compress as snappyCompress, uncompress as snappyUncompress } from "snappy";
 
+import { measureLz4 } from "./lz4-size.ts";
+
 interface Encoder {
   readonly buffer: Buffer;
 }
 
-/** Decompresses one record batch of at most the broker's `message.max.bytes`. */
+/** Compresses and decompresses the records of one batch. */
 interface Codec {
-  compress(encoder: Encoder): Promise<Buffer>;
-  decompress(buffer: Buffer): Promise<Buffer>;
+  readonly compress: (encoder: Encoder) => Promise<Buffer>;
+  /** Never allocates much more than `maxBytes`. Throws BatchTooLargeError. */
+  readonly decompress: (buffer: Buffer, maxBytes: number) => Promise<Buffer>;
 }
 
-const compressZstd = promisify(zstdCompress);
-const decompressZstd = promisify(zstdDecompress);
+/** The records of a batch are larger than allowed. */
+export class BatchTooLargeError extends Error {
+  override readonly name = "BatchTooLargeError";
 
+  constructor(maxBytes: number) {
+    super(`a batch of records has more than ${maxBytes} bytes when it is decompressed`);
+  }
+}
+
+function checkSize(bytes: number, maxBytes: number): void {
+  if (bytes > maxBytes) throw new BatchTooLargeError(maxBytes);
+}
+
+type Inflate = (buffer: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+
+/** zlib stops by itself behind the limit. */
+const inflateWith =
+  (inflate: Inflate): Codec["decompress"] =>
+  async (buffer, maxBytes) => {
+    try {
+      return await inflate(buffer, { maxOutputLength: Math.max(1, maxBytes) });
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE")
+        throw new BatchTooLargeError(maxBytes);
+      throw error;
+    }
+  };
+
+const compressGzip = promisify<Buffer, Buffer>(gzip);
+const gzipCodec: Codec = {
+  compress: ({ buffer }) => compressGzip(buffer),
+  decompress: inflateWith(promisify(gunzip)),
+};
+
+const compressZstd = promisify<Buffer, Buffer>(zstdCompress);
 const zstd: Codec = {
   compress: ({ buffer }) => compressZstd(buffer),
-  decompress: (buffer) => decompressZstd(buffer),
+  decompress: inflateWith(promisify(zstdDecompress)),
 };
 
 const lz4: Codec = {
   compress: ({ buffer }) => compressFrame(buffer),
-  decompress: (buffer) => decompressFrame(buffer),
+  decompress: async (buffer, maxBytes) => {
+    checkSize(measureLz4(buffer), maxBytes);
+    return decompressFrame(buffer);
+  },
 };
 
 /** Head of the framing that Kafka's Java client puts around snappy (of xerial's snappy-java), two versions behind it. */
@@ -35,29 +73,58 @@ const xerialHeaderBytes = 16;
 const snappy: Codec = {
   compress: ({ buffer }) => snappyCompress(buffer),
 
-  async decompress(buffer) {
-    if (!buffer.subarray(0, xerialMagic.length).equals(xerialMagic)) return uncompress(buffer);
-    const blocks: Buffer[] = [];
-    for (let at = xerialHeaderBytes; at < buffer.length;) {
-      const length = buffer.readInt32BE(at);
-      blocks.push(await uncompress(buffer.subarray(at + 4, at + 4 + length)));
-      at += 4 + length;
-    }
-    return Buffer.concat(blocks);
+  async decompress(buffer, maxBytes) {
+    const blocks = snappyBlocks(buffer);
+    checkSize(
+      blocks.reduce((sum, block) => sum + snappyLength(block), 0),
+      maxBytes,
+    );
+    const plain: Buffer[] = [];
+    for (const block of blocks) plain.push(await uncompress(block));
+    return plain.length === 1 && plain[0] !== undefined ? plain[0] : Buffer.concat(plain);
   },
 };
+
+function snappyBlocks(buffer: Buffer): Buffer[] {
+  if (!buffer.subarray(0, xerialMagic.length).equals(xerialMagic)) return [buffer];
+  const blocks: Buffer[] = [];
+  for (let at = xerialHeaderBytes; at < buffer.length;) {
+    const end = at + 4 + buffer.readUInt32BE(at);
+    blocks.push(buffer.subarray(at + 4, end));
+    at = end;
+  }
+  return blocks;
+}
+
+/** The decompressed length, which stands in front of a block as a varint. snappy allocates no more than that. */
+function snappyLength(block: Buffer): number {
+  let length = 0;
+  for (const [index, byte] of block.subarray(0, 5).entries()) {
+    length += (byte & 0x7f) * 2 ** (7 * index);
+    if (byte < 0x80) break;
+  }
+  return length;
+}
 
 async function uncompress(block: Buffer): Promise<Buffer> {
   const plain = await snappyUncompress(block, { asBuffer: true });
   return Buffer.isBuffer(plain) ? plain : Buffer.from(plain);
 }
 
+/** The codecs by the number that a batch's attributes have for them (kafkajs' `CompressionTypes`). */
+export const codecs: ReadonlyMap<number, Codec> = new Map([
+  [1, gzipCodec],
+  [2, snappy],
+  [3, lz4],
+  [4, zstd],
+]);
+
 /**
- * Makes every codec of Kafka known to kafkajs, which has only gzip: a record in an unknown one would end the consumer.
+ * Registers every codec of Kafka with kafkajs, which has only gzip, and that without a limit: a record in an unknown one
+ * would end the consumer. kafkajs decompresses with them only what was written in the formats of Kafka before 0.11.
  */
-export function registerCodecs(): void {
-  const { CompressionCodecs, CompressionTypes } = kafkajs;
-  CompressionCodecs[CompressionTypes.Snappy] = () => snappy;
-  CompressionCodecs[CompressionTypes.LZ4] = () => lz4;
-  CompressionCodecs[CompressionTypes.ZSTD] = () => zstd;
+export function registerCodecs(maxBytes: number): void {
+  const registered: Record<number, unknown> = kafkajs.CompressionCodecs;
+  for (const [type, { compress, decompress }] of codecs)
+    registered[type] = () => ({ compress, decompress: (buffer: Buffer) => decompress(buffer, maxBytes) });
 }

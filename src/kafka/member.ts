@@ -78,7 +78,14 @@ export function createMember(
 
   async function eachBatch(payload: EachBatchPayload, listener: GroupListener): Promise<void> {
     const leave: Leave = {};
-    await listener.batch(toBatch(payload, leave));
+    const batch = toBatch(payload, leave);
+    for (const { skippedBatch } of batch.records)
+      if (skippedBatch !== undefined)
+        log.warn(
+          { partition: `${topic}-${batch.partition.partition}`, ...skippedBatch },
+          "batch too large to decompress, refused unread",
+        );
+    await listener.batch(batch);
     // The batch's finished part is stored; kafkajs rejoins the group on this error.
     if (leave.because !== undefined) throw leave.because;
   }

@@ -1,18 +1,18 @@
 import type { KafkaMessage } from "kafkajs";
 
 import type { LogRecord, RecordHeaders } from "../records.ts";
+import { findSkippedBatch } from "./record-batches.ts";
 
 /** Most announcements have no headers. */
 const none: RecordHeaders = Object.freeze({});
 
 /** A message of kafkajs as the rest of the program knows it. */
-export const toRecord = ({ offset, timestamp, key, value, headers }: KafkaMessage): LogRecord => ({
-  offset: Number(offset),
-  timestamp,
-  key,
-  value,
-  headers: toHeaders(headers),
-});
+export function toRecord(message: KafkaMessage): LogRecord {
+  const { offset, timestamp, key, value, headers } = message;
+  const record = { offset: Number(offset), timestamp, key, value, headers: toHeaders(headers) };
+  const skippedBatch = findSkippedBatch(message);
+  return skippedBatch === undefined ? record : { ...record, skippedBatch };
+}
 
 /**
  * The headers, each value bytes or text. kafkajs 2.2.4 takes what every object inherits for a header's first value, so

@@ -1,6 +1,7 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
-import { registerCodecs } from "../../src/kafka/codecs.ts";
+import { readConfig } from "../../src/config.ts";
+import { boundFetches } from "../../src/kafka/fetch-decoding.ts";
 import { quietTimers } from "../../src/kafka/timers.ts";
 import { unique } from "../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
@@ -14,7 +15,7 @@ export interface LogEntry extends RawRecord {
 
 /** A client that bears a broker's death. */
 export function connectKafka(brokers: string): Kafka {
-  registerCodecs();
+  boundFetches(readConfig({}).kafka.maxBatchBytes);
   quietTimers();
   return new kafkajs.Kafka({
     clientId: "chaos",

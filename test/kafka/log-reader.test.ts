@@ -14,6 +14,7 @@ import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { sharedStack, testKafka } from "../support/stack.ts";
 
+const { CompressionTypes } = kafkajs;
 const stack = sharedStack();
 const { kafka, admin, producer } = testKafka(stack.kafka);
 const groupId = unique("group");
@@ -163,6 +164,24 @@ describe("reading a Kafka topic", () => {
     })();
     await assert.rejects(reading, Unavailable);
     assert.deepEqual(await readers(), []);
+  });
+
+  it("gives every record of batches that are together too large for one fetch", async () => {
+    const topic = await topicOf();
+    const value = Buffer.alloc(24 * 1024 * 1024);
+    for (const key of ["a", "b", "c", "d"])
+      await producer.send({
+        topic,
+        compression: CompressionTypes.GZIP,
+        messages: [{ key, value }, { value: "small" }],
+      });
+    const keys: string[] = [];
+    for await (const { record } of broker.read(topic, { abort: never }))
+      keys.push(`${String(record.key)} ${record.value?.length}`);
+    assert.deepEqual(
+      keys,
+      ["a", "b", "c", "d"].flatMap((key) => [`${key} ${value.length}`, "null 5"]),
+    );
   });
 
   it("says when there is no such topic, and makes none", async () => {

@@ -5,7 +5,8 @@ import { after } from "node:test";
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
-import { registerCodecs } from "../../src/kafka/codecs.ts";
+import { readConfig } from "../../src/config.ts";
+import { boundFetches } from "../../src/kafka/fetch-decoding.ts";
 import { quietTimers } from "../../src/kafka/timers.ts";
 import { unique } from "./names.ts";
 
@@ -67,7 +68,7 @@ export function testDatabase(store: string, name = unique("test")): { uri: strin
 
 /** A connection to a broker, ended after the tests of this file. */
 export function testKafka(brokers: string): { kafka: Kafka; admin: Admin; producer: Producer } {
-  registerCodecs();
+  boundFetches(readConfig({}).kafka.maxBatchBytes);
   quietTimers();
   const kafka = new kafkajs.Kafka({
     clientId: "test",

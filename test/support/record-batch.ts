@@ -1,0 +1,43 @@
+import { gzipSync } from "node:zlib";
+
+/** Kafka's variable-length form of a number (zigzag, as in Protocol Buffers). */
+export function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value < 0 ? -2 * value - 1 : 2 * value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
+  return Buffer.from([...bytes, rest]);
+}
+
+const sized = (bytes: Buffer | null): Buffer =>
+  bytes === null ? varint(-1) : Buffer.concat([varint(bytes.length), bytes]);
+
+export interface GivenRecord {
+  readonly key?: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: readonly (readonly [string, string])[];
+}
+
+/** A record batch as the broker has it (Kafka's documentation, "Record Batch"), compressed with gzip. */
+export function recordBatch(
+  firstOffset: number,
+  records: readonly GivenRecord[],
+  { timestamp = 1_700_000_000_000 } = {},
+): Buffer {
+  const bodies = records.map(({ key = null, value, headers = [] }, index) => {
+    const named = headers.flatMap(([name, text]) => [sized(Buffer.from(name)), sized(Buffer.from(text))]);
+    const parts = [Buffer.from([0]), varint(index), varint(index), sized(key), sized(value)];
+    return sized(Buffer.concat([...parts, varint(headers.length), ...named]));
+  });
+  const payload = gzipSync(Buffer.concat(bodies));
+  const head = Buffer.alloc(61);
+  head.writeBigInt64BE(BigInt(firstOffset), 0);
+  head.writeInt32BE(49 + payload.length, 8);
+  head.writeInt8(2, 16);
+  head.writeInt16BE(1, 21);
+  head.writeInt32BE(records.length - 1, 23);
+  head.writeBigInt64BE(BigInt(timestamp), 27);
+  head.writeBigInt64BE(BigInt(timestamp + records.length - 1), 35);
+  head.writeBigInt64BE(-1n, 43);
+  head.writeInt32BE(records.length, 57);
+  return Buffer.concat([head, payload]);
+}
