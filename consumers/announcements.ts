@@ -3,6 +3,7 @@ import type { PositionKey, PositionStore } from "../src/positions.ts";
 import type { LogRecord, RecordSink } from "../src/records.ts";
 import type { AppliedBatch } from "../src/sync/tally.ts";
 import type { Announcement } from "../src/topics/announcement.ts";
+import type { Decision } from "../src/topics/decide.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
@@ -26,6 +27,8 @@ interface Prepared {
   readonly records: readonly LogRecord[];
   readonly announcements: readonly Announcement[];
   readonly trace: BatchTrace | undefined;
+  /** What was decided last; undefined before `write`. */
+  decision?: Decision;
 }
 
 /** decode → validate → decide → write → dead letters → commit, for one partition of the announcements topic. */
@@ -36,6 +39,17 @@ export function announcementWork(
   const { groupId, topics, positions, deadLetters, tracing, log } = options;
   const key: PositionKey = { group: groupId, ...partition };
 
+  function report({ records }: Prepared, { counts, refusals }: Decision, tookMs: number): void {
+    options.applied({
+      counts,
+      refused: refusals.map(({ refusal }) => refusal.code),
+      announcedOn: records.map(({ timestamp }) => Number(timestamp)),
+      storedOn: Date.now(),
+      tookMs,
+    });
+    log.debug({ partition: partition.partition, ...counts }, "applied announcements");
+  }
+
   return {
     claim: () => positions.claim(key),
     prepare(records) {
@@ -45,7 +59,8 @@ export function announcementWork(
       trace?.waits();
       return { records, announcements, trace };
     },
-    async write({ records, announcements, trace }, { from, to }) {
+    async write(prepared, { from, to }) {
+      const { records, announcements, trace } = prepared;
       const began = performance.now();
       const apply = () =>
         topics.apply({
@@ -53,21 +68,18 @@ export function announcementWork(
           from,
           to,
           announcements,
+          decided: (decision) => (prepared.decision = decision),
           deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
           entered: trace?.entered,
         });
-      const { counts, refusals } = await (trace === undefined ? apply() : trace.through(apply));
-      options.applied({
-        counts,
-        refused: refusals.map(({ refusal }) => refusal.code),
-        announcedOn: records.map(({ timestamp }) => Number(timestamp)),
-        storedOn: Date.now(),
-        tookMs: performance.now() - began,
-      });
-      log.debug(
-        { partition: partition.partition, ...counts, nextOffset: to.offset },
-        "applied announcements",
-      );
+      const decision = await (trace === undefined ? apply() : trace.through(apply));
+      report(prepared, decision, performance.now() - began);
+    },
+    confirm(prepared) {
+      const { decision } = prepared;
+      if (decision === undefined) return;
+      topics.confirm(decision);
+      report(prepared, decision, 0);
     },
   };
 }

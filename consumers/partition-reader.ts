@@ -2,10 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { messageOf, Unavailable } from "../src/errors.ts";
 import type { Logger } from "../src/logger.ts";
-import { Fenced, type Position, type PositionStep } from "../src/positions.ts";
+import { Fenced, type ClaimedPosition, type Position, type PositionStep } from "../src/positions.ts";
 import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
-import { startOf, type LogView } from "./start-position.ts";
+import { reduceBatchSize, fitBatchSize, splitIntoBatches } from "./batch-size.ts";
+import { advance, findStart, provesNewEpoch, suspectOffset, type Findings } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface PartitionWork<Prepared> {
@@ -15,11 +16,16 @@ export interface PartitionWork<Prepared> {
    */
   readonly mostRecordsAWrite?: number;
   /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
-  claim(): Promise<Position | undefined>;
+  claim(): Promise<ClaimedPosition | undefined>;
   /** Reads records, while the ones before are still being written. Never throws. */
   prepare(records: readonly LogRecord[]): Prepared;
-  /** Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing counts then. */
+  /**
+   * Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing is stored then, unless
+   * only the answer to the commit was lost.
+   */
   write(prepared: Prepared, step: Step): Promise<void>;
+  /** Reports what a `write` stored that threw: the position turned out to be where it was to move it. */
+  confirm(prepared: Prepared): void;
 }
 
 /** The step that the position takes. */
@@ -58,13 +64,6 @@ export interface ReaderOptions<Prepared> {
 }
 
 const defaultRecordsAWrite = 2_000;
-const mostBytesAWrite = 4 * 1024 * 1024;
-/**
- * A write that takes longer than this makes the next ones smaller. One that outlasts the driver's patience would otherwise be begun
- * anew for ever, and whoever is to take the partition over waits for the one under way.
- */
-const longWriteMs = 2_000;
-const shortWriteMs = 500;
 const heartbeatEveryMs = 1_000;
 const firstWaitMs = 250;
 /** Short: whoever is asked takes its own time before it gives up. */
@@ -84,9 +83,14 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let cause: PauseCause | undefined;
   const closing = new AbortController();
   const isClosed = (): boolean => closing.signal.aborted;
-  /** The stored position, and the place of the next record to take. They differ only where the log was cut or made anew. */
+  /** The stored position, and the next record to apply. They differ only where the log was cut or created again. */
   let position: Position | undefined;
   let next: Position = { offset: 0, epoch: 1 };
+  /** Whether records before `next` are fetched once more, to examine them; see start-position.ts. */
+  let examining = false;
+  let findings: Findings = { endedEpoch: 0, examinedTo: 0 };
+  /** The last write, when it failed: it may have been stored all the same. */
+  let unconfirmed: { readonly prepared: Prepared; readonly to: Position } | undefined;
   /** The write under way. It never rejects: a failed one begins anew and gives false. */
   let writing = Promise.resolve(true);
   /** Writes and look-ups that failed since the last write that went well: each makes the next wait longer. */
@@ -107,12 +111,15 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     const since = Date.now();
     // The write under way still moves the position, or fails.
     await writing;
+    let fetchFrom: number;
     for (;;) {
       await waitAfterFailure();
       if (isClosed()) return;
       try {
-        position = await work.claim();
-        next = await startAt(position);
+        const claimed = await work.claim();
+        position = claimed;
+        confirmWrite(claimed);
+        fetchFrom = await start();
         break;
       } catch (error) {
         failures += 1;
@@ -125,7 +132,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
     if (isClosed()) return;
     writing = Promise.resolve(true);
-    member.seek(partition, next.offset);
+    member.seek(partition, fetchFrom);
     member.resume(partition);
     paused = undefined;
     cause = undefined;
@@ -139,26 +146,33 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     });
   }
 
-  async function startAt(stored: Position | undefined): Promise<Position> {
-    const view = await logView(stored);
-    const { position: start, warning } = startOf(stored, view);
-    if (warning !== undefined) {
-      const { low, high } = view;
-      log.warn({ partition: name, position: stored?.offset, logStart: low, logEnd: high }, warning);
-    }
-    return start;
-  }
-
-  async function logView(stored: Position | undefined): Promise<LogView> {
+  /** Sets `next` by the stored position and the log, and returns where fetching starts. Throws Unavailable. */
+  async function start(): Promise<number> {
     const bounds = (await watch.bounds()).get(partition.partition);
     if (bounds === undefined) throw new Unavailable(`Kafka does not know the partition ${name}`);
-    return { ...bounds, firstNewer: await firstNewer(stored) };
+    const view = { ...bounds, firstNewer: await firstNewer(position) };
+    const { warning, fetchFrom, ...found } = findStart(position, view, findings);
+    if (warning !== undefined) {
+      const { low, high } = bounds;
+      log.warn({ partition: name, position: position?.offset, logStart: low, logEnd: high }, warning);
+    }
+    next = found.position;
+    examining = fetchFrom < next.offset;
+    return fetchFrom;
   }
 
-  /** The offset of the first record that is newer than anything before a position; undefined when that is not known. */
+  /** The first offset with a later timestamp than anything applied; undefined when that is not known. Throws Unavailable. */
   async function firstNewer(at: Position | undefined): Promise<number | undefined> {
     if (at?.newest === undefined) return undefined;
     return (await watch.firstSince(at.newest + 1)).get(partition.partition);
+  }
+
+  /** Reports the last write if it was stored although it failed: only the answer to its commit was lost. */
+  function confirmWrite(claimed: ClaimedPosition | undefined): void {
+    const { prepared, to } = unconfirmed ?? {};
+    unconfirmed = undefined;
+    if (prepared === undefined || claimed?.isOurs !== true) return;
+    if (claimed.offset === to?.offset && claimed.epoch === to.epoch) work.confirm(prepared);
   }
 
   async function write(prepared: Prepared, to: Position): Promise<boolean> {
@@ -166,17 +180,18 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     try {
       await work.write(prepared, { from: position, to });
       failures = 0;
-      most = fitting(most, performance.now() - began, mostRecordsAWrite);
+      most = fitBatchSize(most, performance.now() - began, mostRecordsAWrite);
       position = to;
       member.commit(partition, to.offset);
       return true;
     } catch (error) {
       failures += 1;
+      unconfirmed = { prepared, to };
       cause = causeOf(error);
       if (cause === undefined) {
         log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
       } else {
-        most = half(most);
+        most = reduceBatchSize(most);
         if (cause === "error")
           log.error(
             { partition: name, err: error },
@@ -189,18 +204,35 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
   }
 
-  /** Whether the log is still the one that was read so far; undefined when that cannot be found out now. */
-  async function isSameLog(): Promise<boolean | undefined> {
-    const { offset } = next;
+  /** Where records before `next` have to be examined from; undefined when none has to be. "unknown": Kafka did not answer. */
+  async function findSuspect(): Promise<number | "unknown" | undefined> {
+    const at = next;
     try {
-      const newer = await firstNewer(next);
-      return newer === undefined || newer >= offset;
+      return suspectOffset(at, await firstNewer(at), findings.examinedTo);
     } catch (error) {
       failures += 1;
       log.warn({ partition: name, reason: messageOf(error) }, "the log could not be looked at");
-      return undefined;
+      return "unknown";
     }
   }
+
+  /** Examines what was fetched before `next`. False when it proves that the log is a new one: reading starts again then. */
+  function examine({ records, end }: RecordBatch): boolean {
+    for (const record of records) {
+      if (record.offset >= next.offset) break;
+      if (!provesNewEpoch(record, next)) continue;
+      findings = { endedEpoch: next.epoch, examinedTo: 0 };
+      begin("the log is a new one");
+      return false;
+    }
+    if (examining && end > next.offset) {
+      examining = false;
+      findings = { ...findings, examinedTo: next.offset };
+    }
+    return true;
+  }
+
+  const isUnapplied = ({ offset }: LogRecord): boolean => offset >= next.offset;
 
   begin("looking up the position");
 
@@ -208,25 +240,33 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     async batch(batch) {
       const [first] = batch.records;
       if (first === undefined || paused !== undefined || !batch.isCurrent()) return;
-      if (first.offset < next.offset) {
-        // kafkajs went back by itself: what it asked for lay outside the log.
-        begin("the log does not reach to the position any more");
+      if (!examine(batch)) return;
+      const unapplied = first.offset < next.offset ? batch.records.filter(isUnapplied) : batch.records;
+      if (unapplied.length === 0) {
+        batch.advance(batch.end - 1);
+        await batch.heartbeat();
         return;
       }
-      // A log that was made anew and has outgrown the position gives no other sign of itself. Asked while the last write is
-      // still under way, and known before anything of the batch is written.
-      const isSame = isSameLog();
-      for (const records of stretches(batch.records, () => most)) {
+      // A log that was created again and has outgrown the position shows no other sign. Asked while the last write is still
+      // under way, and known before anything of the batch is written.
+      const suspect = findSuspect();
+      for (const records of splitIntoBatches(unapplied, () => most)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
         const prepared = work.prepare(records);
         if (!(await beating(batch, writing))) return;
-        if (!(await beating(batch, isSame))) {
-          begin("the log has to be looked at again");
+        const suspicious = await beating(batch, suspect);
+        if (suspicious === "unknown") {
+          begin("the log could not be looked at");
+          return;
+        }
+        if (suspicious !== undefined) {
+          examining = true;
+          member.seek(partition, suspicious);
           return;
         }
         const offset = last === batch.records.at(-1) ? batch.end : last.offset + 1;
-        next = { ...next, offset, ...newestOf(next, records) };
+        next = advance(next, records, offset);
         writing = write(prepared, next);
         batch.advance(offset - 1);
         if (await batch.heartbeat()) continue;
@@ -263,41 +303,4 @@ async function beating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
   } finally {
     clearInterval(beat);
   }
-}
-
-/** The largest timestamp so far. Records without one have -1. */
-function newestOf({ newest = -1 }: Position, records: readonly LogRecord[]): { newest?: number } {
-  let largest = newest;
-  for (const { timestamp } of records) largest = Math.max(largest, Number(timestamp));
-  return largest < 0 ? {} : { newest: largest };
-}
-
-const half = (records: number): number => Math.ceil(records / 2);
-
-/** Slow, lest every second write be too large for a store that takes just half. */
-const more = (records: number): number => records + Math.ceil(records / 8);
-
-/** How many records the next write may have after one that took so long. */
-function fitting(records: number, tookMs: number, most: number): number {
-  if (tookMs > longWriteMs) return half(records);
-  return tookMs < shortWriteMs ? Math.min(most, more(records)) : records;
-}
-
-/** Cuts records into stretches of a size that one write can bear, which may change on the way. */
-function* stretches(
-  records: readonly LogRecord[],
-  mostRecords: () => number,
-): Generator<readonly LogRecord[]> {
-  let first = 0;
-  let bytes = 0;
-  for (const [index, record] of records.entries()) {
-    const size = record.value?.length ?? 0;
-    if (index > first && (index - first >= mostRecords() || bytes + size > mostBytesAWrite)) {
-      yield records.slice(first, index);
-      first = index;
-      bytes = 0;
-    }
-    bytes += size;
-  }
-  yield records.slice(first);
 }

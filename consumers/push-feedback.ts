@@ -27,6 +27,8 @@ interface Prepared {
   readonly records: readonly LogRecord[];
   readonly reports: readonly ReadReport[];
   readonly trace: BatchTrace | undefined;
+  /** What was decided last; undefined before `write`. */
+  decision?: FeedbackDecision;
 }
 
 /** decode → validate → decide → deactivate → dead letters → commit, for one partition of the push feedback topic. */
@@ -44,13 +46,15 @@ export function feedbackWork(partition: Partition, options: FeedbackOptions): Pa
       trace?.waits();
       return { records, reports, trace };
     },
-    async write({ records, reports, trace }, { from, to }) {
+    async write(prepared, { from, to }) {
+      const { records, reports, trace } = prepared;
       const apply = () =>
         feedback.apply({
           key,
           from,
           to,
           reports,
+          decided: (decision) => (prepared.decision = decision),
           deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
           entered: trace?.entered,
         });
@@ -60,6 +64,9 @@ export function feedbackWork(partition: Partition, options: FeedbackOptions): Pa
         { partition: partition.partition, ...decision.counts, nextOffset: to.offset },
         "applied push feedback",
       );
+    },
+    confirm({ decision }) {
+      if (decision !== undefined) options.applied(decision);
     },
   };
 }

@@ -1,46 +1,104 @@
 import type { Position } from "../src/positions.ts";
-import type { LogBounds } from "../src/records.ts";
+import type { LogBounds, LogRecord } from "../src/records.ts";
+
+/**
+ * Where reading starts, and in which epoch of the log.
+ *
+ * Invariant: only a delivered record proves that an epoch is over, one before the position that is newer than every record
+ * applied so far. The log's bounds and the broker's index by time raise a suspicion and no more: the index also counts
+ * transaction markers and aborted records, and a broker that lost its leadership may show an old end. What is suspicious
+ * is fetched once more and examined.
+ */
 
 /** The log of a partition as the broker shows it. */
 export interface LogView extends LogBounds {
-  /** The offset of the first record that is newer than anything applied; undefined when nothing is known of that. */
+  /** The first offset with a later timestamp than anything applied, markers included; undefined when that is not known. */
   readonly firstNewer: number | undefined;
 }
 
-/** Where reading starts, and what is to be said of it. */
+/** What the reader of a partition has found out about its log so far. */
+export interface Findings {
+  /** This epoch and those before it are over; 0 when none is known to be. */
+  readonly endedEpoch: number;
+  /** Every record before this offset was examined and belongs to the position's epoch. */
+  readonly examinedTo: number;
+}
+
 export interface Start {
+  /** The next record to apply. */
   readonly position: Position;
+  /** Where fetching starts. What lies before the position is examined, not applied. */
+  readonly fetchFrom: number;
   readonly warning?: string;
 }
 
-/**
- * Where to read from: the stored position, as far as the log still has it. A log that ends before the position, or has
- * newer records than the newest applied one in front of it, is another log under the same name (the Kafka topic was deleted
- * and created again, or its end was cut off and written anew): it is read from its beginning.
- */
-export function startOf(stored: Position | undefined, { low, high, firstNewer }: LogView): Start {
-  if (stored === undefined) return { position: { offset: low, epoch: 1 } };
-  const anew = { offset: low, epoch: stored.epoch + 1 };
-  if (stored.offset > high) {
+/** Where to start, given the stored position: there, as far as the log still has it. */
+export function findStart(
+  stored: Position | undefined,
+  { low, high, firstNewer }: LogView,
+  { endedEpoch, examinedTo }: Findings,
+): Start {
+  if (stored === undefined) return { position: { offset: low, epoch: 1 }, fetchFrom: low };
+  const isCut = stored.offset > high;
+  // Without a known timestamp no record could prove anything.
+  if (stored.epoch <= endedEpoch || (isCut && stored.newest === undefined)) {
     return {
-      position: anew,
+      position: { offset: low, epoch: stored.epoch + 1 },
+      fetchFrom: low,
       warning:
-        "the log ends before the stored position: it was made anew or cut; reading it from its beginning",
+        "the log is a new one: the Kafka topic was deleted and created again; reading from the beginning",
     };
   }
-  if (firstNewer !== undefined && firstNewer < stored.offset) {
+  if (isCut) {
     return {
-      position: anew,
-      warning:
-        "records before the stored position are newer than the newest that was applied: the log was made anew; reading it from its beginning",
+      position: stored,
+      fetchFrom: low,
+      warning: "stored offset out of range: the log ends before it; examining the log for new records",
     };
   }
   if (stored.offset < low) {
     return {
       position: { ...stored, offset: low },
-      warning:
-        "the log begins behind the stored position: records between were deleted before they were read",
+      fetchFrom: low,
+      warning: "stored offset out of range: records were deleted before they were read",
     };
   }
-  return { position: stored };
+  return { position: stored, fetchFrom: suspectOffset(stored, firstNewer, examinedTo) ?? stored.offset };
+}
+
+/** The offset from which records before the position have to be examined; undefined when none has to be. */
+export function suspectOffset(
+  { offset }: Position,
+  firstNewer: number | undefined,
+  examinedTo: number,
+): number | undefined {
+  if (firstNewer === undefined) return undefined;
+  const from = Math.max(firstNewer, examinedTo);
+  return from < offset ? from : undefined;
+}
+
+/** Whether a delivered record proves that the position's epoch is over. */
+export const provesNewEpoch = (record: LogRecord, { offset, newest }: Position): boolean =>
+  record.offset < offset && newest !== undefined && (timestampOf(record) ?? 0) > newest;
+
+/** The position after applying records; `offset` is the next one to apply. */
+export function advance(position: Position, records: readonly LogRecord[], offset: number): Position {
+  let { newest } = position;
+  for (const record of records) {
+    const timestamp = timestampOf(record);
+    if (timestamp !== undefined && (newest === undefined || timestamp > newest)) newest = timestamp;
+  }
+  return { offset, epoch: position.epoch, ...(newest === undefined ? {} : { newest }) };
+}
+
+/**
+ * Later timestamps are not in milliseconds: some producers send micro- or nanoseconds. The limit is fixed, because a record
+ * that was ignored when it was applied must not count later.
+ */
+const maxTimestampMs = Date.UTC(2100, 0);
+
+/** A record's timestamp in milliseconds; undefined when it has none (-1) or a meaningless one. */
+function timestampOf({ timestamp }: LogRecord): number | undefined {
+  const milliseconds = Number(timestamp);
+  return milliseconds >= 0 && milliseconds <= maxTimestampMs ? milliseconds : undefined;
 }

@@ -27,6 +27,12 @@ export interface Position {
   readonly newest?: number;
 }
 
+/** A position as its new owner finds it. */
+export interface ClaimedPosition extends Position {
+  /** Whether this process moved it last. */
+  readonly isOurs: boolean;
+}
+
 /** The step that a position takes with a batch of records. */
 export interface PositionStep {
   readonly key: PositionKey;
@@ -55,7 +61,7 @@ export interface PositionStore {
    * partition before left open are ended: they would hold their records for a minute. A batch of the partition that this
    * process is still writing is waited for.
    */
-  claim(key: PositionKey): Promise<Position | undefined>;
+  claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
   positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
 }

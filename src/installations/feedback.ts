@@ -53,6 +53,8 @@ export interface FeedbackStore extends PositionStore {
 /** A stretch of the push feedback log, decoded. */
 export interface FeedbackBatch extends PositionStep {
   readonly reports: readonly ReadReport[];
+  /** Called with the decision before it is written. */
+  readonly decided?: (decision: FeedbackDecision) => void;
   /** Keeps what was refused, before the position moves. */
   readonly deadLetter: (refusals: FeedbackDecision["refusals"]) => Promise<void>;
 }
@@ -109,6 +111,7 @@ export function createFeedbackService(store: FeedbackStore, catalog: Catalog): F
       const tokens = new Set(reports.flatMap((read) => ("report" in read ? [read.report.token] : [])));
       const decision = decideFeedback(reports, await store.findTokens([...tokens]));
       const { refusals, deactivations } = decision;
+      batch.decided?.(decision);
       await store.applyFeedback({
         ...batch,
         deactivations,

@@ -1,9 +1,10 @@
-import type { Binary, ClientSession, Filter } from "mongodb";
+import { UUID, type Binary, type ClientSession, type Filter } from "mongodb";
 
 import type { Logger } from "../logger.ts";
 import {
   Fenced,
   type BatchStep,
+  type ClaimedPosition,
   type Position,
   type PositionKey,
   type PositionStep,
@@ -23,6 +24,8 @@ export interface PositionRecord {
   /** The largest timestamp of a record before an offset. It says nothing once `next_offset` was moved by hand. */
   newest_record?: { on: Date; before: number };
   updated_on?: Date;
+  /** The process that moved it last. */
+  moved_by?: UUID;
   /** The sessions that processes write in which had the partition, the newest last. */
   sessions?: Binary[];
 }
@@ -67,6 +70,7 @@ const mostSessions = 8;
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
   const seats = new Map<string, Seat>();
+  const processId = new UUID();
 
   function seatOf(key: PositionKey): Seat {
     const name = nameOf(key);
@@ -92,6 +96,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     const $set = {
       next_offset: to.offset,
       updated_on: new Date(),
+      moved_by: processId,
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
     };
@@ -117,7 +122,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     return through;
   }
 
-  async function claim(key: PositionKey, seat: Seat): Promise<Position | undefined> {
+  async function claim(key: PositionKey, seat: Seat): Promise<ClaimedPosition | undefined> {
     const _id = idOf(key);
     // Only then it is certain that nobody else's transaction holds the position's record.
     await endOpenTransactions(_id);
@@ -128,12 +133,13 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       session === undefined ? { $unset: { sessions: "" as const } } : { $addToSet: { sessions: session } },
       { upsert: true, returnDocument: "after" },
     );
-    const stored = claimed === null ? undefined : fromRecord(claimed);
+    const position = claimed === null ? undefined : fromRecord(claimed);
+    const stored = position && { ...position, isOurs: claimed?.moved_by?.equals(processId) ?? false };
     if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
     const through = await derived(key);
     if (through === undefined) return stored;
     await move({ key, from: stored, to: through }, {});
-    return through;
+    return { ...through, isOurs: true };
   }
 
   async function list(group: string, topic: string): Promise<Map<number, Position>> {
@@ -189,7 +195,11 @@ const idOf = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] =
 
 /** Finds the position if it is `from`. A filter for null matches an absent field as well. */
 const unmoved = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
-  ({ _id: idOf(key), next_offset: from?.offset ?? null }) as Filter<PositionRecord>;
+  ({
+    _id: idOf(key),
+    next_offset: from?.offset ?? null,
+    epoch: from === undefined || from.epoch === 1 ? null : from.epoch,
+  }) as Filter<PositionRecord>;
 
 const fenced = (key: PositionKey, from: Position | undefined): Fenced =>
   new Fenced(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);

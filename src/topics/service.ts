@@ -12,6 +12,8 @@ import type { TopicWrites } from "./view.ts";
 /** A stretch of the announcements log, decoded. */
 export interface AnnouncementBatch extends PositionStep {
   readonly announcements: readonly Announcement[];
+  /** Called with each decision before it is written. */
+  readonly decided?: (decision: Decision) => void;
   /** Keeps what was refused, before the position moves. */
   readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;
 }
@@ -30,6 +32,8 @@ export interface TopicService {
    * Gives what was decided. Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
    */
   apply(batch: AnnouncementBatch): Promise<Decision>;
+  /** Reports a decision that was stored although `apply` threw: the answer to its commit was lost. */
+  confirm(decision: Decision): void;
 }
 
 /** How much is looked up before a batch is decided, from least to most; what is not looked up is taken for absent. */
@@ -81,6 +85,7 @@ export function createTopicService(
     ) {
       return "look up more";
     }
+    batch.decided?.(decision);
     await store.applyBatch({
       ...batch,
       writes: decision.writes,
@@ -101,6 +106,10 @@ export function createTopicService(
       });
       changed({ created: [topic] });
       return topic;
+    },
+
+    confirm: ({ writes }) => {
+      changed(writes);
     },
 
     check: async (definition) => [...filterFaults(definition), ...(await duplicateFaults(store, definition))],

@@ -113,7 +113,7 @@ describe("a batch's records and the position behind it", () => {
           () => undefined,
         );
         if (claimed === undefined) continue;
-        let from = claimed.position;
+        let from: Position | undefined = claimed.position;
         for (let batch = 0; batch < 3; batch += 1) {
           const begin: number = from?.offset ?? 0;
           if (begin === end) return Promise.all(left);
@@ -161,6 +161,24 @@ describe("a batch's records and the position behind it", () => {
     killed.resolve(undefined);
     await assert.rejects(left, { message: "killed" });
     assert.deepEqual(await outcome(key), { offsets: [0], position: 1 });
+  });
+
+  it("are fenced by the epoch as well as by the offset", async () => {
+    const key = newKey();
+    const positions = createPositions(one, { log });
+    await positions.claim(key);
+    const move = (from: Position | undefined, to: Position) =>
+      positions.apply({ key, from, to, beforeCommit: undefined }, undefined);
+    await move(undefined, { offset: 3, epoch: 1 });
+    await move({ offset: 3, epoch: 1 }, { offset: 3, epoch: 2 });
+    await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "Fenced" });
+    await move({ offset: 3, epoch: 2 }, { offset: 5, epoch: 2 });
+    assert.deepEqual(await positions.claim(key), { offset: 5, epoch: 2, isOurs: true });
+    assert.deepEqual(await createPositions(other, { log }).claim(key), {
+      offset: 5,
+      epoch: 2,
+      isOurs: false,
+    });
   });
 
   it("remember only the sessions of the last owners", async () => {

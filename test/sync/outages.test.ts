@@ -165,11 +165,18 @@ describe("a MongoDB that is troubled", () => {
       const answer = mongoErrors.shutdownInProgress;
       store.fail({ command: "commitTransaction", carriedOut: true, answer, times });
       const first = next;
+      const auditedBefore = service.log.filter(({ audit }) => audit === true).length;
       await own.retire(first - 100, first - 50);
       await own.announce(first - 50, first, "Renamed");
       await announce(50);
       await allIsWell();
       assert.equal(await own.retired.countDocuments(), before + 50);
+      const audited = service.log.filter(({ audit }) => audit === true).slice(auditedBefore);
+      const actions = Map.groupBy(audited, ({ msg }) => msg);
+      assert.deepEqual(
+        ["topic.retired", "topic.changed", "topic.created"].map((action) => actions.get(action)?.length),
+        [50, 50, 50],
+      );
     });
   }
 

@@ -70,7 +70,7 @@ describe("the stored position", () => {
     const names = await topics.distinct("topic_name");
     assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
     assert.equal((await positions.findOne({}))?.epoch, 2);
-    assert.ok(second.log.some(({ msg }) => msg?.includes("made anew")));
+    assert.ok(second.log.some(({ msg }) => msg?.includes("the log is a new one")));
     assert.equal(await second.stop(), 0);
   });
 

@@ -8,13 +8,13 @@ import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
-import { stage, type PositionRecord } from "../support/scene.ts";
+import { definition, stage, type PositionRecord } from "../support/scene.ts";
 import { startTopicsync } from "../support/service.ts";
 import { sharedStack } from "../support/stack.ts";
 
 const topicsName = "svc_api_notif_mgmt_topic";
 const stack = sharedStack();
-const { kafka, admin, scene } = stage(stack);
+const { kafka, admin, producer, scene } = stage(stack);
 const log = await createLogger("silent");
 
 async function lengthOf(records: AsyncIterable<unknown>): Promise<number> {
@@ -93,26 +93,99 @@ describe("a log that is not what it was", () => {
     assert.equal(await second.stop(), 0);
   });
 
-  it("shows no lag behind the marker that ends a producer's transaction", async () => {
-    const { settings, topic, createTopic, stored, reached } = scene();
+  it("is still the same log behind the markers of transactions, committed and aborted", async () => {
+    const { settings, topic, topics, positions, createTopic, announce, send, reached } = scene();
     await createTopic();
     const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
     await transactional.connect();
-    const transaction = await transactional.transaction();
-    await transaction.send({ topic, messages: [{ key: "a", value: '{"externalId":"a","name":"a"}' }] });
-    await transaction.commit();
-    const aborted = await transactional.transaction();
-    await aborted.send({ topic, messages: [{ key: "b", value: '{"externalId":"b","name":"b"}' }] });
-    await aborted.abort();
+    const produce = async (id: string, end: "commit" | "abort"): Promise<void> => {
+      const transaction = await transactional.transaction();
+      await transaction.send({ topic, messages: [{ key: id, value: JSON.stringify(definition(id)) }] });
+      await transaction[end]();
+    };
+    await send(definition("a"), "a", definition("a"));
+    await produce("b", "commit");
+    await produce("c", "abort");
+    const first = await startTopicsync(settings);
+    await reached(7);
+    const ids = (await topics.distinct("_id")).toSorted();
+    await announce(0, 1);
+    await reached(8);
+    await produce("d", "commit");
+    await reached(10);
+    await produce("e", "abort");
+    await announce(1, 2);
+    await reached(13);
+    await produce("f", "commit");
     await transactional.disconnect();
-    const service = await startTopicsync(settings);
-    await stored(1);
-    const [end] = await admin.fetchTopicOffsets(topic);
-    assert.equal(end?.high, "4");
+    await reached(15);
+    assert.equal(await first.stop(), 0);
+    const second = await startTopicsync(settings);
+    await second.ready();
+    await announce(2, 3);
+    await reached(16);
+    assert.equal(await second.stop(), 0);
+
+    assert.equal((await positions.findOne({}))?.epoch, undefined);
+    const stored = (await topics.distinct("topic_id")).toSorted();
+    assert.deepEqual(stored, ["a", "b", "d", "f", "id-0", "id-1", "id-2"]);
+    const kept = await topics.distinct("_id", { topic_id: { $in: ["a", "b"] } });
+    assert.deepEqual(kept.toSorted(), ids);
+    for (const { log } of [first, second]) assert.ok(!log.some(isAboutLog));
+  });
+
+  it("is still the same log behind timestamps that are not in milliseconds", async () => {
+    const { settings, topic, topics, positions, announce, reached } = scene();
+    const configEntries = [{ name: "message.timestamp.after.max.ms", value: "9223372036854775807" }];
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    await announce(0, 2);
+    for (const timestamp of ["1732000000000000", "1732000000000000000"])
+      await producer.send({ topic, messages: [{ ...odd(timestamp), timestamp }] });
+    const first = await startTopicsync(settings);
     await reached(4);
-    assert.equal(await service.stop(), 0);
+    const ids = (await topics.distinct("_id")).toSorted();
+    await announce(2, 3);
+    await reached(5);
+    assert.equal(await first.stop(), 0);
+    const second = await startTopicsync(settings);
+    await second.ready();
+    await announce(3, 4);
+    await reached(6);
+    assert.equal(await second.stop(), 0);
+    assert.equal((await positions.findOne({}))?.epoch, undefined);
+    assert.deepEqual((await topics.distinct("_id", { _id: { $in: ids } })).toSorted(), ids);
+    for (const { log } of [first, second]) assert.ok(!log.some(isAboutLog));
+  });
+
+  it("is waited for while it ends before the position, until a new record proves that it is a new one", async () => {
+    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    await first.stop();
+    await deleteTopic();
+    await createTopic();
+    const second = await startTopicsync(settings);
+    await until("the warning is logged", () =>
+      second.log.some(({ msg }) => msg?.includes("the log ends before it") === true),
+    );
+    await second.ready();
+    assert.deepEqual(
+      (await positions.find({}).toArray()).map(({ next_offset, epoch }) => [next_offset, epoch]),
+      [[10, undefined]],
+    );
+    await announce(100, 103);
+    await reached(3);
+    assert.equal(await topics.countDocuments(), 13);
+    assert.equal((await positions.findOne({}))?.epoch, 2);
+    assert.equal(await second.stop(), 0);
   });
 });
+
+const isAboutLog = ({ msg = "" }: { msg?: string }): boolean => /the log|out of range/.test(msg);
+
+const odd = (id: string) => ({ key: id, value: JSON.stringify(definition(id)) });
 
 describe("a database that is not what it was", () => {
   it("is caught up from where an older copy of it stands", async () => {
