@@ -19,6 +19,7 @@ import type {
   RecordSink,
 } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
+import { hideAbortedTransactions } from "./aborted-transactions.ts";
 import { unavailable } from "./failures.ts";
 import { boundFetches } from "./fetch-decoding.ts";
 import { boundsOf, readLog } from "./log-reader.ts";
@@ -74,6 +75,7 @@ export function createBroker(
   log: Logger,
 ): Broker {
   boundFetches(config.maxBatchBytes);
+  hideAbortedTransactions();
   quietTimers();
   const sockets = createSockets();
   const options: KafkaJsConfig = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 
-import kafkajs from "kafkajs";
+import kafkajs, { type Transaction } from "kafkajs";
 
 import { readConfig } from "../../src/config.ts";
 import { Unavailable } from "../../src/errors.ts";
@@ -51,6 +51,12 @@ async function all(topic: string, from?: ReadonlyMap<number, number>): Promise<P
   return placed;
 }
 const texts = (placed: readonly PlacedRecord[]) => placed.map(({ record }) => String(record.value));
+async function transactionOf(): Promise<Transaction> {
+  const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
+  await transactional.connect();
+  after(() => transactional.disconnect());
+  return transactional.transaction();
+}
 const readers = async () => {
   const { groups } = await admin.listGroups();
   return groups.map((group) => group.groupId).filter((id) => id.startsWith(`${groupId}.reader-`));
@@ -126,6 +132,32 @@ describe("reading a Kafka topic", () => {
     await until("both marks are there", async () => (await broker.bounds(topic))?.get(0)?.high === 4);
     assert.deepEqual(texts(await all(topic)), ["kept"]);
     assert.deepEqual(await all(topic, new Map([[0, 1]])), []);
+  });
+
+  it("gives nothing of two interleaved transactions that were given up, wherever it begins", async () => {
+    const topic = await topicOf();
+    const [one, two] = await Promise.all([transactionOf(), transactionOf()]);
+    const sendAs = (transaction: Transaction, value: string) =>
+      transaction.send({ topic, messages: [{ value }] });
+    await sendAs(one, "one, first");
+    await sendAs(two, "two, first");
+    await sendAs(one, "one, second");
+    await sendAs(two, "two, second");
+    await one.abort();
+    await two.abort();
+    await send(topic, ["good"]);
+    for (const from of [0, 1, 2, 3, 4, 5, 6])
+      assert.deepEqual(texts(await all(topic, new Map([[0, from]]))), ["good"]);
+  });
+
+  it("does not take a record for the end of a transaction that was given up, whatever its key", async () => {
+    const topic = await topicOf();
+    const transaction = await transactionOf();
+    for (const value of ["first", "second"])
+      await transaction.send({ topic, messages: [{ key: Buffer.alloc(4), value }] });
+    await transaction.abort();
+    await send(topic, ["good"]);
+    assert.deepEqual(texts(await all(topic)), ["good"]);
   });
 
   it("ends where the topic ended when it began, however much is sent meanwhile", async () => {
