@@ -3,6 +3,7 @@ import { NameTaken } from "../installations/catalog.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
+import { changeOne } from "./update-command.ts";
 
 interface NamedRecord {
   _id: string;
@@ -64,7 +65,7 @@ function namedStore<T extends PushPlatform>(
           ...(typeof tokenRule === "string" ? { token_rule: tokenRule } : {}),
         };
         const $unset = tokenRule === null ? { token_rule: "" as const } : {};
-        return (await records.updateOne({ name }, { $set, $unset })).matchedCount === 1;
+        return changeOne(records, { name }, { $set, $unset });
       }),
     ensure: (names) =>
       database.run(async () => {

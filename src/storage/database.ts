@@ -143,7 +143,9 @@ export function createDatabase(connectionString: string, log: Logger): Database 
         async () => {
           try {
             await client.connect();
-            await ensureIndexes(db);
+            await ensureIndexes(db, (index, error) => {
+              log.warn({ index, reason: messageOf(error) }, "an index that makes lists faster was refused");
+            });
             transactions = await hasTransactions();
             connected = true;
           } catch (error) {

@@ -1,6 +1,7 @@
-import { MongoServerError, type Db } from "mongodb";
+import { MongoServerError, type Db, type IndexDescriptionInfo } from "mongodb";
 
-import { DatabaseConflict } from "../errors.ts";
+import { ConfigurationError, DatabaseConflict, messageOf } from "../errors.ts";
+import { classify } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { signpostIds } from "./signposts.ts";
 
@@ -95,31 +96,65 @@ export const indexes: readonly DeclaredIndex[] = [
   },
 ];
 
+const namespaceNotFound = 26;
 const namespaceExists = 48;
-const duplicateKey = 11000;
 const indexOptionsConflict = 85;
 const indexKeySpecsConflict = 86;
 
-/** Creates the collections and indexes that are not there. Throws DatabaseConflict when what is there conflicts with one. */
-export async function ensureIndexes(db: Db): Promise<void> {
-  for (const collection of Object.values(collections)) {
-    try {
-      await db.createCollection(collection);
-    } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === namespaceExists)) throw error;
-    }
+/** A partial index only makes lists faster, and not every product has them. */
+const isRequired = ({ partialFilterExpression }: DeclaredIndex): boolean =>
+  partialFilterExpression === undefined;
+
+/**
+ * Creates the collections and indexes that are not there, and tells which index the product refuses that can be done without. A
+ * user who may not create any is fine where nothing is missing. Throws DatabaseConflict when what is there conflicts with one,
+ * ConfigurationError when something is missing that the user may not create.
+ */
+export async function ensureIndexes(
+  db: Db,
+  refused: (index: string, error: unknown) => void = () => undefined,
+): Promise<void> {
+  try {
+    for (const collection of Object.values(collections)) await ensureCollection(db, collection);
+    for (const index of indexes) await ensureIndex(db, index, refused);
+  } catch (error) {
+    if (classify(error) !== "forbidden") throw error;
+    const missing = await findMissing(db);
+    if (missing.length === 0) return;
+    throw new ConfigurationError(
+      `The user of MONGODB_URI may not create collections and indexes (${messageOf(error)}), and these are missing: ` +
+        `${missing.join(", ")}. Create them, or give the user the privileges that docs/deployment.md lists.`,
+      { cause: error },
+    );
   }
-  for (const index of indexes) await ensureIndex(db, index);
 }
 
-async function ensureIndex(db: Db, { collection, key, ...options }: DeclaredIndex): Promise<void> {
+async function ensureCollection(db: Db, name: CollectionName): Promise<void> {
+  try {
+    await db.createCollection(name);
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === namespaceExists)) throw error;
+  }
+}
+
+async function ensureIndex(
+  db: Db,
+  index: DeclaredIndex,
+  refused: (index: string, error: unknown) => void,
+): Promise<void> {
+  const { collection, key, ...options } = index;
   const { name } = options;
   try {
     await db.collection(collection).createIndex(key, options, {});
   } catch (error) {
+    const kind = classify(error);
+    if (!isRequired(index) && (kind === "unsupported" || kind === "unforeseen")) {
+      refused(name, error);
+      return;
+    }
     if (!(error instanceof MongoServerError)) throw error;
     const fields = Object.keys(key).join(", ");
-    if (error.code === duplicateKey) {
+    if (kind === "duplicate") {
       throw new DatabaseConflict(
         `The collection ${collection} holds records that share the same ${fields}, which must be unique ` +
           `(${error.message}). Remove the duplicates and start again.`,
@@ -134,3 +169,31 @@ async function ensureIndex(db: Db, { collection, key, ...options }: DeclaredInde
     throw error;
   }
 }
+
+/** The required indexes that the database lacks, as `collection.name`. */
+async function findMissing(db: Db): Promise<string[]> {
+  const missing: string[] = [];
+  for (const collection of Object.values(collections)) {
+    const existing = await listIndexes(db, collection);
+    for (const index of indexes)
+      if (index.collection === collection && isRequired(index) && !existing.some((one) => isLike(one, index)))
+        missing.push(`${collection}.${index.name}`);
+  }
+  return missing;
+}
+
+async function listIndexes(db: Db, collection: CollectionName): Promise<IndexDescriptionInfo[]> {
+  try {
+    return await db.collection(collection).indexes();
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === namespaceNotFound) return [];
+    throw error;
+  }
+}
+
+/** Whether an index does what the declared one does, whatever it is called. */
+const isLike = (one: IndexDescriptionInfo, { key, unique, expireAfterSeconds }: DeclaredIndex): boolean =>
+  JSON.stringify(one.key) === JSON.stringify(key) &&
+  one.partialFilterExpression === undefined &&
+  (one.unique ?? false) === unique &&
+  one.expireAfterSeconds === expireAfterSeconds;

@@ -1,7 +1,27 @@
-import { MongoServerError, WriteConcern, type Collection, type Document } from "mongodb";
+import {
+  MongoServerError,
+  WriteConcern,
+  type Collection,
+  type Document,
+  type Filter,
+  type UpdateFilter,
+} from "mongodb";
 
 import type { Database } from "./database.ts";
 import { classify, type WriteError } from "./failures.ts";
+
+/** Changes one record; false when there is none. Empty operators are left out: not every product takes them. */
+export async function changeOne<T extends Document>(
+  records: Collection<T>,
+  filter: Filter<T>,
+  change: UpdateFilter<T>,
+): Promise<boolean> {
+  const update = Object.fromEntries(
+    Object.entries(change).filter(([, members]) => Object.keys(members as object).length > 0),
+  ) as UpdateFilter<T>;
+  if (Object.keys(update).length === 0) return (await records.findOne(filter)) !== null;
+  return (await records.updateOne(filter, update)).matchedCount === 1;
+}
 
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {

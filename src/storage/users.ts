@@ -2,6 +2,7 @@ import { UserExists, type StoredUser, type User, type UserStore } from "../users
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
+import { changeOne } from "./update-command.ts";
 
 interface UserRecord {
   _id: string;
@@ -60,7 +61,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
       database.run(async () => {
         const changed = { password_hash: passwordHash, roles, active };
         const $set = Object.fromEntries(Object.entries(changed).filter(([, value]) => value !== undefined));
-        return (await users.updateOne({ user_name: name }, { $set })).matchedCount === 1;
+        return changeOne(users, { user_name: name }, { $set });
       }),
 
     changeRoles: (name, { add, remove }) =>
