@@ -14,6 +14,9 @@ export const requestIdOf = (message: Buffer): number => message.readInt32LE(4);
 export const responseToOf = (message: Buffer): number => message.readInt32LE(8);
 export const isHandshakeReply = (message: Buffer): boolean => message.readInt32LE(12) === opReply;
 
+/** What is written again keeps its types: the driver insists on a 64-bit id of a cursor. */
+const parse = (bytes: Uint8Array): Document => BSON.deserialize(bytes, { promoteLongs: false });
+
 /** A section of an OP_MSG: the body (kind 0), or a sequence of documents beside it (kind 1). */
 interface Section {
   readonly kind: number;
@@ -34,7 +37,7 @@ function sectionsOf(message: Buffer): Section[] {
 export function bodyOf(message: Buffer): Document | undefined {
   if (message.readInt32LE(12) !== opMsg) return undefined;
   const body = sectionsOf(message).find(({ kind }) => kind === 0);
-  return body === undefined ? undefined : BSON.deserialize(body.bytes);
+  return body === undefined ? undefined : parse(body.bytes);
 }
 
 /** The whole command of an OP_MSG, with the documents that are sent beside its body. */
@@ -46,7 +49,7 @@ export function commandOf(message: Buffer): Document | undefined {
     const nameEnd = bytes.indexOf(0, 4);
     const documents: Document[] = [];
     for (let at = nameEnd + 1; at < bytes.length; at += bytes.readInt32LE(at))
-      documents.push(BSON.deserialize(bytes.subarray(at, at + bytes.readInt32LE(at))));
+      documents.push(parse(bytes.subarray(at, at + bytes.readInt32LE(at))));
     body[bytes.toString("utf8", 4, nameEnd)] = documents;
   }
   return body;
@@ -73,7 +76,7 @@ export function answerTo(requestId: number, body: Document): Buffer {
 
 /** The same OP_REPLY with another document. */
 export function withHandshake(message: Buffer, change: (hello: Document) => Document): Buffer {
-  const hello = BSON.deserialize(message.subarray(replyHeadBytes));
+  const hello = parse(message.subarray(replyHeadBytes));
   return withLength([message.subarray(0, replyHeadBytes), BSON.serialize(change(hello))]);
 }
 
