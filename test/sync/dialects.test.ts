@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import type { PickResponse } from "../../schemas/pick.ts";
 import { portOf } from "../stack/local.ts";
 import { call } from "../support/http.ts";
 import { dialects, type Dialect } from "../support/mongo-dialects.ts";
@@ -118,7 +119,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         const picks = async (id: string): Promise<string[]> => {
           const event = { eventType: "ResourceCreateEvent", event: { resource: { id } } };
           const answer = await call(`${service.url}/api/svc_api_notif_mgmt/topic/pick`, { body: event });
-          return answer.json.topics.map(({ externalId }: { externalId: string }) => externalId);
+          return (answer.json as PickResponse).topics.map(({ externalId }) => externalId);
         };
         await until("the topics are loaded", async () => (await picks("b")).join() === "b");
         const change = { content_query: "resource.id=changed", sys_updated_on: new Date() };
