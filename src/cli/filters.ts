@@ -19,6 +19,10 @@ interface Flags {
   readonly json?: true;
 }
 
+interface ExplainFlags extends Flags {
+  readonly contentQuery?: true;
+}
+
 /** Adds `topicsync filters …`: what a filter means, and which of the stored ones mean nothing. */
 export function addFiltersCommand(program: Command): void {
   const filters = program.command("filters").description("explain a filter, and check the stored ones");
@@ -27,9 +31,10 @@ export function addFiltersCommand(program: Command): void {
     .command("explain")
     .description("say in words what a filter means")
     .argument("<filter>", "such as 'a=1&b=2,3'")
+    .option("--content-query", "read it as a contentQuery, where event.x and x are the same name")
     .option("--json", "print JSON: the conditions, which all hold, and the canonical text")
-    .action((text: string, { json }: Flags) => {
-      const filter = readFilter(text);
+    .action((text: string, { json, contentQuery }: ExplainFlags) => {
+      const filter = readFilter(text, contentQuery ? "contentQuery" : "headerQuery");
       if (filter === undefined) process.exitCode = exitCodes.refused;
       else if (json)
         say(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonical(filter)) }));
@@ -44,9 +49,9 @@ export function addFiltersCommand(program: Command): void {
 }
 
 /** Undefined when it is wrong, which is told. */
-function readFilter(text: string): Filter | undefined {
+function readFilter(text: string, member: FilterMember): Filter | undefined {
   try {
-    return parseFilter(text);
+    return parseFilter(text, member);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     for (const line of faultLines(text, error)) complain(line);

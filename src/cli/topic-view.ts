@@ -102,7 +102,7 @@ function filterLines(topic: Topic, member: FilterMember): string[] {
   const text = topic[member];
   if (text === "") return [`${head}(empty) matches every event`];
   try {
-    const { conditions } = filterWords(parseFilter(text));
+    const { conditions } = filterWords(parseFilter(text, member));
     const words = conditions.map((condition, index) => `    ${index > 0 ? "and " : ""}${visible(condition)}`);
     return [`${head}${visible(text)}`, ...words];
   } catch (error) {

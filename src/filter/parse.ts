@@ -4,6 +4,7 @@ import {
   limits,
   type Condition,
   type Filter,
+  type FilterMember,
   type Operator,
 } from "./filter.ts";
 
@@ -23,10 +24,11 @@ interface Span {
  * sign      = "=" | "!=" | ">" | ">=" | "<" | "<="
  * ```
  *
- * Space around names and values is ignored, `%XX` decoded after splitting. Takes time in proportion to the text's length.
- * Throws FilterSyntaxError, and nothing else.
+ * Space around names and values is ignored, `%XX` decoded after splitting. In a `contentQuery` a name with a leading `event.`
+ * and the same name without it get the same path. Takes time in proportion to the text's length. Throws FilterSyntaxError, and
+ * nothing else.
  */
-export function parseFilter(text: string): Filter {
+export function parseFilter(text: string, member: FilterMember = "headerQuery"): Filter {
   if (text.length > limits.characters) {
     throw new FilterSyntaxError(
       `has ${text.length} characters; at most ${limits.characters} are allowed`,
@@ -42,10 +44,19 @@ export function parseFilter(text: string): Filter {
     const { condition, end } = conditionAt(text, start);
     values += condition.values.length;
     if (values > limits.values) throw new FilterSyntaxError(`has more than ${limits.values} values`, start);
-    conditions.push(condition);
+    conditions.push(
+      member === "contentQuery" ? { ...condition, path: withoutRoot(condition.path) } : condition,
+    );
     start = end + 1;
   }
   return { conditions };
+}
+
+/** A path within the `event` object. What is left must not begin with `event.` itself, which would be dropped again. */
+function withoutRoot(path: readonly string[]): readonly string[] {
+  const [first, ...rest] = path;
+  if (first !== "event" || rest.length === 0) return path;
+  return rest[0] === "event" && rest.length > 1 ? path : rest;
 }
 
 function conditionAt(text: string, start: number): { condition: Condition; end: number } {

@@ -79,7 +79,7 @@ export function explain(conditions: readonly RootedCondition[], event: unknown):
 
 function parseMember(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
   try {
-    return parseFilter(text);
+    return parseFilter(text, member);
   } catch (error) {
     if (error instanceof FilterSyntaxError)
       throw new FilterSyntaxError(error.problem, error.position, member);

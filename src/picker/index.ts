@@ -1,5 +1,11 @@
 /** The topic picker as a library, without MongoDB and Kafka: `import { createPicker } from "topicsync/picker"`. */
-export { FilterSyntaxError, type Filter, type Condition, type Operator } from "../filter/filter.ts";
+export {
+  FilterSyntaxError,
+  type Filter,
+  type FilterMember,
+  type Condition,
+  type Operator,
+} from "../filter/filter.ts";
 export { canonical } from "../filter/canonical.ts";
 export { parseFilter } from "../filter/parse.ts";
 export { printFilter } from "../filter/print.ts";

@@ -1,5 +1,5 @@
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
-import { FilterSyntaxError } from "../filter/filter.ts";
+import { FilterSyntaxError, type FilterMember } from "../filter/filter.ts";
 import { parseFilter } from "../filter/parse.ts";
 import { filterWords } from "../filter/words.ts";
 import type { ShownTopic, Source, TopicState } from "./topic.ts";
@@ -38,17 +38,17 @@ export function viewOf(shown: ShownTopic): TopicView {
 export const detailOf = (shown: ShownTopic): TopicDetail => ({
   ...viewOf(shown),
   filters: {
-    headerQuery: inWords(shown.topic.headerQuery),
-    contentQuery: inWords(shown.topic.contentQuery),
+    headerQuery: inWords("headerQuery", shown.topic.headerQuery),
+    contentQuery: inWords("contentQuery", shown.topic.contentQuery),
   },
 });
 
 const sourceView = (source: Source): SourceView => ({ ...source });
 
 /** A filter in words; one that was stored before filters were checked may not be readable. */
-function inWords(text: string): TopicDetail["filters"]["headerQuery"] {
+function inWords(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
   try {
-    const { conditions, notes } = filterWords(parseFilter(text));
+    const { conditions, notes } = filterWords(parseFilter(text, member));
     return { conditions: [...conditions], notes: [...notes], fault: null };
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;

@@ -37,6 +37,16 @@ describe("topicsync filters explain", () => {
     });
   });
 
+  it("reads a contentQuery as one, where event.x is x", async () => {
+    const { output } = await explain("--json", "--content-query", "x=1&event.x=2");
+    assert.deepEqual(JSON.parse(output), {
+      conditions: [{ path: ["x"], operator: "eq", values: ["1", "2"] }],
+      canonical: "x=1,2",
+    });
+    const asHeaderQuery = await explain("--json", "x=1&event.x=2");
+    assert.match(asHeaderQuery.output, /"canonical":"event\.x=2&x=1"/);
+  });
+
   it("shows where a filter is wrong, with 3", async () => {
     const { code, output, errors } = await explain("eventType=A&&severity=1");
     assert.deepEqual([code, output], [3, ""]);

@@ -5,7 +5,7 @@ import type { FilterTexts } from "../../src/filter/topic-filters.ts";
 import { printFilter } from "../../src/filter/print.ts";
 
 /** Few names and values, so that filters and events often meet. */
-const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor");
+const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event");
 const value = fc.constantFrom("1", "2", "3", "x", "true");
 
 const path = fc.array(name, { minLength: 1, maxLength: 2 });

@@ -4,11 +4,12 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { canonical } from "../../src/filter/canonical.ts";
-import { FilterSyntaxError, operators, type Filter } from "../../src/filter/filter.ts";
-import { testOf } from "../../src/filter/match.ts";
+import { FilterSyntaxError, operators, type Condition, type Filter } from "../../src/filter/filter.ts";
+import { testOf, textsAt } from "../../src/filter/match.ts";
 import { parseFilter } from "../../src/filter/parse.ts";
 import { printFilter } from "../../src/filter/print.ts";
-import { filterFaults, matches, readFilters } from "../../src/filter/topic-filters.ts";
+import { explain, filterFaults, matches, readFilters } from "../../src/filter/topic-filters.ts";
+import { createPicker } from "../../src/picker/index.ts";
 import { createSingleValue, createValueList, prepareForLists } from "../../src/filter/value-list.ts";
 import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
 
@@ -141,6 +142,66 @@ describe("a filter", () => {
     ]);
     assert.deepEqual(filterFaults({}), []);
   });
+});
+
+describe("a contentQuery", () => {
+  const twoWays = fc.record({
+    conditions: filters.map(({ conditions }) => conditions),
+    /** Which of the names have a leading `event.` in each of the two texts. */
+    long: fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: 4, maxLength: 4 }),
+  });
+
+  it("means the same whichever of its names begin with event.", () => {
+    fc.assert(
+      fc.property(twoWays, fc.array(eventsOfSmallNames, { minLength: 5 }), ({ conditions, long }, given) => {
+        const spell = (way: 0 | 1): string =>
+          printFilter({
+            conditions: conditions.map((condition, at) => ({
+              ...condition,
+              path: long[at]?.[way] || needsRoot(condition) ? ["event", ...condition.path] : condition.path,
+            })),
+          });
+        const [first, second] = [spell(0), spell(1)];
+        for (const event of given) {
+          const expected = matchesPlainly(conditions, event);
+          for (const contentQuery of [first, second]) {
+            const read = readFilters({ contentQuery });
+            assert.equal(matches(read, event), expected);
+            assert.equal(
+              explain(read, event).every(({ held }) => held),
+              expected,
+            );
+            const picker = createPicker();
+            picker.set("topic", { contentQuery });
+            assert.equal(picker.pick(event).length === 1, expected);
+            const canonicalText = printFilter(canonical(parseFilter(contentQuery, "contentQuery")));
+            assert.equal(matches(readFilters({ contentQuery: canonicalText }), event), expected);
+          }
+        }
+        const [one, other] = [first, second].map((text) => parseFilter(text, "contentQuery"));
+        assert.deepEqual(one, other);
+        assert.deepEqual(parseFilter(printFilter(one ?? { conditions: [] }), "contentQuery"), one);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  /** Without `event.` its own first name would be taken for that. */
+  const needsRoot = ({ path }: Condition): boolean => path[0] === "event" && path.length > 1;
+
+  /** Contract, section 5, as plainly as possible: one name's equalities are OR, everything else is AND. */
+  function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
+    return conditions.every(({ path, operator, values }) => {
+      const texts = textsAt(event, ["event", ...path]);
+      if (operator !== "eq") return texts.some(testOf({ operator, values }));
+      return conditions.some(
+        (other) =>
+          other.operator === "eq" &&
+          other.path.join() === path.join() &&
+          texts.some((text) => other.values.includes(text)),
+      );
+    });
+  }
 });
 
 describe("a condition", () => {

@@ -20,6 +20,12 @@ describe("a filter in words", () => {
     assert.deepEqual(phrases("a=1&b=2&a=3"), ["a is 1 or 3", "b is 2"]);
   });
 
+  it("says a name of a contentQuery without the event. that it may begin with", () => {
+    const said = filterWords(parseFilter("x=1&event.x=2&event.event.y=3", "contentQuery")).conditions;
+    assert.deepEqual(said, ["x is 1 or 2", "event.event.y is 3"]);
+    assert.deepEqual(phrases("x=1&event.x=2"), ["x is 1", "event.x is 2"]);
+  });
+
   it("says that a member must be there to differ", () => {
     assert.deepEqual(phrases("a!=1"), ["a is not 1 (and is there)"]);
     assert.deepEqual(phrases("a.ne=1,2"), ["a is none of 1, 2 (and is there)"]);

@@ -45,7 +45,7 @@ export function Field({ name, label, hint = "", value, fault, typed }: FieldProp
         />
       )}
       <div class="said" id={`${name}-said`} aria-live="polite">
-        {isFilter ? <FilterWords text={value} /> : (fault ?? hint)}
+        {isFilter ? <FilterWords member={name} text={value} /> : (fault ?? hint)}
       </div>
     </div>
   );

@@ -1,4 +1,4 @@
-import { FilterSyntaxError } from "../../../../src/filter/filter.ts";
+import { FilterSyntaxError, type FilterMember } from "../../../../src/filter/filter.ts";
 import { parseFilter } from "../../../../src/filter/parse.ts";
 import { filterWords } from "../../../../src/filter/words.ts";
 import { Caret } from "../../parts/caret.tsx";
@@ -15,11 +15,11 @@ export function filterFault(text: string): FilterSyntaxError | undefined {
 }
 
 /** A filter in words, or why it cannot be read, with a caret at the fault. */
-export function FilterWords({ text }: { readonly text: string }) {
+export function FilterWords({ member, text }: { readonly member: FilterMember; readonly text: string }) {
   const fault = filterFault(text);
   if (fault !== undefined)
     return <Caret text={text} position={fault.position} message={`The filter ${fault.problem}`} />;
-  const { conditions } = filterWords(parseFilter(text));
+  const { conditions } = filterWords(parseFilter(text, member));
   if (conditions.length === 0) return <>Matches every event.</>;
   return <>Matches where {conditions.join(" and ")}.</>;
 }

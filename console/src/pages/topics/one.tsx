@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { FilterMember } from "../../../../src/filter/filter.ts";
 import { useAsked } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
@@ -76,8 +77,8 @@ function Told({ topic, changed }: ToldProps) {
         </dd>
         <Fact name="Id" code value={topic.id} />
       </dl>
-      <Filter name="Header query" text={topic.headerQuery} />
-      <Filter name="Content query" text={topic.contentQuery} />
+      <Filter name="Header query" member="headerQuery" text={topic.headerQuery} />
+      <Filter name="Content query" member="contentQuery" text={topic.contentQuery} />
       {notes.length > 0 && (
         <p>
           <small>{notes.join(" ")}</small>
@@ -101,12 +102,18 @@ const Fact = ({ name, value, code = false }: FactProps) => (
   </>
 );
 
-const Filter = ({ name, text }: { readonly name: string; readonly text: string }) => (
+interface FilterProps {
+  readonly name: string;
+  readonly member: FilterMember;
+  readonly text: string;
+}
+
+const Filter = ({ name, member, text }: FilterProps) => (
   <section>
     <h2>{name}</h2>
     {text !== "" && <pre class="query">{text}</pre>}
     <div>
-      <FilterWords text={text} />
+      <FilterWords member={member} text={text} />
     </div>
   </section>
 );
