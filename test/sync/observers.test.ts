@@ -21,7 +21,12 @@ describe("200 requests at once of somebody without credentials", () => {
   it("ask Kafka and MongoDB hardly more often than one does", async () => {
     const { settings, db, announce, stored } = scene();
     const kafka = await startKafkaProxy(stack.kafka);
-    const mongo = await startMongoProxy(Number(new URL(stack.mongodb).port));
+    let pings = 0;
+    const mongo = await startMongoProxy(Number(new URL(stack.mongodb).port), {
+      onCommand: (command) => {
+        if ("ping" in command) pings += 1;
+      },
+    });
     const proxied = `mongodb://127.0.0.1:${mongo.port}/?directConnection=true`;
     const service = await startTopicsync({
       ...settings,
@@ -31,9 +36,8 @@ describe("200 requests at once of somebody without credentials", () => {
     await service.ready();
     await announce(0, 1);
     await stored(1);
-    const pings = 10_000;
-    mongo.fail({ command: "ping", carriedOut: true, answer: {}, times: pings });
     const before = kafka.requests(apiKeys.listOffsets);
+    pings = 0;
     const paths = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? "/metrics" : "/readyz"));
     const answers = await Promise.all(paths.map((path) => look(service, path)));
     assert.deepEqual(
@@ -43,7 +47,7 @@ describe("200 requests at once of somebody without credentials", () => {
     // A few seconds' worth on a busy machine; one look is four questions for offsets and one ping.
     const questions = kafka.requests(apiKeys.listOffsets) - before;
     assert.ok(questions > 0 && questions < 100, `${questions} questions for offsets`);
-    assert.ok(pings - mongo.pending() < 20, `${pings - mongo.pending()} pings`);
+    assert.ok(pings > 0 && pings < 20, `${pings} pings`);
     assert.equal(await service.stop(), 0);
   });
 });

@@ -51,7 +51,7 @@ describe("a transaction that stays open in the announcements topic", () => {
       {
         ...{ partition: 0, committedOffset: 1, logStart: 0, logEnd: 3, lastStableOffset: 1, lagRecords: 2 },
         ...{ lagSeconds: undefined, openTransactionSeconds: undefined },
-        ...{ assigned: true, owner: "this process", state: "reading", reason: null },
+        ...{ assigned: true, owner: "this process", state: "reading", reason: null, cause: null },
       },
     );
     assert.ok((blocked.lagSeconds ?? 0) > 0);

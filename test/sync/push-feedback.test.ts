@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 import { portOf } from "../stack/local.ts";
 import { call } from "../support/http.ts";
@@ -101,12 +102,16 @@ describe("push feedback", () => {
     const url = `${service.url}/api/now/push/agent/installation`;
     assert.equal((await call(url, { body: { platform: "ios", token } })).status, 200);
   };
-  const outcome = async (name: string): Promise<number> => {
+  const metric = async (name: string): Promise<number> => {
     const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
     const line = text
       .split("\n")
       .find((one) => one.startsWith(`topicsync_push_feedback_total{outcome="${name}"}`));
     return Number(line?.split(" ").at(-1));
+  };
+  const outcome = async (name: "deactivated" | "renewed" | "inactive" | "unknown"): Promise<number> => {
+    const { json } = await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" });
+    return (json as SyncStatus).pushFeedback?.counts?.[name] ?? NaN;
   };
 
   it("deactivates a token in every application, with the push service's reason", async () => {
@@ -143,6 +148,8 @@ describe("push feedback", () => {
     await applied();
     assert.equal((await stored(token))?.deactivated_reason, "BadDeviceToken");
     assert.equal(await outcome("deactivated"), deactivated + 1);
+    // At most a second late.
+    await until("Prometheus sees it", async () => (await metric("deactivated")) === deactivated + 1);
   });
 
   it("applies the platform's token rule, as registration does", async () => {
