@@ -45,7 +45,7 @@ export const installationOperations = (installations: InstallationService): read
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Deactivates all the caller's tokens of the application on the platform; for a caller with the role push_admin, everybody's. Nothing is deleted.",
+      "Deactivates all the caller's tokens of the application on the platform; for a caller with the role push_admin, everybody's. Nothing is deleted. Everybody's tokens are deactivated some hundred at a time: where that is interrupted, part is done, and sending it again does the rest.",
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
     replies: { 200: { description: "None of the tokens is active any more, also when there was none." } },

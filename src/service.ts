@@ -12,6 +12,7 @@ import { createCatalog } from "./installations/catalog-cache.ts";
 import { createGroupCommit } from "./installations/group-commit.ts";
 import { auditFeedback } from "./installations/audit.ts";
 import { createInstallationListing } from "./installations/listing.ts";
+import { shareRemovals } from "./installations/removal.ts";
 import { createInstallationService } from "./installations/service.ts";
 import { createDeadLetterOffices } from "./service-dead-letters.ts";
 import { createBroker } from "./kafka/client.ts";
@@ -31,6 +32,7 @@ import { createCatalogStore } from "./storage/catalog.ts";
 import { createDatabase } from "./storage/database.ts";
 import { createInstallationDeactivator } from "./storage/installation-deactivator.ts";
 import { createInstallationReader } from "./storage/installation-reader.ts";
+import { createInstallationRemoval } from "./storage/installation-removal.ts";
 import { totalInstallations } from "./storage/installation-totals.ts";
 import { createInstallationStore } from "./storage/installations.ts";
 import { createSessionStore } from "./storage/sessions.ts";
@@ -198,7 +200,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topicListing: createTopicListing(createTopicReader(database)),
     topicSwitch,
     directory,
-    installations: createInstallationService(registrations, catalog),
+    installations: createInstallationService(
+      {
+        submit: registrations.submit,
+        removeEverybodys: shareRemovals(createInstallationRemoval(database)),
+      },
+      catalog,
+    ),
     listing: createInstallationListing(createInstallationReader(database), catalogStore),
     deactivator: createInstallationDeactivator(database),
     users: createUserAdministration({

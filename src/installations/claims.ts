@@ -2,7 +2,7 @@ import type { InstallationWrite } from "./ports.ts";
 
 /**
  * What a number of writes touch, so that another that must not overtake them is known. Registrations of one token
- * follow each other; so do a user's registrations and removals, and everybody's. Two removals come to the same in either
+ * follow each other; so do a user's registrations and removals. Two removals come to the same in either
  * order, and so does a user's removal beside another's registration: whichever comes first, the token ends as the
  * other's.
  */
@@ -18,15 +18,13 @@ export function createClaims(): Claims {
   const tokens = createCounts();
   const registering = createCounts();
   const removing = createCounts();
-  let removingEverybodys = 0;
 
   function count(write: InstallationWrite, by: 1 | -1): void {
     if (write.kind === "register") {
       tokens.count(write.key.token, by);
       if (write.previousToken !== undefined) tokens.count(write.previousToken, by);
       registering.count(write.user, by);
-    } else if (write.user === undefined) removingEverybodys += by;
-    else removing.count(write.user, by);
+    } else removing.count(write.user, by);
   }
 
   return {
@@ -37,10 +35,8 @@ export function createClaims(): Claims {
       count(write, -1);
     },
     conflict(write) {
-      if (write.kind === "remove")
-        return write.user === undefined ? registering.size() > 0 : registering.has(write.user);
+      if (write.kind === "remove") return registering.has(write.user);
       return (
-        removingEverybodys > 0 ||
         tokens.has(write.key.token) ||
         (write.previousToken !== undefined && tokens.has(write.previousToken)) ||
         removing.has(write.user)
@@ -53,7 +49,6 @@ function createCounts() {
   const counts = new Map<string, number>();
   return {
     has: (key: string): boolean => counts.has(key),
-    size: (): number => counts.size,
     count(key: string, by: 1 | -1): void {
       const count = (counts.get(key) ?? 0) + by;
       if (count === 0) counts.delete(key);

@@ -14,12 +14,12 @@ export interface RegisterWrite {
   readonly previousToken?: string | undefined;
 }
 
-/** Deactivates all active tokens of an application on a platform, of one user or (without one) of everybody. */
+/** Deactivates all active tokens of a user for an application on a platform. */
 export interface RemoveWrite {
   readonly kind: "remove";
   readonly application: string;
   readonly platform: string;
-  readonly user?: string | undefined;
+  readonly user: string;
   readonly reason: string;
 }
 

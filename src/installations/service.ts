@@ -4,6 +4,7 @@ import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { RemoveEverybodys } from "./removal.ts";
 import { storedToken } from "./token-rules.ts";
 
 /** The tokens of a registration in the form in which they are stored. */
@@ -23,9 +24,15 @@ export interface InstallationService {
   remove(application: string, body: Removal, user: User): Promise<void>;
 }
 
-/** Makes the installation service; what it is told is written by the group commit. */
+/** What the installation service writes with: the group commit, and a removal beside it that holds up no registration. */
+export interface InstallationWriters {
+  readonly submit: GroupCommit["submit"];
+  readonly removeEverybodys: RemoveEverybodys;
+}
+
+/** Creates the installation service. */
 export function createInstallationService(
-  { submit }: Pick<GroupCommit, "submit">,
+  { submit, removeEverybodys }: InstallationWriters,
   catalog: Catalog,
 ): InstallationService {
   async function platformOf(application: string, name: string): Promise<PushPlatform> {
@@ -59,14 +66,10 @@ export function createInstallationService(
     },
     async remove(application, body, user) {
       const platform = await platformOf(application, body.platform);
-      const isAdmin = user.roles.includes(roles.pushAdmin);
-      await submit({
-        kind: "remove",
-        application,
-        platform: platform.name,
-        user: isAdmin ? undefined : user.name,
-        reason: isAdmin ? `removed by the administrator ${user.name}` : "removed by its user",
-      });
+      const scope = { application, platform: platform.name };
+      if (user.roles.includes(roles.pushAdmin))
+        await removeEverybodys({ ...scope, reason: `removed by the administrator ${user.name}` });
+      else await submit({ kind: "remove", ...scope, user: user.name, reason: "removed by its user" });
     },
   };
 }

@@ -125,7 +125,7 @@ function replacement({ key, user, previousToken }: RegisterWrite, now: Date): Up
 }
 
 const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date): UpdateStatement => ({
-  q: { application, platform, ...(user === undefined ? {} : { user }), active: true },
+  q: { application, platform, user, active: true },
   u: deactivation(reason, now),
   multi: true,
 });

@@ -55,7 +55,7 @@ const anyRegistration = fc
     previousToken,
   }));
 const anyRemoval = fc
-  .record({ platform: anyPlatform, user: fc.option(fc.constantFrom(...users), { nil: undefined, freq: 4 }) })
+  .record({ platform: anyPlatform, user: fc.constantFrom(...users) })
   .map(({ platform, user }): InstallationWrite => ({
     kind: "remove",
     application,

@@ -39,6 +39,6 @@ function register(
 function remove(model: Model, { application, platform, user }: InstallationWrite & { kind: "remove" }): void {
   for (const [at, record] of model) {
     if (!at.startsWith(`${application}/${platform}/`)) continue;
-    if (user === undefined || record.user === user) model.set(at, { ...record, active: false });
+    if (record.user === user) model.set(at, { ...record, active: false });
   }
 }
