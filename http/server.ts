@@ -26,11 +26,11 @@ export interface ListenOptions {
   /** Undefined for plain HTTP. */
   readonly tls: TlsPair | undefined;
   readonly log: Logger;
-  readonly limits?: Partial<Readonly<Record<keyof typeof limits, number>>>;
+  readonly limits?: Partial<Readonly<Record<keyof typeof connectionLimits, number>>>;
 }
 
 /** What one connection may take: bytes, and milliseconds. */
-const limits = {
+export const connectionLimits = {
   /** A request's line and headers together; a token of an OpenID provider can have some kilobytes. */
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
@@ -55,7 +55,7 @@ const drainMs = 10_000;
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { host, port, maxConnections, tls, log } = options;
   const { requestsPerConnection, idleTimeout, handshakeTimeout, ...timeouts } = {
-    ...limits,
+    ...connectionLimits,
     ...options.limits,
   };
   // Without a Host header the answer is ours: Node's own has no body.

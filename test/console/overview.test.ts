@@ -27,6 +27,17 @@ before(async () => {
   await service.ready();
 });
 
+describe("the page", () => {
+  it("runs and loads nothing but the service's own files, and stands in no frame", async () => {
+    const { headers } = await call(`${service.url}/console`, { method: "GET", as: undefined });
+    const policy = (headers.get("content-security-policy") ?? "").split(";");
+    for (const directive of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
+      assert.ok(policy.includes(directive), policy.join(";"));
+    assert.doesNotMatch(policy.join(), /unsafe|https?:|\*/);
+    assert.equal(headers.get("x-frame-options"), "DENY");
+  });
+});
+
 describe("signing in on the console", () => {
   it("says what is wrong, and lets in who is right, by keyboard alone", async () => {
     const page = await openPage(browser);

@@ -137,6 +137,12 @@ describe("the page Users", () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.equal(await page.evaluate("document.activeElement.textContent"), "Add a user");
 
+    await add.click();
+    const field = page.getByLabel("Password", { exact: true });
+    assert.equal(await field.getAttribute("minlength"), "8");
+    await page.getByText("At least 8 characters.").waitFor();
+    await page.keyboard.press("Escape");
+
     const own = page.getByRole("row", { name: bootstrap.user });
     assert.equal(await own.getByRole("button", { name: /Disable/ }).count(), 0);
     await own.getByRole("button", { name: `Roles of ${bootstrap.user}` }).click();

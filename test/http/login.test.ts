@@ -70,6 +70,23 @@ describe("failed logins", () => {
     assert.equal((await logIn(user, password)).status, 200);
   });
 
+  it("on the console count together with those of other requests", async () => {
+    const [user, from] = [unique("user"), "203.0.113.5"];
+    await addUser(user);
+    const signIn = (password: string): Promise<Answer> =>
+      call(`${service.url}/api/topicsync/v1/session`, {
+        as: undefined,
+        headers: { "X-Forwarded-For": from },
+        body: { user, password },
+      });
+    for (let failure = 1; failure <= 5; failure += 1) {
+      assert.equal((await signIn(`wrong ${failure}`)).status, 401);
+      assert.equal((await logIn(user, `wrong too ${failure}`, from)).status, 401);
+    }
+    assert.equal((await signIn(`password of ${user}`)).status, 429);
+    assert.equal((await logIn(user, `password of ${user}`, from)).status, 429);
+  });
+
   it("in a flood are answered 401, 429 or 503 with Retry-After, while good requests go on", async () => {
     const flood = { ended: false };
     const flooding = Promise.all(

@@ -279,6 +279,32 @@ describe("the provider", () => {
     await other.stop();
   });
 
+  it("is asked for UserInfo where the ID token has no roles, and must speak of the same person there", async () => {
+    const userInfo = { sub: "ann", roles: [roles.eventManagement] };
+    const talkative = await startIssuer(userInfo);
+    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: talkative.url });
+    await other.ready();
+    const comeBackTo = async (sub: string): Promise<Answer> => {
+      const begun = await get(`${other.url}${path}/openid`);
+      const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
+      keepSecret(cookie.split("=")[1]);
+      const asked = new URL(begun.headers.get("location") ?? "").searchParams;
+      talkative.codesGive({ aud: clientId, nonce: asked.get("nonce"), sub });
+      const query = new URLSearchParams({
+        code: goodCode,
+        state: asked.get("state") ?? "",
+        iss: talkative.url,
+      }).toString();
+      return get(`${other.url}${path}/openid/callback?${query}`, cookie);
+    };
+    const [cookie = ""] = sessionIn(await comeBackTo("ann")).split(";", 1);
+    const { json } = await get(`${other.url}${path}`, cookie);
+    keepSecret(cookie.split("=")[1], json.csrfToken);
+    assert.deepEqual([json.user, json.roles], ["oidc:ann", [roles.eventManagement]]);
+    assertFailed(await comeBackTo("eve"), "refused");
+    await other.stop();
+  });
+
   it("is another one after a change of the settings: what the first one said counts no more", async () => {
     const answer = await comeBack(await begin(), { claims: { roles: [roles.eventManagement] } });
     const [cookie = ""] = sessionIn(answer).split(";", 1);

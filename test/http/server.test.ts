@@ -8,7 +8,7 @@ import { createSend, jsonType } from "../../http/answer.ts";
 import { readJson } from "../../http/body.ts";
 import { begin } from "../../http/exchange.ts";
 import { createFail } from "../../http/fail.ts";
-import { listen, type HttpServer, type ListenOptions } from "../../http/server.ts";
+import { connectionLimits, listen, type HttpServer, type ListenOptions } from "../../http/server.ts";
 import { createLogger } from "../../src/logger.ts";
 import { exchange, send, type RawAnswer } from "../support/raw-http.ts";
 
@@ -93,6 +93,26 @@ describe("a connection", () => {
       const { answers } = await send(url, whole.replace("Host", "Connection: close\r\nHost"));
       if (answers.length > 0) break;
     }
+  });
+
+  it("may take what docs/security.md says", () => {
+    assert.deepEqual(connectionLimits, {
+      maxHeaderSize: 16_384,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      handshakeTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 60_000,
+      idleTimeout: 120_000,
+      requestsPerConnection: 10_000,
+    });
+  });
+
+  it("is closed when nothing comes on it, after an answer and within a request", async () => {
+    const quiet = { keepAliveTimeout: 50, idleTimeout: 50 };
+    assert.deepEqual((await send(await start({ limits: quiet }), whole)).answers.length, 1);
+    const begun = await send(await start({ limits: quiet }), whole.slice(0, -1));
+    assert.deepEqual(begun.answers, []);
   });
 
   it("is closed after so many requests", async () => {

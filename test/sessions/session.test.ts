@@ -83,6 +83,27 @@ describe("the sessions of a user who is disabled", () => {
   });
 });
 
+describe("a session", () => {
+  it("is over after twelve hours, and after eight where an OpenID provider answers for the user", async () => {
+    const issuer = "https://id.example.org";
+    const began = Date.now();
+    let now = began;
+    const timed = createSessions({ store, users, issuer, now: () => new Date(now) });
+    const own = await timed.begin(await newUser());
+    const theirs = await timed.beginAs({ name: "oidc:ann", roles: [], active: true }, issuer);
+    const hours = 60 * 60 * 1_000;
+    for (const [id, lifetime] of [
+      [theirs.id, 8 * hours],
+      [own?.id ?? "", 12 * hours],
+    ] as const) {
+      now = began + lifetime - 1;
+      assert.notEqual(await timed.find(id), undefined);
+      now = began + lifetime;
+      assert.equal(await timed.find(id), undefined);
+    }
+  });
+});
+
 describe("the sessions of a user who gets another password", () => {
   it("are removed from the store", async () => {
     const name = await newUser();

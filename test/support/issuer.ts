@@ -31,8 +31,8 @@ export const audience = "topicsync";
 /** The one for which it gives tokens. */
 export const goodCode = "a-good-code";
 
-/** Starts a provider; it ends with the tests of the file. */
-export async function startIssuer(): Promise<Issuer> {
+/** Starts a provider; it ends with the tests of the file. With `userInfo` it has a UserInfo endpoint that answers with these claims. */
+export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>): Promise<Issuer> {
   const kid = "key-1";
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
@@ -46,7 +46,13 @@ export async function startIssuer(): Promise<Issuer> {
     if (behaviour === "failing") response.writeHead(500).end("{}");
     else if (behaviour === "garbled") response.end("<html>");
     else if (request.url === "/realm/.well-known/openid-configuration")
-      response.end(JSON.stringify(configurationOf(url)));
+      response.end(
+        JSON.stringify({
+          ...configurationOf(url),
+          ...(userInfo && { userinfo_endpoint: `${url}/userinfo` }),
+        }),
+      );
+    else if (request.url === "/realm/userinfo") response.end(JSON.stringify(userInfo));
     else if (request.url === "/realm/keys") {
       asked += 1;
       response.end(JSON.stringify({ keys: [jwk] }));

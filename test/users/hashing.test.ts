@@ -40,6 +40,28 @@ it("computes only so many hashes at once, in the order of their coming", async (
   assert.deepEqual(await Promise.all(all), ["a", "b", "c", "d"]);
 });
 
+it("computes one or two hashes at once unless told otherwise, and lets 32 wait", async () => {
+  const { began, work, end } = works();
+  const hashing = createHashing();
+  const names = Array.from({ length: 50 }, (_, index) => `work ${index}`);
+  const all = names.map((name) => hashing.run(true, work(name)));
+  const refused: string[] = [];
+  all.forEach((one, index) => void one.catch(() => refused.push(names[index] ?? "")));
+  await until("some began", () => began.length > 0);
+  const atOnce = began.length;
+  assert.ok(atOnce >= 1 && atOnce <= 2, `${atOnce} at once`);
+  await until("some were refused", () => refused.length > 0);
+  assert.deepEqual(refused, names.slice(atOnce + 32));
+  for (const name of names.slice(0, atOnce + 32)) {
+    await until(`${name} began`, () => began.includes(name));
+    end(name);
+  }
+  assert.equal(
+    (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length,
+    atOnce + 32,
+  );
+});
+
 it("does what is urgent first, and in the place of what is not when too many wait", async () => {
   const { began, work, end } = works();
   const hashing = createHashing({ atOnce: 1, mostWaiting: 2, rest: 0 });
