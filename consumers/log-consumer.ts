@@ -73,6 +73,9 @@ export function createLogConsumer<Prepared>(options: LogConsumerOptions<Prepared
         async batch(batch) {
           await readers.get(batch.partition.partition)?.batch(batch);
         },
+        skipped({ partition }, range) {
+          readers.get(partition)?.skipped(range);
+        },
         died(error) {
           die(error);
           first.reject(error);

@@ -48,6 +48,8 @@ export interface PartitionStatus extends Partition {
 export interface PartitionReader {
   /** Never throws. */
   batch(batch: RecordBatch): Promise<void>;
+  /** A fetch from `first` up to `end` delivered nothing. */
+  skipped(range: { readonly first: number; readonly end: number }): void;
   status(): PartitionStatus;
   /** Starts nothing more and waits for the write that is under way. */
   close(): Promise<void>;
@@ -274,6 +276,13 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         await beating(batch, writing);
         return;
       }
+    },
+    skipped({ first, end }) {
+      // A fetch from before a seek may start later than `next`.
+      if (paused !== undefined || isClosed() || first > next.offset || end <= next.offset) return;
+      const to = { ...next, offset: end };
+      next = to;
+      writing = writing.then((isWritten) => isWritten && write(work.prepare([]), to));
     },
     status: () => ({
       ...partition,

@@ -50,6 +50,8 @@ export interface GroupListener {
   assigned(partitions: readonly Partition[]): void;
   /** Never throws. */
   batch(batch: RecordBatch): Promise<void>;
+  /** A fetch from `first` up to `end` delivered nothing: it held aborted records and transaction markers only. */
+  skipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
   /** The member ended and will not come back by itself. */
   died(error: Error): void;
 }

@@ -97,6 +97,14 @@ export function createMember(
       joined = true;
       listener.assigned(partitions.map((partition) => ({ topic, partition })));
     });
+    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+      const { partition, batchSize, lastOffset } = payload;
+      // The types of kafkajs omit the null, which means that nothing new was fetched.
+      const firstOffset = payload.firstOffset as string | null;
+      // kafkajs calls `eachBatch` only where there is something to deliver.
+      if (batchSize > 0 || firstOffset === null || !joined) return;
+      listener.skipped({ topic, partition }, { first: Number(firstOffset), end: Number(lastOffset) + 1 });
+    });
     consumer.on(consumer.events.STOP, () => {
       joined = false;
     });

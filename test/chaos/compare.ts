@@ -126,7 +126,10 @@ async function storedPositions({ db, group, topic }: Found): Promise<Map<string,
     "topicsync_positions",
   );
   const found = await positions
-    .find({ "_id.group": group, "_id.topic": topic }, { projection: { updated_on: 0, sessions: 0 } })
+    .find(
+      { "_id.group": group, "_id.topic": topic },
+      { projection: { updated_on: 0, sessions: 0, moved_by: 0 } },
+    )
     .toArray();
   const moved = found.filter((position) => "next_offset" in position);
   return new Map(moved.map(({ _id, ...position }) => [String(_id.partition), position]));
