@@ -116,6 +116,21 @@ describe("the feed of stored topics", () => {
     assert.deepEqual(Object.keys(asked?.["filter"]), Object.keys(byTime?.key ?? {}).slice(0, 2));
   });
 
+  const refusals = {
+    "an unknown stage": { code: 40324, errmsg: "Unrecognized pipeline stage name: $changeStream" },
+    "a user who may not": { code: 13, errmsg: "not authorized on topicsync to execute command aggregate" },
+    "change streams that nobody enabled": { code: 1, errmsg: "Change streams are not enabled" },
+  };
+  for (const [title, refusal] of Object.entries(refusals)) {
+    it(`looks from time to time as well where the answer is ${title}`, async (t) => {
+      const { here, fail, logged } = await scene(t);
+      fail({ command: "aggregate", answer: { ok: 0, ...refusal }, times: 2 });
+      here.directory.start();
+      await comesToPick(here, 1, ["early"]);
+      assert.equal(logged(polling), 1);
+    });
+  }
+
   it("is left in peace once the directory is closed, also right after a change", async (t) => {
     const { here, there } = await scene(t);
     here.directory.start();

@@ -1,0 +1,82 @@
+import { runInNewContext } from "node:vm";
+
+import type { Document } from "mongodb";
+
+/** Actions of MongoDB's access control, by collection. */
+export type Privileges = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What the manual says that a command needs on its collection, and what more where a statement of it may insert. */
+const needed: Readonly<Record<string, readonly string[]>> = {
+  find: ["find"],
+  count: ["find"],
+  aggregate: ["find"],
+  insert: ["insert"],
+  update: ["update"],
+  delete: ["remove"],
+  findAndModify: ["find", "update"],
+  create: ["createCollection"],
+  createIndexes: ["createIndex"],
+  listIndexes: ["listIndexes"],
+};
+
+/** Commands that every user may send, about connections and about what is its own. */
+const free = new Set([
+  ...["hello", "ismaster", "ping", "endSessions", "killSessions", "commitTransaction", "abortTransaction"],
+  ...["getMore", "killCursors"],
+]);
+
+/** Notes the privileges that commands need. */
+export function createPrivilegeRecorder(): {
+  readonly note: (command: Document) => void;
+  readonly privileges: Privileges;
+} {
+  const privileges = new Map<string, Set<string>>();
+  return {
+    privileges,
+    note(command) {
+      const [name = ""] = Object.keys(command);
+      if (free.has(name)) return;
+      const actions = needed[name];
+      // A command that nobody foresaw needs a privilege that nobody documented.
+      const collection = actions === undefined ? name : String(command[name]);
+      const noted = privileges.get(collection) ?? new Set();
+      privileges.set(collection, noted);
+      for (const action of [...(actions ?? ["?"]), ...more(command)]) noted.add(action);
+    },
+  };
+}
+
+function more({ upsert, updates, pipeline }: Document): string[] {
+  const statements = [{ upsert }, ...((updates ?? []) as Document[])];
+  const stages = (pipeline ?? []) as Document[];
+  return [
+    ...(statements.some((one) => one["upsert"] === true) ? ["insert"] : []),
+    ...(stages.some((stage) => "$changeStream" in stage) ? ["changeStream"] : []),
+  ];
+}
+
+interface RoleDocument {
+  readonly role: string;
+  readonly privileges: readonly {
+    readonly resource: { readonly db: string; readonly collection: string };
+    readonly actions: readonly string[];
+  }[];
+  readonly roles: readonly unknown[];
+}
+
+/** The roles that a script for mongosh creates. */
+export function rolesIn(script: string): RoleDocument[] {
+  const roles: RoleDocument[] = [];
+  const database = { createRole: (role: RoleDocument) => roles.push(role), createUser: () => undefined };
+  runInNewContext(script, { db: { getSiblingDB: () => database }, passwordPrompt: () => "" });
+  return roles;
+}
+
+export const privilegesOf = ({ privileges }: RoleDocument): Privileges =>
+  new Map(privileges.map(({ resource, actions }) => [resource.collection, new Set(actions)]));
+
+/** Comparable, and readable where they differ. */
+export const toLines = (privileges: Privileges): string[] =>
+  [...privileges]
+    .flatMap(([collection, actions]) => [...actions].map((action) => `${collection}: ${action}`))
+    .toSorted();
