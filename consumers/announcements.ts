@@ -69,7 +69,7 @@ export function announcementWork(
           to,
           announcements,
           decided: (decision) => (prepared.decision = decision),
-          deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
+          deadLetter: (refused) => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused }),
           entered: trace?.entered,
         });
       const decision = await (trace === undefined ? apply() : trace.through(apply));

@@ -1,5 +1,5 @@
 import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
-import { headerText, keylessHeader, timeHeader } from "../src/dead-letters/letter.ts";
+import { headerText, keylessHeader, nameOfPlace, timeHeader } from "../src/dead-letters/letter.ts";
 import { Unavailable, type Refusal } from "../src/errors.ts";
 import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
@@ -7,6 +7,8 @@ import type { Partition } from "../src/topics/topic.ts";
 /** A record that was refused, and why. */
 export interface DeadLetter {
   readonly partition: Partition;
+  /** Of the partition's log; see Position. */
+  readonly epoch: number;
   readonly record: LogRecord;
   readonly refusal: Refusal;
 }
@@ -14,6 +16,7 @@ export interface DeadLetter {
 /** What was refused of a stretch of records, by offset. */
 export interface Refused {
   readonly partition: Partition;
+  readonly epoch: number;
   readonly records: readonly LogRecord[];
   readonly refused: readonly { readonly offset: number; readonly refusal: Refusal }[];
 }
@@ -56,11 +59,12 @@ function simplify(form: Form | undefined, { reason, message }: Rejection): Form 
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
-export async function sendRefused(sink: RecordSink, { partition, records, refused }: Refused): Promise<void> {
+export async function sendRefused(sink: RecordSink, refusedRecords: Refused): Promise<void> {
+  const { partition, epoch, records, refused } = refusedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
   const letters = refused.flatMap(({ offset, refusal }) => {
     const record = byOffset.get(offset);
-    return record === undefined ? [] : [{ partition, record, refusal }];
+    return record === undefined ? [] : [{ partition, epoch, record, refusal }];
   });
   await sendDeadLetters(sink, letters);
 }
@@ -70,18 +74,19 @@ function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
   return isPlain ? toPlain(record, letter) : record;
 }
 
-function toLetter({ partition, record, refusal }: DeadLetter): OutgoingRecord {
-  const { key, value, headers, timestamp } = record;
-  return { key, value, timestamp, headers: { ...headers, ...reasons(partition, record.offset, refusal) } };
+function toLetter(letter: DeadLetter): OutgoingRecord {
+  const { key, value, headers, timestamp } = letter.record;
+  return { key, value, timestamp, headers: { ...headers, ...reasons(letter) } };
 }
 
-function toReference({ partition, record, refusal }: DeadLetter): OutgoingRecord {
+function toReference(letter: DeadLetter): OutgoingRecord {
+  const { partition, record } = letter;
   return {
     key: record.key !== null && record.key.length > mostHeaderCharacters ? null : record.key,
     value: null,
     timestamp: record.timestamp,
     headers: {
-      ...reasons(partition, record.offset, refusal),
+      ...reasons(letter),
       "topicsync.omitted": omission(partition, record),
     },
   };
@@ -110,14 +115,16 @@ function toPlain(record: OutgoingRecord, { record: original }: DeadLetter): Outg
   };
 }
 
-function reasons({ topic, partition }: Partition, offset: number, refusal: Refusal): DeadLetterHeaders {
+function reasons({ partition: { topic, partition }, epoch, record, refusal }: DeadLetter): DeadLetterHeaders {
+  const { offset } = record;
   return {
     "__connect.errors.topic": topic,
     "__connect.errors.partition": String(partition),
     "__connect.errors.offset": String(offset),
     "__connect.errors.exception.class.name": `topicsync.${refusal.code}`,
     "__connect.errors.exception.message": cut(refusal.message),
-    "topicsync.id": `${topic}-${partition}-${offset}`,
+    "topicsync.id": nameOfPlace({ topic, partition, offset, epoch }),
+    "topicsync.epoch": String(epoch),
     "topicsync.code": refusal.code,
     "topicsync.details": JSON.stringify(
       refusal.details

@@ -55,7 +55,7 @@ export function feedbackWork(partition: Partition, options: FeedbackOptions): Pa
           to,
           reports,
           decided: (decision) => (prepared.decision = decision),
-          deadLetter: (refused) => sendRefused(deadLetters, { partition, records, refused }),
+          deadLetter: (refused) => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused }),
           entered: trace?.entered,
         });
       const decision = await (trace === undefined ? apply() : trace.through(apply));

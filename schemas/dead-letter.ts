@@ -14,6 +14,7 @@ export const deadLetterHeadersSchema = {
     "topicsync.id",
     "topicsync.code",
     "topicsync.details",
+    "topicsync.epoch",
   ],
   properties: {
     "__connect.errors.topic": { ...text, description: "The Kafka topic of the record." },
@@ -28,7 +29,7 @@ export const deadLetterHeadersSchema = {
     "topicsync.id": {
       ...text,
       description:
-        "Topic, partition and offset, joined by hyphens: a letter that is sent twice has it twice.",
+        "Topic, partition and offset, joined by hyphens, and from the second epoch on the epoch: a letter that is sent twice has it twice.",
     },
     "topicsync.code": {
       ...text,
@@ -38,6 +39,11 @@ export const deadLetterHeadersSchema = {
     "topicsync.details": {
       ...text,
       description: "The faults, at most 20, as a JSON array of `path` (a JSON Pointer) and `message`.",
+    },
+    "topicsync.epoch": {
+      ...wholeNumber,
+      description:
+        "The epoch of the partition's log: 1, and one more each time its Kafka topic was deleted and created again.",
     },
     "topicsync.omitted": {
       ...text,

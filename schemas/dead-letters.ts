@@ -24,6 +24,18 @@ const place = {
   description: "A record of a Kafka topic.",
 } as const;
 
+const sourcePlace = {
+  ...place,
+  properties: {
+    ...place.properties,
+    epoch: {
+      ...count,
+      description:
+        "The epoch of the partition's log: absent for the first, 2 after the Kafka topic was deleted and created again.",
+    },
+  },
+} as const;
+
 const outcome = {
   type: "object",
   additionalProperties: false,
@@ -32,7 +44,7 @@ const outcome = {
     kind: {
       enum: ["perhaps replayed", "waiting", "taken", "refused again"],
       description:
-        "`perhaps replayed`: it was about to be sent, and was never said to have arrived. `waiting`: the sync has not come to it yet.",
+        "`perhaps replayed`: it was about to be sent and never confirmed, or its Kafka topic was deleted and created again since. `waiting`: the sync has not come to it yet.",
     },
     code: { ...text, description: "Why it was refused again." },
     letter: { ...text, description: "The id of the letter that it became then." },
@@ -49,7 +61,7 @@ const replay = {
       type: "object",
       additionalProperties: false,
       required: ["topic"],
-      properties: { topic: text, partition: count, offset: count },
+      properties: sourcePlace.properties,
       description: "Where it lies; partition and offset are absent while that is not known.",
     },
     outcome,
@@ -62,13 +74,13 @@ const letterFacts = {
   id: {
     ...text,
     description:
-      "Topic, partition and offset of what was refused, or of the letter where somebody else wrote it.",
+      "Topic, partition and offset of what was refused, from the second epoch of the log on the epoch as well; or those of the letter where somebody else wrote it.",
   },
   time: { ...time, description: "When it was announced; null where that is not known." },
   code: { ...text, description: "Why it was refused; OTHER: somebody else wrote the letter." },
   message: text,
   externalId: { type: ["string", "null"], description: "Of the topic that it speaks of, where it says so." },
-  source: { description: "Where it came from.", anyOf: [{ type: "null" }, place] },
+  source: { description: "Where it came from.", anyOf: [{ type: "null" }, sourcePlace] },
 } as const;
 
 const letterItem = {

@@ -76,7 +76,9 @@ export function letterText({ letter, copies, replays }: ListedLetter, now: numbe
     ["announced", when],
     [
       "from",
-      source === undefined ? "unknown" : `offset ${source.offset} of ${source.topic}-${source.partition}`,
+      source === undefined
+        ? "unknown"
+        : `offset ${source.offset} of ${source.topic}-${source.partition}${source.epoch === undefined ? "" : `, epoch ${source.epoch} of its log`}`,
     ],
     ["lies at", `${nameOfPlace(at)}${copies === 1 ? "" : `, the last of ${copies} copies`}`],
     ["code", code],

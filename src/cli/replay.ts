@@ -34,7 +34,7 @@ export async function replayLetters(
   letters: DeadLetters,
   { to: topic, choice, ids, again = false, force = false, dryRun, yes, pushFeedback, output }: ReplayCommand,
 ): Promise<void> {
-  const { mailbox, replays } = letters;
+  const { mailbox } = letters;
   const unknown = ids.filter((id) => mailbox.codeOf(id) === undefined);
   if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
 
@@ -58,8 +58,7 @@ export async function replayLetters(
   const writer = kafka.writer(topic);
   try {
     const { sent, refused, failure } = await sendReplays(plan, {
-      mailbox,
-      replays,
+      ...letters,
       to,
       writer,
       now: () => new Date(),

@@ -7,6 +7,8 @@ import type { Partition } from "../topics/topic.ts";
 /** Where a record lies. */
 export interface Place extends Partition {
   readonly offset: number;
+  /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
+  readonly epoch?: number;
 }
 
 /** Why a letter was refused: one of our codes, or OTHER for what somebody else put into the dead-letter topic. */
@@ -16,7 +18,7 @@ export const letterCodes: readonly LetterCode[] = [...refusalCodes, "OTHER"];
 
 /** A refused announcement, as it lies in the dead-letter topic. */
 export interface Letter {
-  /** `topic-partition-offset` of the refused announcement; of the letter itself, when somebody else wrote it. */
+  /** `nameOfPlace` of the refused announcement; of the letter itself, when somebody else wrote it. */
   readonly id: string;
   /** Where the letter itself lies. */
   readonly at: Place;
@@ -43,13 +45,18 @@ export const replayHeader = "topicsync.replay-of";
 /** The header that tells when a replayed record was written first, in milliseconds since 1970. */
 export const timeHeader = "topicsync.time";
 
+/** The header that tells which epoch of its log a refused record is of; absent for the first on letters of older versions. */
+export const epochHeader = "topicsync.epoch";
+
 /** The header of a letter whose record had no key, where the topic wants one: its key is the letter's id. */
 export const keylessHeader = "topicsync.keyless";
 
 const isOfLetter = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
-export const nameOfPlace = ({ topic, partition, offset }: Place): string => `${topic}-${partition}-${offset}`;
+/** `topic-partition-offset`, from the second epoch on `topic-partition-offset-epoch`. */
+export const nameOfPlace = ({ topic, partition, offset, epoch = 1 }: Place): string =>
+  `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
 
 /**
  * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letters.ts). Never throws: anybody can
@@ -62,6 +69,7 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
     text("__connect.errors.topic"),
     text("__connect.errors.partition"),
     text("__connect.errors.offset"),
+    text(epochHeader),
   );
   const isOurs = source !== undefined && text("topicsync.id") === nameOfPlace(source);
   const code = refusalCodes.find((known) => isOurs && known === text("topicsync.code")) ?? "OTHER";
@@ -115,10 +123,11 @@ const isCount = (text: string | undefined): text is string => text !== undefined
 /** What Kafka takes for a topic's name. */
 const isTopicName = (text: string): boolean => /^[\w.-]{1,249}$/.test(text);
 
-function placeOf(topic?: string, partition?: string, offset?: string): Place | undefined {
+function placeOf(topic?: string, partition?: string, offset?: string, epoch = "1"): Place | undefined {
   if (topic === undefined || !isTopicName(topic)) return undefined;
   if (!isCount(partition) || !isCount(offset)) return undefined;
-  return { topic, partition: Number(partition), offset: Number(offset) };
+  const place = { topic, partition: Number(partition), offset: Number(offset) };
+  return isCount(epoch) && Number(epoch) > 1 ? { ...place, epoch: Number(epoch) } : place;
 }
 
 /** Kafka writes -1 for none, and takes whatever a producer says. */

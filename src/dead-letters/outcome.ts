@@ -3,7 +3,10 @@ import type { Replay, SyncState } from "./ports.ts";
 
 /** What came of a replay. */
 export type Outcome =
-  /** It began to be sent, and was never said to have arrived. */
+  /**
+   * It began to be sent, and was never said to have arrived; or its Kafka topic was deleted and created again since, and
+   * nobody knows whether the sync had come to it.
+   */
   | { readonly kind: "perhaps replayed" }
   /** The sync has not come to it yet. */
   | { readonly kind: "waiting" }
@@ -23,14 +26,16 @@ export interface OutcomeFacts {
 
 /** What came of a replay: the sync has passed it, and it lies among the dead letters again or not. */
 export function outcomeOf({ state, sentTo }: Replay, { positions, codeOf }: OutcomeFacts): Outcome {
-  const { topic, partition, offset } = sentTo;
+  const { topic, partition, offset, epoch = 1 } = sentTo;
   if (state === "sending" || partition === undefined || offset === undefined)
     return { kind: "perhaps replayed" };
   const position = positions.find((one) => one.topic === topic && one.partition === partition);
-  if (position === undefined || position.nextOffset <= offset) return { kind: "waiting" };
-  const letter = nameOfPlace({ topic, partition, offset });
+  const letter = nameOfPlace({ topic, partition, offset, epoch });
   const code = codeOf(letter);
-  return code === undefined ? { kind: "taken" } : { kind: "refused again", code, letter };
+  if (position === undefined || position.epoch < epoch) return { kind: "waiting" };
+  if (position.epoch === epoch && position.nextOffset <= offset) return { kind: "waiting" };
+  if (code !== undefined) return { kind: "refused again", code, letter };
+  return { kind: position.epoch === epoch ? "taken" : "perhaps replayed" };
 }
 
 /** An outcome in words. */

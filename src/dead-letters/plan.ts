@@ -21,8 +21,8 @@ export interface PlannedLetter {
   readonly id: string;
   /** The partition that it came from; undefined where that is not known: its key decides then. */
   readonly partition: number | undefined;
-  /** Letters of one partition are sent in this order. */
-  readonly order: number;
+  /** Letters of one partition are sent in this order: of the epochs, and of the offsets within each. */
+  readonly order: Pick<Place, "offset" | "epoch">;
   /** The id of this sending. */
   readonly replay: string;
 }
@@ -70,12 +70,12 @@ export async function planReplay(
   }
 
   for await (const batch of inBatches(listLetters(letters, choice))) await sortOut(batch);
-  return { send: send.toSorted((a, b) => a.order - b.order), skipped };
+  return { send: send.toSorted((a, b) => comparePlaces(a.order, b.order)), skipped };
 }
 
 /**
- * What the same partition said of the letter's topic after it: sent now, the letter would overwrite it. What its own
- * replays said is no other word. What another partition or HTTP said has no order with it.
+ * What the same partition said of the letter's topic after it, in the same epoch of its log or a later one: sent now, the letter
+ * would overwrite it. What its own replays said is no other word. What another partition or HTTP said has no order with it.
  */
 export function laterState(
   {
@@ -85,19 +85,29 @@ export function laterState(
   states: readonly TopicState[],
 ): TopicState | undefined {
   if (source === undefined) return undefined;
-  const isOwn = ({ topic, partition, offset }: Place): boolean =>
-    replays.some(({ sentTo }) => isSamePartition({ topic, partition }, sentTo) && sentTo.offset === offset);
-  return states.find(({ by }) => isSamePartition(by, source) && by.offset > source.offset && !isOwn(by));
+  const isOwn = (by: Place): boolean =>
+    replays.some(
+      ({ sentTo: { topic, partition, offset, epoch } }) =>
+        partition !== undefined &&
+        offset !== undefined &&
+        isSamePartition(by, { topic, partition }) &&
+        comparePlaces(by, { offset, ...(epoch !== undefined && { epoch }) }) === 0,
+    );
+  return states.find(({ by }) => isSamePartition(by, source) && comparePlaces(by, source) > 0 && !isOwn(by));
 }
 
-const isSamePartition = (a: Partition, b: Partial<Partition>): boolean =>
+/** Offsets have an order within one epoch only; a later epoch comes after all of an earlier one. */
+const comparePlaces = (a: Pick<Place, "offset" | "epoch">, b: Pick<Place, "offset" | "epoch">): number =>
+  (a.epoch ?? 1) - (b.epoch ?? 1) || a.offset - b.offset;
+
+const isSamePartition = (a: Partition, b: Partition): boolean =>
   a.topic === b.topic && a.partition === b.partition;
 
 const supersededText = ({ externalId, by, retired }: TopicState): string =>
-  `superseded: ${externalId} was ${retired ? "retired" : "announced"} later, at offset ${by.offset}`;
+  `superseded: ${externalId} was ${retired ? "retired" : "announced"} later, at offset ${by.offset}${by.epoch === undefined ? "" : ` of epoch ${by.epoch}`}`;
 
 function laneOf({ source, at }: Letter, to: Destination): Pick<PlannedLetter, "partition" | "order"> {
   if (source?.topic === to.topic && source.partition < to.partitions)
-    return { partition: source.partition, order: source.offset };
-  return { partition: undefined, order: at.offset };
+    return { partition: source.partition, order: source };
+  return { partition: undefined, order: at };
 }

@@ -1,4 +1,5 @@
 import type { AnnouncementSource, Partition } from "../topics/topic.ts";
+import type { Place } from "./letter.ts";
 
 /** One sending of a letter back to the announcements topic. */
 export interface Replay {
@@ -9,8 +10,11 @@ export interface Replay {
   readonly on: Date;
   /** "sending" until the broker acknowledged it: after a crash in between, nobody knows. */
   readonly state: "sending" | "sent";
-  /** The offset is absent while it is being sent; the partition as well, where the broker chooses it. */
-  readonly sentTo: { readonly topic: string; readonly partition?: number; readonly offset?: number };
+  /**
+   * The offset is absent while it is being sent; the partition as well, where the broker chooses it. The epoch is that of the
+   * position at that time; absent for the first.
+   */
+  readonly sentTo: Pick<Place, "topic"> & Partial<Place>;
 }
 
 /** Remembers what was replayed. Every function throws Unavailable while the store does not answer. */
@@ -31,10 +35,18 @@ export interface TopicState {
   readonly retired: boolean;
 }
 
+/** How far the sync has come in a partition. */
+export interface SyncPosition extends Partition {
+  /** The offset of the next record to apply. */
+  readonly nextOffset: number;
+  /** The epoch of the log that the offset belongs to; see Position. */
+  readonly epoch: number;
+}
+
 /** How far the sync has come. Every function throws Unavailable while the store does not answer. */
 export interface SyncState {
-  /** The offset of the next announcement to apply, of each partition that was read. */
-  positions(): Promise<readonly (Partition & { readonly nextOffset: number })[]>;
+  /** Of each partition that was read. */
+  positions(): Promise<readonly SyncPosition[]>;
   /** What the channel made of the topics with these external ids, stored and retired ones. */
   topics(externalIds: readonly string[]): Promise<TopicState[]>;
 }

@@ -1,14 +1,13 @@
 import { Unavailable } from "../errors.ts";
 import type { LogWriter, OutgoingRecord } from "../records.ts";
+import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
-import { replayHeader, timeHeader, type Letter } from "./letter.ts";
+import { replayHeader, timeHeader, type Letter, type Place } from "./letter.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { PlannedLetter, ReplayPlan, SkippedLetter } from "./plan.ts";
-import type { Replay, ReplayStore } from "./ports.ts";
+import type { Replay } from "./ports.ts";
 
-export interface ReplayOptions {
-  readonly mailbox: Mailbox;
-  readonly replays: ReplayStore;
+export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" | "positions"> {
   readonly to: Destination;
   readonly writer: LogWriter;
   readonly now: () => Date;
@@ -46,6 +45,14 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
   const refused: SkippedLetter[] = [];
   let done = 0;
 
+  /** Where a record was sent to, in the epoch that the sync is in. */
+  function placeOf(partition: number, offset: number): Place {
+    const place = { topic: to.topic, partition, offset };
+    const { epoch = 1 } =
+      options.positions.find((one) => one.topic === to.topic && one.partition === partition) ?? {};
+    return epoch === 1 ? place : { ...place, epoch };
+  }
+
   /** Appends records together; where the broker refuses one of them, one by one. */
   async function append(partition: number | undefined, sendings: readonly Sending[]): Promise<void> {
     const appended = await writer.append(
@@ -58,7 +65,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
         sendings.map(({ replay }, index) => ({
           ...replay,
           state: "sent",
-          sentTo: { topic: to.topic, partition: appended.partition, offset: appended.offset + index },
+          sentTo: placeOf(appended.partition, appended.offset + index),
         })),
       );
     } else if (sendings.length > 1) {

@@ -14,8 +14,8 @@ export function createSyncState(database: Database, group: string): SyncState {
     positions: () =>
       database.run(async () => {
         const records = await positions.find({ "_id.group": group }).toArray();
-        return records.flatMap(({ _id: { topic, partition }, next_offset: nextOffset }) =>
-          nextOffset === undefined ? [] : [{ topic, partition, nextOffset }],
+        return records.flatMap(({ _id: { topic, partition }, next_offset: nextOffset, epoch = 1 }) =>
+          nextOffset === undefined ? [] : [{ topic, partition, nextOffset, epoch }],
         );
       }),
 

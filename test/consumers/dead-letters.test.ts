@@ -35,6 +35,7 @@ after(() => Promise.all([sink.close(), consumer.disconnect()]));
 
 const letter = (offset: number, value: Buffer | null, message = "not good"): DeadLetter => ({
   partition: { topic: "source", partition: 3 },
+  epoch: 1,
   record: { offset, timestamp: "1700000000000", key: Buffer.from("k"), value, headers: { own: "header" } },
   refusal: new Refusal("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
 });
@@ -61,7 +62,17 @@ describe("a dead letter", () => {
       "topicsync.id": "source-3-1",
       "topicsync.code": "MALFORMED_JSON",
       "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
+      "topicsync.epoch": "1",
     });
+  });
+
+  it("names the epoch of the log, from the second on in its id, too", async () => {
+    await sendDeadLetters(sink, [{ ...letter(11, Buffer.from("{")), epoch: 2 }]);
+    const { headers } = await receivedAt(11);
+    assert.deepEqual(
+      [String(headers?.["topicsync.id"]), String(headers?.["topicsync.epoch"])],
+      ["source-3-11-2", "2"],
+    );
   });
 
   it("that the broker finds too large is kept as a reference, and the others beside it whole", async () => {

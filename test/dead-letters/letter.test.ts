@@ -45,8 +45,18 @@ describe("a letter", () => {
     );
   });
 
+  it("of a later epoch of the log has the epoch in its id and its source", () => {
+    const headers = { ...ours, "topicsync.epoch": "2", "topicsync.id": "a-1-2-30-2" };
+    const { id, code, source } = read(headers);
+    assert.deepEqual([id, code], ["a-1-2-30-2", "TOO_LARGE"]);
+    assert.deepEqual(source, { topic: "a-1", partition: 2, offset: 30, epoch: 2 });
+    assert.deepEqual(read({ ...ours, "topicsync.epoch": "1" }).id, "a-1-2-30");
+  });
+
   it("whose id is not that of its source is somebody else's", () => {
     for (const headers of [
+      { ...ours, "topicsync.epoch": "2" },
+      { ...ours, "topicsync.id": "a-1-2-30-2" },
       { ...ours, "topicsync.id": "a-1-2-31" },
       { ...ours, "__connect.errors.offset": "-1" },
       { ...ours, "__connect.errors.partition": "2e1" },
@@ -111,6 +121,19 @@ describe("a letter is superseded", () => {
   it("not by a replay of itself", () => {
     assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
   });
+
+  it("by any offset of a later epoch, and by none of an earlier one", () => {
+    const inEpoch = (offset: number, epoch: number) =>
+      by(offset).map((one) => ({ ...one, by: { ...one.by, epoch } }));
+    assert.ok(isSuperseded(inEpoch(0, 2)));
+    const later = { letter: { source: { ...source, epoch: 2 } }, replays: [] };
+    assert.equal(laterState(later, by(100)), undefined);
+    assert.equal(laterState(later, inEpoch(4, 2)), undefined);
+    assert.ok(laterState(later, inEpoch(6, 2)));
+    assert.ok(laterState(later, inEpoch(0, 3)));
+    // What its own replay said in one epoch, another record said at the same offset of the next.
+    assert.ok(isSuperseded(inEpoch(6, 2), { topic: "a", partition: 1, offset: 6 }));
+  });
 });
 
 describe("what came of a replay", () => {
@@ -120,9 +143,10 @@ describe("what came of a replay", () => {
     nextOffset: number,
     given: Parameters<typeof outcomeOf>[0] = replay,
     letters: string[] = [],
+    epoch = 1,
   ) =>
     outcomeOf(given, {
-      positions: [{ topic: "a", partition: 0, nextOffset }],
+      positions: [{ topic: "a", partition: 0, nextOffset, epoch }],
       codeOf: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
     });
 
@@ -132,5 +156,21 @@ describe("what came of a replay", () => {
     const letter = "a-0-7";
     assert.deepEqual(outcome(8, replay, [letter]), { kind: "refused again", code: "KEY_MISMATCH", letter });
     assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { kind: "perhaps replayed" });
+  });
+
+  it("is known of the epoch that it was sent in alone", () => {
+    const second = { ...replay, sentTo: { ...sentTo, epoch: 2 } };
+    assert.deepEqual(outcome(100, second), { kind: "waiting" });
+    assert.deepEqual(outcome(7, second, [], 2), { kind: "waiting" });
+    assert.deepEqual(outcome(8, second, ["a-0-7"], 2), { kind: "taken" });
+    const letter = "a-0-7-2";
+    assert.deepEqual(outcome(8, second, [letter], 2), {
+      kind: "refused again",
+      code: "KEY_MISMATCH",
+      letter,
+    });
+    // The first epoch is over: whether the sync had come to it is not known, unless it was refused.
+    assert.deepEqual(outcome(3, replay, [], 2), { kind: "perhaps replayed" });
+    assert.equal(outcome(3, replay, ["a-0-7"], 2).kind, "refused again");
   });
 });

@@ -116,7 +116,7 @@ describe("a replay", () => {
       },
     );
     const [all, others] = [await plan(), await plan()];
-    const first = await send({ ...others, send: others.send.filter(({ order }) => order === 2) });
+    const first = await send({ ...others, send: others.send.filter(({ order }) => order.offset === 2) });
     assert.deepEqual(first.sent, [`${topic}-0-2`]);
     const { sent, refused } = await send(all);
     assert.deepEqual(sent, [`${topic}-0-1`, `${topic}-0-3`]);

@@ -73,7 +73,7 @@ function Origin({ letter, channel }: { readonly letter: LetterView; readonly cha
         <dd>
           {source === null
             ? "Unknown: somebody else wrote it into the dead-letter topic."
-            : `${source.topic}, partition ${source.partition}, offset ${source.offset}`}
+            : `${source.topic}, partition ${source.partition}, offset ${source.offset}${source.epoch === undefined ? "" : `, epoch ${source.epoch}`}`}
         </dd>
         <dt>Lies at</dt>
         <dd>
@@ -135,7 +135,7 @@ const Replays = ({
     ) : (
       <Table label="Replays" columns={["When", "Sent to", "What came of it"]}>
         {replays.map((one) => {
-          const { topic, partition, offset } = one.sentTo;
+          const { topic, partition, offset, epoch } = one.sentTo;
           return (
             <tr key={one.on}>
               <td>
@@ -144,6 +144,7 @@ const Replays = ({
               <td>
                 {topic}
                 {offset !== undefined && `, partition ${partition ?? 0}, offset ${offset}`}
+                {epoch !== undefined && `, epoch ${epoch}`}
               </td>
               <td>
                 <Outcome replay={one} channel={channel} />
