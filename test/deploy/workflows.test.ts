@@ -10,7 +10,7 @@ interface Job {
   readonly uses?: string;
   readonly needs?: string;
   readonly permissions?: Readonly<Record<string, string>>;
-  readonly steps?: readonly { readonly uses?: string; readonly run?: string }[];
+  readonly steps?: readonly { readonly uses?: string; readonly with?: Readonly<Record<string, unknown>> }[];
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -36,6 +36,24 @@ describe("the workflows", () => {
     );
     const installing = commands.filter((command) => !/^npm ci"/.test(command));
     assert.deepEqual(new Set(installing), new Set(["npm ci --ignore-scripts", "npm rebuild node"]));
+  });
+
+  it("install what the lockfile has a digest of", () => {
+    const { packages } = JSON.parse(textOf("package-lock.json")) as {
+      packages: Record<string, { integrity?: string }>;
+    };
+    const without = Object.entries(packages).filter(
+      ([name, { integrity = "" }]) => name !== "" && !integrity.startsWith("sha512-"),
+    );
+    assert.deepEqual(without, []);
+  });
+
+  it("publish with a statement of where it was built, and of what", () => {
+    const { package: npm, image } = jobsIn(".github/workflows/release.yml");
+    // npm adds the provenance by itself for its trusted publishers.
+    assert.equal(npm?.permissions?.["id-token"], "write");
+    const built = image?.steps?.find(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
+    assert.deepEqual([built?.with?.["provenance"], built?.with?.["sbom"]], ["mode=max", true]);
   });
 
   it("publish nothing before every check has passed", () => {
