@@ -23,7 +23,7 @@ function counting() {
 }
 
 describe("a cached value", () => {
-  it("is fetched once for all who ask at the same time, and again after an error", async () => {
+  it("is fetched once for all who ask at the same time, and again a second after an error", async () => {
     let calls = 0;
     const get = cached(
       () => {
@@ -34,7 +34,9 @@ describe("a cached value", () => {
     );
     const failed = await Promise.allSettled(Array.from({ length: 100 }, get));
     assert.ok(failed.every(({ status }) => status === "rejected"));
+    await assert.rejects(get(), /away/);
     assert.equal(calls, 1);
+    await until("it is fetched again", () => get().catch(() => undefined));
     assert.deepEqual(await Promise.all(Array.from({ length: 100 }, get)), Array(100).fill({ calls: 2 }));
   });
 
@@ -58,6 +60,16 @@ describe("a cached value", () => {
     assert.deepEqual(await get(), { call: 1 });
     release();
     await until("the next one is there", async () => (await get()).call === 2);
+  });
+
+  it("is kept as long as the process runs where no time to live is said", async () => {
+    let calls = 0;
+    const get = cached(() => Promise.resolve({ call: (calls += 1) }), {});
+    const startedAt = performance.now();
+    await until("a moment has passed", async () => {
+      assert.deepEqual(await get(), { call: 1 });
+      return performance.now() - startedAt > 1_100;
+    });
   });
 
   it("lives longer where fetching it takes long", async () => {

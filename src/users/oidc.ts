@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 
+import { cached } from "../cached.ts";
 import { messageOf, Unavailable } from "../errors.ts";
 import { BadToken, userOf } from "./oidc-claims.ts";
 import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
@@ -30,14 +31,12 @@ export function createCheckToken(config: OidcConfig, clock: () => number = Date.
   const checked = new LRUCache<string, { readonly user: User; readonly until: number }>({
     max: mostRemembered,
   });
-  let discovering: Promise<RemoteJWKSet> | undefined;
+  const discovered = cached(() => discover(config.issuer), {});
 
   async function keys(): Promise<RemoteJWKSet> {
-    discovering ??= discover(config.issuer);
     try {
-      return await discovering;
+      return await discovered();
     } catch (error) {
-      discovering = undefined;
       if (error instanceof Unavailable) throw error;
       throw new Unavailable(`the issuer's configuration cannot be read: ${messageOf(error)}`, {
         cause: error,

@@ -1,6 +1,7 @@
 import * as client from "openid-client";
 
 import type { SignInFailureReason } from "../../schemas/session.ts";
+import { cached } from "../cached.ts";
 import { messageOf } from "../errors.ts";
 import { claimAt, type Claims } from "./oidc-claims.ts";
 import { isTrustworthy, type SignInConfig } from "./oidc-config.ts";
@@ -28,17 +29,13 @@ const clockToleranceSeconds = 30;
 
 /** Makes the provider. Nothing is asked of it before the first sign-in. */
 export function createOpenIdProvider(config: SignInConfig, redirectUri: string): OpenIdProvider {
-  let discovering: Promise<client.Configuration> | undefined;
-
-  async function discovered(): Promise<client.Configuration> {
-    discovering ??= discover(config);
-    try {
-      return await discovering;
-    } catch (error) {
-      discovering = undefined;
-      throw unavailable(error);
-    }
-  }
+  const discovered = cached(
+    () =>
+      discover(config).catch((error: unknown) => {
+        throw unavailable(error);
+      }),
+    {},
+  );
 
   return {
     async signInUrl({ state, nonce, codeVerifier }) {

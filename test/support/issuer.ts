@@ -24,6 +24,8 @@ export interface Issuer {
   readonly exchanged: () => { readonly authorization: string; readonly body: URLSearchParams };
   /** What it answers from now on: as it should, with 500, or with what is no JSON. */
   behave(as: "well" | "failing" | "garbled"): void;
+  /** How often anything was asked since. */
+  readonly requests: () => number;
 }
 
 export const audience = "topicsync";
@@ -37,11 +39,13 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
   let asked = 0;
+  let requests = 0;
   let codeGives = (): Promise<string> => Promise.resolve("");
   let exchanged: ReturnType<Issuer["exchanged"]> = { authorization: "", body: new URLSearchParams() };
   let behaviour = "well" as Parameters<Issuer["behave"]>[0];
 
   const server = createServer((request, response) => {
+    requests += 1;
     response.setHeader("Content-Type", "application/json");
     if (behaviour === "failing") response.writeHead(500).end("{}");
     else if (behaviour === "garbled") response.end("<html>");
@@ -90,7 +94,11 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
     },
     codesGive: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
     exchanged: () => exchanged,
-    behave: (as) => void (behaviour = as),
+    behave(as) {
+      behaviour = as;
+      requests = 0;
+    },
+    requests: () => requests,
   };
   return issuer;
 }
