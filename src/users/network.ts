@@ -5,6 +5,8 @@ import { isIPv6 } from "node:net";
  * (RFC 6177) and which one machine can take any number of addresses from.
  */
 export function networkOf(address: string): string {
+  // It is asked for each request, mostly of IPv4 addresses.
+  if (!address.includes(":")) return address;
   const [plain = ""] = address.split("%", 1);
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
   if (mapped !== undefined) return mapped;
