@@ -16,11 +16,11 @@ import { deactivation, type InstallationRecord } from "./installation-records.ts
 import { collections } from "./names.ts";
 import { updateAll, type UpdateStatement } from "./update-command.ts";
 
-/** A write under way, with the owner that the token's record is believed to have. */
+/** A write under way, with what was found in the token's record when a unique index objected. */
 interface Attempt {
   readonly index: number;
   readonly write: InstallationWrite;
-  readonly owner?: string;
+  readonly found?: Pick<InstallationRecord, "user" | "sys_updated_on">;
 }
 
 /** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
@@ -36,8 +36,8 @@ export function createInstallationStore(database: Database, newId: () => string)
 
   /**
    * One bulk for all. A registration is an upsert of the record that is the caller's already, or not there at all; where
-   * the record is another's, the unique index objects, and the owner is looked up for the next round. Gives what is to be
-   * tried again.
+   * the record is another's, or newer, the unique index objects, and the record is looked up for the next round. Gives what is
+   * to be tried again.
    */
   async function round(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const now = new Date();
@@ -58,17 +58,20 @@ export function createInstallationStore(database: Database, newId: () => string)
       else failures[attempt.index] = translated(error);
     }
     const left = [...again].filter(({ index }) => failures[index] === undefined);
-    return left.length === 0 ? [] : withOwners(left);
+    return left.length === 0 ? [] : lookUp(left);
   }
 
-  async function withOwners(attempts: readonly Attempt[]): Promise<Attempt[]> {
+  async function lookUp(attempts: readonly Attempt[]): Promise<Attempt[]> {
     const tokens = attempts.flatMap(({ write }) => (write.kind === "register" ? [write.key.token] : []));
-    const projection = { _id: 0, token: 1, application: 1, platform: 1, user: 1 } as const;
+    const projection = {
+      ...{ _id: 0, token: 1, application: 1, platform: 1 },
+      ...{ user: 1, sys_updated_on: 1 },
+    } as const;
     const records = await installations.find({ token: { $in: tokens } }, { projection }).toArray();
-    const owners = new Map(records.map((record) => [nameOf(record), record.user]));
+    const byName = new Map(records.map((record) => [nameOf(record), record]));
     return attempts.map(({ index, write }) => {
-      const owner = write.kind === "register" ? owners.get(nameOf(write.key)) : undefined;
-      return { index, write, ...(owner === undefined ? {} : { owner }) };
+      const found = write.kind === "register" ? byName.get(nameOf(write.key)) : undefined;
+      return { index, write, ...(found === undefined ? {} : { found }) };
     });
   }
 
@@ -92,23 +95,30 @@ export function createInstallationStore(database: Database, newId: () => string)
 const mayBeRepeated = (error: MongoServerError): boolean =>
   ["duplicate", "conflict"].includes(classify(error));
 
-const operationsOf = ({ write, owner }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
+const operationsOf = ({ write, found }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
   write.kind === "remove"
     ? [removal(write, now)]
-    : [registration(write, { owner: owner ?? write.user, now, id: newId() }), ...replacement(write, now)];
+    : [registration(write, { found, now, id: newId() }), ...replacement(write, now)];
 
+/**
+ * A statement that the store carries out late, after it was repeated and acknowledged, must not undo a removal that came
+ * meanwhile. So it matches only a record that is not newer than itself, and where one is, the unique index objects.
+ */
 function registration(
   { key: { token, application, platform }, user }: RegisterWrite,
-  { owner, now, id }: { readonly owner: string; readonly now: Date; readonly id: string },
+  { found, now, id }: { readonly found: Attempt["found"]; readonly now: Date; readonly id: string },
 ): UpdateStatement {
-  const seen = { active: true, sys_updated_on: now, last_seen_on: now };
+  const owner = found?.user ?? user;
+  // Another instance's clock may be ahead.
+  const on = found !== undefined && found.sys_updated_on > now ? found.sys_updated_on : now;
+  const seen = { active: true, sys_updated_on: on, last_seen_on: now };
   const update = {
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,
     $setOnInsert: { _id: id, sys_created_on: now },
   };
   const moved = { $each: [{ user: owner, until: now }], $slice: -mostOwnersKept };
   return {
-    q: { token, application, platform, user: owner },
+    q: { token, application, platform, user: owner, sys_updated_on: { $lte: on } },
     u:
       owner === user
         ? { $set: seen, ...update }

@@ -9,6 +9,7 @@ import { chunks, recordsOf } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { storedThrough } from "./stored-through.ts";
+import { maxUpdateMs } from "./update-command.ts";
 import {
   fromRecord,
   retiredId,
@@ -68,7 +69,8 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     insert: (topic) =>
       database
         .run(async () => {
-          await topics.insertOne(toRecord(topic));
+          // A batch of announcements may hold the same unique key for as long as its transaction takes.
+          await topics.insertOne(toRecord(topic), { maxTimeMS: maxUpdateMs });
         })
         .catch(rethrowNotUnique),
 

@@ -23,6 +23,12 @@ export async function changeOne<T extends Document>(
   return (await records.updateOne(filter, update)).matchedCount === 1;
 }
 
+/**
+ * A statement that meets a record or a unique key of an open transaction waits on the server until that ends. Shorter than the
+ * driver waits, so that no command runs on that was given up, and those behind it get an answer.
+ */
+export const maxUpdateMs = 5_000;
+
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {
   readonly q: Document;
@@ -51,7 +57,7 @@ export async function updateAll<T extends Document>(
   { collectionName, writeConcern }: Collection<T>,
   updates: readonly UpdateStatement[],
 ): Promise<readonly WriteError[]> {
-  const command: Document = { update: collectionName, updates, ordered: false };
+  const command: Document = { update: collectionName, updates, ordered: false, maxTimeMS: maxUpdateMs };
   if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
   const send = (): Promise<UpdateAnswer> => database.command(command);
   try {
