@@ -10,7 +10,7 @@ import { createOracle, type Oracle } from "./oracle.ts";
 import { createPatience } from "./patience.ts";
 import { announceAndStrike } from "./act.ts";
 import type { FaultCounts } from "./plan.ts";
-import { createAnnouncer } from "./producer.ts";
+import { abortedHeader, createAnnouncer } from "./producer.ts";
 import { createRandom } from "./random.ts";
 import { createByHand, goneOn, logsIn, membersOf, setStage, standingOf } from "./stage.ts";
 
@@ -43,6 +43,8 @@ export interface ChaosResult {
 }
 
 const byHand = 40;
+/** Later ones are not in milliseconds. */
+const maxTimestampMs = Date.UTC(2100, 0);
 
 /**
  * Announces, strikes, waits until everything is applied, stops the service and compares. Throws when the service does not
@@ -112,8 +114,10 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const letters: LogEntry[] = [];
   const newest = new Map<number, number>();
   await readLog(stage.kafka, { topic: stage.names.topic, ends }, (entry) => {
+    if (abortedHeader in entry.headers) throw new Error("the oracle read a record of an aborted transaction");
     oracle.take(entry);
-    newest.set(entry.partition, Math.max(newest.get(entry.partition) ?? -1, entry.timestamp));
+    if (entry.timestamp <= maxTimestampMs)
+      newest.set(entry.partition, Math.max(newest.get(entry.partition) ?? -1, entry.timestamp));
   });
   const letterEnds = await logEnds(stage.admin, stage.names.deadLetterTopic);
   await readLog(stage.kafka, { topic: stage.names.deadLetterTopic, ends: letterEnds }, (entry) =>

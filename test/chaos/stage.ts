@@ -26,6 +26,9 @@ export interface Stage {
 const names = { group: "chaos", topic: "announcements", deadLetterTopic: "dead-letters" } as const;
 const administrator = { user: "chaos", password: "correct horse battery staple" } as const;
 
+/** Clocks may be as wrong as they like. */
+const anyTime = "9223372036854775807";
+
 /** Starts a broker and a store in the folder, and makes the announcements topic. Everything ends with `started`. */
 export async function setStage(
   folder: string,
@@ -51,6 +54,8 @@ export async function setStage(
     configEntries: [
       { name: "cleanup.policy", value: "delete" },
       { name: "retention.ms", value: "-1" },
+      { name: "message.timestamp.before.max.ms", value: anyTime },
+      { name: "message.timestamp.after.max.ms", value: anyTime },
     ],
   });
   const positions = watchPositions(uri.href, names.group);
