@@ -46,7 +46,10 @@ export const channels: readonly Channel[] = [
       "Announcements, applied exactly once and in order. The topic is created with one partition, so that there is one order. " +
       "Every message may be framed as Confluent's serializers do it: a zero byte and a schema's number (four bytes, big-endian) before the JSON. " +
       "A key may stand before any of them; where there is one, it is the external id.",
-    kafka: { partitions: 1, topicConfiguration: { "cleanup.policy": ["compact"] } },
+    kafka: {
+      partitions: 1,
+      topicConfiguration: { "cleanup.policy": ["compact"], "delete.retention.ms": 2_592_000_000 },
+    },
     messages: announcementMessages,
   },
   {

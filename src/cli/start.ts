@@ -37,7 +37,8 @@ export async function start(environment: Environment): Promise<number> {
     const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
     if (abort.signal.aborted) throw new Unavailable("stopped before the service was started");
     const died = (error: unknown): void => {
-      fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
+      if (error instanceof ConfigurationError) fail(error);
+      else fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
     };
     const service = await startService({
       config,

@@ -20,7 +20,8 @@ import type {
 } from "../records.ts";
 import { untilAvailable } from "../retry.ts";
 import { hideAbortedTransactions } from "./aborted-transactions.ts";
-import { unavailable } from "./failures.ts";
+import { keepGroupDenials } from "./denied-groups.ts";
+import { toKafkaError } from "./failures.ts";
 import { boundFetches } from "./fetch-decoding.ts";
 import { boundsOf, readLog } from "./log-reader.ts";
 import { createWriter } from "./log-writer.ts";
@@ -29,6 +30,7 @@ import { createPublisher } from "./publisher.ts";
 import { createSink } from "./sink.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
 import { quietTimers } from "./timers.ts";
+import { ensureTopics } from "./topics.ts";
 import { createUncommittedAdmin } from "./uncommitted-admin.ts";
 import { createObserver, createWatch } from "./watch.ts";
 
@@ -36,7 +38,7 @@ import { createObserver, createWatch } from "./watch.ts";
 export interface Broker extends LogReader {
   /** Waits until a broker answers, and makes nothing; ends early when aborted. */
   reach(abort: AbortSignal): Promise<void>;
-  /** Waits until a broker answers and makes sure of the topics; ends early when aborted. */
+  /** Waits until a broker answers and creates missing topics; ends early when aborted. Throws a ConfigurationError. */
   connect(abort: AbortSignal): Promise<void>;
   /** Resolves when a broker answers; throws Unavailable. */
   ping(): Promise<void>;
@@ -61,9 +63,6 @@ export interface Reading {
   readonly groupId: string;
 }
 
-/** Dead letters carry headers besides a record that was just small enough for its own topic. */
-const forDeadLetters = { "retention.ms": "-1", "max.message.bytes": "2097152" } as const;
-
 /** For those who try again by themselves: kafkajs' own retries lie within one another, and multiply. */
 const hasty: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, retries: 2 };
 /** For those whose caller gets the error. */
@@ -76,6 +75,7 @@ export function createBroker(
 ): Broker {
   boundFetches(config.maxBatchBytes);
   hideAbortedTransactions();
+  keepGroupDenials();
   quietTimers();
   const sockets = createSockets();
   const options: KafkaJsConfig = {
@@ -111,7 +111,7 @@ export function createBroker(
           await admin.connect();
           await work();
         } catch (error) {
-          throw unavailable(error);
+          throw toKafkaError(error);
         }
       },
       { what: "Kafka", abort, log },
@@ -123,7 +123,7 @@ export function createBroker(
 
     async ping() {
       await admin.describeCluster().catch((error: unknown) => {
-        throw unavailable(error);
+        throw toKafkaError(error);
       });
     },
 
@@ -142,52 +142,6 @@ export function createBroker(
       await Promise.all([admin, observer, uncommitted].map((one) => one.disconnect()));
     },
   };
-}
-
-/** Subscribing to a topic that is not there fails, so both are made first. Those that exist are left as they are. */
-async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
-  const { announcementsTopic, deadLetterTopic, pushFeedback } = config;
-  const existing = new Set(await admin.listTopics());
-  const wanted = [
-    // One partition, compacted: a total order, and the last definition of every topic is kept for ever.
-    { topic: announcementsTopic, config: { "cleanup.policy": "compact" } },
-    { topic: deadLetterTopic, config: forDeadLetters },
-    // Reports are kept as long as the broker keeps anything: a token that is still dead is reported again.
-    ...(pushFeedback === undefined
-      ? []
-      : [
-          { topic: pushFeedback.topic, config: {} },
-          { topic: pushFeedback.deadLetterTopic, config: forDeadLetters },
-        ]),
-  ];
-  const missing = wanted.filter(({ topic }) => !existing.has(topic));
-  if (missing.length > 0) {
-    await admin.createTopics({
-      topics: missing.map(({ topic, config: entries }) => ({
-        topic,
-        numPartitions: 1,
-        configEntries: Object.entries(entries).map(([name, value]) => ({ name, value })),
-      })),
-    });
-    log.info({ topics: missing.map(({ topic }) => topic) }, "created Kafka topics");
-  }
-  if (existing.has(announcementsTopic)) await checkCompaction(admin, announcementsTopic, log);
-}
-
-async function checkCompaction(admin: Admin, topic: string, log: Logger): Promise<void> {
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: ["cleanup.policy"] }],
-  });
-  const policy = resources[0]?.configEntries.find(
-    ({ configName }) => configName === "cleanup.policy",
-  )?.configValue;
-  if (policy !== undefined && !policy.includes("compact")) {
-    log.warn(
-      { topic, "cleanup.policy": policy },
-      "the announcements topic is not compacted: definitions disappear from it with time, so an emptied database could not be filled again",
-    );
-  }
 }
 
 function clientOptions(config: KafkaConfig & { readonly brokers: readonly string[] }): KafkaJsConfig {

@@ -1,11 +1,46 @@
-import { KafkaUnavailable, messageOf, Unavailable } from "../errors.ts";
+import { ConfigurationError, KafkaUnavailable, messageOf, Unavailable } from "../errors.ts";
 import type { Rejection } from "../records.ts";
 
-/** The error as the rest of the program knows it. */
-export const unavailable = (error: unknown): Unavailable =>
-  error instanceof Unavailable
-    ? error
-    : new KafkaUnavailable(`Kafka does not answer: ${messageOf(error)}`, { cause: error });
+/** What a broker answers when its access rules deny something, and of what kind the missing right is. */
+const denials = {
+  TOPIC_AUTHORIZATION_FAILED: "a right on a topic",
+  GROUP_AUTHORIZATION_FAILED: "a right on a consumer group",
+  CLUSTER_AUTHORIZATION_FAILED: "a right on the cluster",
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "a right on a transactional id",
+} as const;
+
+type Denial = keyof typeof denials;
+
+/** The right whose lack each answer means, with its resource. */
+export type Rights = Readonly<Partial<Record<Denial, string>>>;
+
+export const quoteTopic = (topic: string): string => `topic "${topic}"`;
+export const quoteGroup = (group: string): string => `group "${group}"`;
+
+/**
+ * The error as the rest of the program knows it: a ConfigurationError that names the missing right where the broker denies
+ * something, an outage otherwise.
+ */
+export function toKafkaError(error: unknown, rights: Rights = {}): Unavailable | ConfigurationError {
+  if (error instanceof Unavailable || error instanceof ConfigurationError) return error;
+  const denial = findDenial(error);
+  if (denial === undefined)
+    return new KafkaUnavailable(`Kafka does not answer: ${messageOf(error)}`, { cause: error });
+  const right = rights[denial] ?? denials[denial];
+  return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
+}
+
+/** What the broker denied; undefined when the error is of another kind. */
+export const findDenial = (error: unknown): Denial | undefined =>
+  findTypes(error).find((type): type is Denial => Object.hasOwn(denials, type));
+
+/** The types of the broker's answers that an error of kafkajs was made of. */
+function findTypes(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const own = "type" in error ? [String(error.type)] : [];
+  const parts: unknown[] = "errors" in error && Array.isArray(error.errors) ? error.errors : [];
+  return [...own, ...parts.flatMap(findTypes), ...findTypes(error.cause)];
+}
 
 /**
  * What a broker answers to a record that it will never take as it is (Kafka's protocol, "Error Codes"). Brokers before 2.4

@@ -6,7 +6,8 @@ import type { Admin, Batch, Consumer } from "kafkajs";
 import { KafkaUnavailable, messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { LogBounds, PlacedRecord, ReadOptions } from "../records.ts";
-import { unavailable } from "./failures.ts";
+import { restoreDenial } from "./denied-groups.ts";
+import { quoteTopic, toKafkaError, type Rights } from "./failures.ts";
 import { createHandover, type Handover } from "./handover.ts";
 import { toRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
@@ -44,7 +45,7 @@ export async function boundsOf(
       offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
     );
   } catch (error) {
-    throw unavailable(error);
+    throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
   }
 }
 
@@ -75,6 +76,10 @@ export async function* readLog(
   });
   consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
   const handover = createHandover<Fetched>();
+  const rights = {
+    TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
+    GROUP_AUTHORIZATION_FAILED: `Read on the groups whose names begin with ${JSON.stringify(`${prefix}.reader-`)}`,
+  };
   const stop = (): void => {
     handover.fail(new KafkaUnavailable(`reading ${topic} was stopped`));
   };
@@ -83,7 +88,7 @@ export async function* readLog(
   try {
     abort.addEventListener("abort", stop, { once: true });
     if (abort.aborted) stop();
-    await consume({ consumer, topic, stretch, handover });
+    await consume({ consumer, groupId, topic, stretch, handover, rights });
     for (let next = await handover.take(); next !== undefined; next = await handover.take()) {
       const { partition, records } = next;
       for (const record of records) yield { partition, record };
@@ -133,10 +138,13 @@ interface Consumption {
   readonly topic: string;
   readonly stretch: Stretch;
   readonly handover: Handover<Fetched>;
+  readonly groupId: string;
+  /** What the broker may deny. */
+  readonly rights: Rights;
 }
 
 /** Fetches what is to be read and hands it over. Throws Unavailable; what goes wrong later fails the handover. */
-async function consume({ consumer, topic, stretch, handover }: Consumption): Promise<void> {
+async function consume({ consumer, groupId, topic, stretch, handover, rights }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
     if (stretch.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
     if (stretch.open().length === 0) handover.end();
@@ -156,7 +164,7 @@ async function consume({ consumer, topic, stretch, handover }: Consumption): Pro
     advance(payload.partition, Number(payload.lastOffset) + 1);
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) handover.fail(unavailable(payload.error));
+    if (!payload.restart) handover.fail(toKafkaError(restoreDenial(groupId, payload.error), rights));
   });
 
   try {
@@ -174,7 +182,7 @@ async function consume({ consumer, topic, stretch, handover }: Consumption): Pro
       },
     });
   } catch (error) {
-    throw unavailable(error);
+    throw toKafkaError(error, rights);
   }
 }
 
@@ -196,7 +204,7 @@ function watchOver({
   stretch,
   handover,
   ask,
-}: Omit<Consumption, "consumer"> & {
+}: Pick<Consumption, "topic" | "stretch" | "handover"> & {
   readonly ask: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
 }): () => void {
   let before = "";

@@ -1,5 +1,5 @@
 import type { LogWriter } from "../records.ts";
-import { findRejection, unavailable } from "./failures.ts";
+import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 
@@ -17,7 +17,8 @@ export function createWriter(client: KafkaClient, topic: string): LogWriter & { 
         return { partition: metadata?.partition ?? partition ?? 0, offset: Number(metadata?.baseOffset) };
       } catch (error) {
         const rejection = findRejection(error);
-        if (rejection === undefined) throw unavailable(error);
+        if (rejection === undefined)
+          throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` });
         return { refused: rejection.message };
       }
     },

@@ -5,7 +5,8 @@ import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } f
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../records.ts";
-import { unavailable } from "./failures.ts";
+import { restoreDenial } from "./denied-groups.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
 import { toRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
 
@@ -50,6 +51,10 @@ export function createMember(
     },
   });
   consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
+  const rights = {
+    TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
+    GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
+  };
   /** Offsets to tell the broker, by partition. */
   const uncommitted = new Map<number, number>();
   let committing: NodeJS.Timeout | undefined;
@@ -110,7 +115,10 @@ export function createMember(
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
       if (payload.restart || stopping) return;
-      if (isOutage(payload.error)) startingAnew = setTimeout(() => void consume(listener), startAnewAfterMs);
+      const error = restoreDenial(groupId, payload.error);
+      if (findDenial(error) !== undefined) listener.died(toKafkaError(error, rights));
+      else if (isOutage(payload.error))
+        startingAnew = setTimeout(() => void consume(listener), startAnewAfterMs);
       else listener.died(payload.error);
     });
   }
@@ -130,7 +138,7 @@ export function createMember(
         await consumer.connect();
         await consumer.subscribe({ topics: [topic], fromBeginning: true });
       } catch (error) {
-        throw unavailable(error);
+        throw toKafkaError(error, rights);
       }
       watch(listener);
       await consume(listener);

@@ -1,7 +1,7 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import type { OutgoingRecord } from "../records.ts";
-import { unavailable } from "./failures.ts";
+import { quoteTopic, toKafkaError } from "./failures.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 /** A kafkajs producer for one topic, connected with the first record. */
@@ -27,7 +27,7 @@ export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): L
     connecting ??= producer.connect();
     await connecting.catch((error: unknown) => {
       connecting = undefined;
-      throw unavailable(error);
+      throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` });
     });
   }
 

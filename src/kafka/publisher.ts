@@ -2,7 +2,7 @@ import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
 import type { NewRecord, PlacedOffset, Publisher } from "../records.ts";
-import { unavailable } from "./failures.ts";
+import { quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 
@@ -39,7 +39,7 @@ export function createPublisher(
         );
       } catch (error) {
         metadata = undefined;
-        throw unavailable(error);
+        throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` });
       }
     },
     close: () => producer.close(),

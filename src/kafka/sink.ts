@@ -1,5 +1,5 @@
 import type { OutgoingRecord, RecordSink, RejectedRecord, Rejection } from "../records.ts";
-import { findRejection, unavailable } from "./failures.ts";
+import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 
@@ -17,7 +17,8 @@ export function createSink(client: KafkaClient, topic: string): RecordSink & { c
       return undefined;
     } catch (error) {
       const rejection = findRejection(error);
-      if (rejection === undefined) throw unavailable(error);
+      if (rejection === undefined)
+        throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` });
       return rejection;
     }
   }

@@ -2,7 +2,7 @@ import kafkajs, { type Admin } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
 import type { LogObserver, LogWatch } from "../records.ts";
-import { unavailable } from "./failures.ts";
+import { quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
 import { boundsOf } from "./log-reader.ts";
 
 /** Creates what the sync asks of a Kafka topic, by kafkajs. */
@@ -15,7 +15,9 @@ export function createWatch(admin: Admin, topic: string): LogWatch {
     },
 
     async firstSince(timestamp) {
-      const found = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp).catch(fail);
+      const found = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp).catch((error: unknown) => {
+        throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
+      });
       return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
     },
   };
@@ -50,7 +52,9 @@ export function createObserver(
     firstSince: (timestamp) => all.firstSince(timestamp),
 
     async owners() {
-      const { groups } = await committed.describeGroups([groupId]).catch(fail);
+      const { groups } = await committed.describeGroups([groupId]).catch((error: unknown) => {
+        throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
+      });
       const owners = new Map<number, string>();
       for (const { clientId, clientHost, memberAssignment } of groups.flatMap(({ members }) => members)) {
         const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);
@@ -61,7 +65,3 @@ export function createObserver(
     },
   };
 }
-
-const fail = (error: unknown): never => {
-  throw unavailable(error);
-};

@@ -1,0 +1,143 @@
+import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
+
+import type { KafkaConfig } from "../config.ts";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import { findDenial, quoteTopic, toKafkaError } from "./failures.ts";
+
+type TopicSettings = Readonly<Record<string, string>>;
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** Compacted: the last definition of every topic is kept. Tombstones stay for as long as a consumer may be away. */
+const forAnnouncements = {
+  "cleanup.policy": "compact",
+  "delete.retention.ms": String(30 * dayMs),
+} satisfies TopicSettings;
+
+/** Everything is kept, whatever the broker's defaults. A letter has headers besides a record that was just small enough. */
+const forDeadLetters = {
+  "cleanup.policy": "delete",
+  "retention.ms": "-1",
+  "retention.bytes": "-1",
+  "max.message.bytes": "2097152",
+} satisfies TopicSettings;
+
+/** A Kafka topic of the service, and the settings that it is created with. */
+interface OwnTopic {
+  readonly topic: string;
+  readonly settings: TopicSettings;
+}
+
+function ownTopics({ announcementsTopic, deadLetterTopic, pushFeedback }: KafkaConfig): OwnTopic[] {
+  return [
+    { topic: announcementsTopic, settings: forAnnouncements },
+    { topic: deadLetterTopic, settings: forDeadLetters },
+    // Reports are kept as long as the broker keeps anything: a token that is still dead is reported again.
+    ...(pushFeedback === undefined
+      ? []
+      : [
+          { topic: pushFeedback.topic, settings: {} },
+          { topic: pushFeedback.deadLetterTopic, settings: forDeadLetters },
+        ]),
+  ];
+}
+
+/**
+ * Creates the topics that are missing, each with one partition, and warns of settings that lose records. Those that exist
+ * are left as they are. Throws a ConfigurationError when the broker denies what is needed.
+ */
+export async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
+  const topics = ownTopics(config);
+  const existing = new Set(await admin.listTopics());
+  const missing = topics.filter(({ topic }) => !existing.has(topic));
+  if (missing.length > 0) await createTopics(admin, missing, log);
+  await checkSettings(admin, topics, log);
+  await checkReplicas(admin, topics, log);
+}
+
+async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
+  const names = topics.map(({ topic }) => topic);
+  try {
+    const isCreated = await admin.createTopics({
+      topics: topics.map(({ topic, settings }) => ({
+        topic,
+        numPartitions: 1,
+        configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
+      })),
+    });
+    if (isCreated) log.info({ topics: names }, "created Kafka topics");
+    // All exist: created by another instance meanwhile, or hidden from this user, which is denied here.
+    else await admin.fetchTopicMetadata({ topics: names });
+  } catch (error) {
+    const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
+    throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: right });
+  }
+}
+
+/** Only warns, so a user without the right DescribeConfigs is served too. */
+async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
+  for (const { topic, settings } of topics) {
+    try {
+      const actual = await readTopicSettings(admin, topic, Object.keys(settings));
+      const lossy = findLossySettings(settings, actual);
+      if (Object.keys(lossy).length === 0) continue;
+      if (settings === forAnnouncements)
+        log.warn(
+          { topic, ...lossy },
+          "the announcements topic is not compacted: definitions disappear from it with time, so an emptied database could not be filled again",
+        );
+      else log.warn({ topic, ...lossy }, "the dead-letter topic does not keep every letter");
+    } catch (error) {
+      if (findDenial(error) === undefined) throw error;
+      log.warn(
+        { topic, reason: messageOf(error) },
+        "topic settings not checked: Kafka denies DescribeConfigs",
+      );
+    }
+  }
+}
+
+/** The settings of a Kafka topic with these names. */
+export async function readTopicSettings(
+  admin: Admin,
+  topic: string,
+  configNames: string[],
+): Promise<TopicSettings> {
+  if (configNames.length === 0) return {};
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames }],
+  });
+  const entries = resources.flatMap(({ configEntries }) => configEntries);
+  return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
+}
+
+/** The settings by which a topic loses records that it should keep. How long tombstones stay is looked at when one is missed. */
+function findLossySettings(wanted: TopicSettings, actual: TopicSettings): TopicSettings {
+  const policy = actual["cleanup.policy"] ?? "";
+  const lossy = Object.entries(actual).filter(([name, value]) => {
+    if (name === "cleanup.policy")
+      return wanted[name] === "compact" ? !policy.includes("compact") : policy !== "delete";
+    return name.startsWith("retention.") && value !== wanted[name];
+  });
+  return Object.fromEntries(lossy);
+}
+
+async function checkReplicas(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
+  const { brokers } = await admin.describeCluster();
+  const metadata = await admin.fetchTopicMetadata({ topics: topics.map(({ topic }) => topic) });
+  for (const { name, partitions } of metadata.topics) {
+    if (hasSingleReplica(partitions, brokers.length))
+      log.warn(
+        { topic: name, brokers: brokers.length },
+        "the topic has partitions with a single replica: they are lost with their broker",
+      );
+  }
+}
+
+/** Whether a partition has one replica although there are brokers for more. */
+export const hasSingleReplica = (
+  partitions: readonly Pick<PartitionMetadata, "replicas">[],
+  brokers: number,
+): boolean => brokers > 1 && partitions.some(({ replicas }) => replicas.length === 1);

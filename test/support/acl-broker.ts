@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+
+import { javaArgs, kafkaJava, runClass } from "../../src/stack/kafka-java.ts";
+import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/stack/kafka-settings.ts";
+import { freePort, localhost } from "../../src/stack/ports.ts";
+import { startProcess, untilReady } from "../../src/stack/process.ts";
+import { toolsFolder } from "../stack/local.ts";
+
+/** A broker with access rules. */
+export interface AclBroker {
+  /** Here everything is allowed to everybody. */
+  readonly address: string;
+  /** Here users sign in by SASL/PLAIN, and may do only what ACLs allow them. */
+  readonly guarded: string;
+}
+
+export const aclPassword = "the same for every user";
+
+/** Starts a broker of this file's own that knows these users. */
+export async function startAclBroker(users: readonly string[]): Promise<AclBroker> {
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-acl-broker-"));
+  const [port, guardedPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+  const address = `${localhost}:${port}`;
+  const guarded = `${localhost}:${guardedPort}`;
+  const listeners = `PLAINTEXT://${address},GUARDED://${guarded}`;
+  const logins = users.map((user) => `user_${user}="${aclPassword}"`).join(" ");
+  // What stands last in a properties file counts.
+  const settings = [
+    serverProperties({
+      logs: join(folder, "logs"),
+      metadata: join(folder, "metadata"),
+      port,
+      controllerPort,
+    }),
+    `listeners=${listeners},CONTROLLER://${localhost}:${controllerPort}`,
+    `advertised.listeners=${listeners}`,
+    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,GUARDED:SASL_PLAINTEXT",
+    "inter.broker.listener.name=PLAINTEXT",
+    "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users=User:ANONYMOUS",
+    "listener.name.guarded.sasl.enabled.mechanisms=PLAIN",
+    `listener.name.guarded.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${logins};`,
+  ];
+  const file = join(folder, "server.properties");
+  const logging = join(folder, "log4j2.properties");
+  writeFileSync(file, settings.join("\n"));
+  writeFileSync(logging, loggingProperties);
+
+  const java = await kafkaJava({ toolsFolder, report: () => undefined });
+  const flags = [`-Dlog4j2.configurationFile=${logging}`];
+  const args = ["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
+  await runClass(java, { mainClass: "kafka.tools.StorageTool", args, flags });
+  const server = await startProcess({
+    command: java.command,
+    args: [...javaArgs(java, "kafka.Kafka", ["-Xmx512m", ...flags]), file],
+    logFile: join(folder, "kafka.log"),
+  });
+  after(async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  await untilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), {
+    name: "the broker with access rules",
+  });
+  return { address, guarded };
+}
