@@ -42,7 +42,8 @@ export const healthOperations = (
     access: "anybody",
     tag: "operation",
     summary: "Tell whether everything works that the service needs",
-    description: "MongoDB, Kafka and the consumer; says which does not, and why.",
+    description:
+      "MongoDB, Kafka and the consumer; says which does not, and why. MongoDB and Kafka are asked once a second at most.",
     replies: {
       200: { description: "Everything works.", schema: readinessSchema },
       503: { description: "Something does not.", schema: readinessSchema },
@@ -60,7 +61,7 @@ export const healthOperations = (
     access: "anybody",
     tag: "operation",
     summary: "Give numbers for Prometheus",
-    description: "Prometheus' text format.",
+    description: "Prometheus' text format; at most a second old.",
     replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
     handle: async () => ({
       status: 200,

@@ -38,7 +38,6 @@ before(async () => {
     ...ownNames(),
     MONGODB_URI: uri,
     KAFKA_BROKERS: stack.kafka,
-    PICKER_LOAD: "start",
     HTTP_PORT: String(port),
     HTTP_PUBLIC_URL: publicUrl,
     OIDC_ISSUER: issuer,

@@ -12,7 +12,7 @@ import { sharedStack, testDatabase } from "../support/stack.ts";
 
 const stack = sharedStack();
 const { uri } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, PICKER_LOAD: "start" };
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
 const critical = {
   name: "Critical tickets",
   externalId: unique("critical"),

@@ -37,7 +37,6 @@ const env: NodeJS.ProcessEnv = {
     MONGODB_URI: uri,
     KAFKA_BROKERS: sharedStack().kafka,
     HTTP_PORT: String(port),
-    PICKER_LOAD: "start",
     AUDIT_LOG: join(folder, "audit.log"),
   }),
   PATH: `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,

@@ -5,7 +5,6 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
 import { call, type Answer, type Call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
-import { until } from "../support/poll.ts";
 import { ownNames, startTopicsync, type TestService } from "../support/service.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
 
@@ -30,10 +29,8 @@ before(async () => {
     KAFKA_BROKERS: stack.kafka,
     PUSH_APPLICATIONS: "App",
     PUSH_PLATFORMS: "ios",
-    PICKER_LOAD: "start",
   });
   await service.ready();
-  await until("topics can be picked", async () => (await send(pick, {})).status === 200);
 });
 
 /** Whatever was sent: the service lives, answers a good request, and failed in nothing. */

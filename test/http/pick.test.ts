@@ -3,9 +3,12 @@ import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
 import { checkOf } from "../../src/validation.ts";
+import { portOf } from "../stack/local.ts";
 import { call, type Answer } from "../support/http.ts";
+import { startMongoProxy } from "../support/mongo-faults.ts";
+import { until } from "../support/poll.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
-import { sharedStack, testDatabase } from "../support/stack.ts";
+import { databaseUri, sharedStack, testDatabase } from "../support/stack.ts";
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
@@ -52,6 +55,29 @@ describe("picking the topics of an event", () => {
     const { id, ...rest } = (answer.json as PickResponse).topics[0] ?? {};
     assert.match(id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(rest, { externalId: "critical", name: "Topic critical", namespace: "assurance" });
+  });
+
+  it("answers 503 where loading takes more than ten seconds, and picks once the topics are there", async () => {
+    const proxy = await startMongoProxy(portOf(stack.mongodb));
+    const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
+    const other = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      MONGODB_URI: databaseUri(proxied, db.databaseName),
+    });
+    await other.ready();
+    const url = `${other.url}/api/svc_api_notif_mgmt/topic/pick`;
+    // From now on the caller is known without asking MongoDB.
+    assert.equal((await call(url, { body: [] })).status, 400);
+    proxy.freeze();
+    const late = await call(url, { body: event });
+    assert.equal(late.status, 503);
+    assert.match(late.json.error.message, /being loaded/);
+    assert.equal(late.json.error.code, "UNAVAILABLE");
+    assert.ok(Number(late.headers.get("retry-after")) > 0);
+    proxy.heal();
+    await until("the topics are there", async () => (await call(url, { body: event })).status === 200);
+    await other.stop();
   });
 
   it("works under every version and the original segment", async () => {
