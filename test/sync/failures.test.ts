@@ -8,8 +8,8 @@ import { call } from "../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../support/mongo-faults.ts";
 import { until } from "../support/poll.ts";
 import { notReady, readyAgain, stage } from "../support/scene.ts";
-import { bootstrap, startTopicsync, type TestService } from "../support/service.ts";
-import { databaseUri, sharedStack } from "../support/stack.ts";
+import { bootstrap, runCli, startTopicsync, type TestService } from "../support/service.ts";
+import { sharedStack } from "../support/stack.ts";
 
 const stack = sharedStack();
 const { scene } = stage(stack);
@@ -22,8 +22,7 @@ describe("a MongoDB that refuses to write", () => {
 
   before(async () => {
     await own.createTopic();
-    const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
-    const uri = databaseUri(proxied, new URL(own.uri).pathname.slice(1));
+    const uri = store.uri(new URL(own.uri).pathname.slice(1));
     service = await startTopicsync({ ...own.settings, MONGODB_URI: uri });
     await service.ready();
   });
@@ -42,10 +41,11 @@ describe("a MongoDB that refuses to write", () => {
       return partition.cause === cause ? (partition as { state: string; reason: string }) : undefined;
     });
 
-  const failing = async (): Promise<string | undefined> => {
-    const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
-    return /^topicsync_partition_failing\{.*\} (\d)$/m.exec(text)?.[1];
-  };
+  const metricIs = (value: number) =>
+    until(`the metric is ${value}`, async () => {
+      const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
+      return /^topicsync_partition_failing\{.*\} (\d)$/m.exec(text)?.[1] === String(value);
+    });
 
   for (const [what, answer, message] of [
     [
@@ -64,7 +64,7 @@ describe("a MongoDB that refuses to write", () => {
       const { state, reason } = await pausedBy("error");
       assert.equal(state, "paused");
       assert.match(reason, message);
-      await until("the metric says so", async () => (await failing()) === "1");
+      await metricIs(1);
       await notReady(service, "consumer", new RegExp(`: unexpected error: ${message.source.slice(1, -1)}`));
       const line = service.log.findLast(({ msg }) =>
         msg?.startsWith("a batch failed with an unexpected error"),
@@ -73,14 +73,14 @@ describe("a MongoDB that refuses to write", () => {
       store.forgive();
       await own.inStep();
       await readyAgain(service);
-      assert.equal(await failing(), "0");
+      await metricIs(0);
     });
 
   it("is an outage where it cannot do it now", async () => {
     await announceWhile(mongoErrors.tooSlow, 10_000);
     const { reason } = await pausedBy("outage");
     assert.match(reason, /^MongoDB does not answer: operation exceeded time limit/);
-    assert.equal(await failing(), "0");
+    await metricIs(0);
     store.forgive();
     await own.inStep();
     await readyAgain(service);
@@ -97,5 +97,31 @@ describe("a MongoDB that refuses to write", () => {
     assert.equal(store.pending(), 0);
     assert.equal(failures(), before, "the batch was decided again, and nothing failed");
     assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a MongoDB that does not accept the credentials", () => {
+  const own = scene();
+  const refuse = (): void => {
+    const answer = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
+    store.fail({ command: "create", carriedOut: false, answer, times: 1 });
+  };
+  const settings = { ...own.settings, MONGODB_URI: store.uri(new URL(own.uri).pathname.slice(1)) };
+  const reason =
+    /MongoDB does not accept the credentials of MONGODB_URI: Authentication failed\..*authSource/;
+
+  it("ends the service with 78 and the reason", async () => {
+    refuse();
+    const service = await startTopicsync(settings);
+    await until("it has ended", () => service.process.exitCode !== null);
+    assert.equal(service.process.exitCode, 78);
+    assert.match(service.log.find(({ level }) => level === 60)?.msg ?? "", reason);
+  });
+
+  it("ends a command with 78 and the reason", async () => {
+    refuse();
+    const { code, errors } = await runCli(["users", "list"], settings);
+    assert.equal(code, 78);
+    assert.match(errors, reason);
   });
 });
