@@ -79,7 +79,7 @@ export function addUsersCommand(program: Command): void {
       .description(
         active
           ? "let a disabled user in again"
-          : "refuse a user from now on; running services notice within 30 seconds",
+          : "refuse a user from now on, and end the sessions; running services notice within 30 seconds",
       )
       .argument("<name>", "the user's name")
       .option("--json", "print the user as JSON")
