@@ -6,6 +6,7 @@ import { Fenced, type ClaimedPosition, type Position, type PositionStep } from "
 import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { reduceBatchSize, fitBatchSize, splitIntoBatches } from "./batch-size.ts";
+import { warnOfLongAbsence } from "./absence.ts";
 import { advance, findStart, provesNewEpoch, suspectOffset, type Findings } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
@@ -90,6 +91,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let next: Position = { offset: 0, epoch: 1 };
   /** Whether records before `next` are fetched once more, to examine them; see start-position.ts. */
   let examining = false;
+  let hasRead = false;
   let findings: Findings = { endedEpoch: 0, examinedTo: 0 };
   /** The last write, when it failed: it may have been stored all the same. */
   let unconfirmed: { readonly prepared: Prepared; readonly to: Position } | undefined;
@@ -121,7 +123,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         const claimed = await work.claim();
         position = claimed;
         confirmWrite(claimed);
-        fetchFrom = await start();
+        fetchFrom = await start(claimed);
         break;
       } catch (error) {
         failures += 1;
@@ -134,6 +136,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
     if (isClosed()) return;
     writing = Promise.resolve(true);
+    hasRead = true;
     member.seek(partition, fetchFrom);
     member.resume(partition);
     paused = undefined;
@@ -149,9 +152,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   /** Sets `next` by the stored position and the log, and returns where fetching starts. Throws Unavailable. */
-  async function start(): Promise<number> {
+  async function start(claimed: ClaimedPosition | undefined): Promise<number> {
     const bounds = (await watch.bounds()).get(partition.partition);
     if (bounds === undefined) throw new Unavailable(`Kafka does not know the partition ${name}`);
+    // Later on the position is old because nothing was announced.
+    if (!hasRead) await warnOfLongAbsence(claimed, bounds, { watch, log, partition: name });
     const view = { ...bounds, firstNewer: await firstNewer(position) };
     const { warning, fetchFrom, ...found } = findStart(position, view, findings);
     if (warning !== undefined) {

@@ -31,6 +31,8 @@ export interface Position {
 export interface ClaimedPosition extends Position {
   /** Whether this process moved it last. */
   readonly isOurs: boolean;
+  /** When it was moved last; undefined where that is not known. */
+  readonly movedOn?: Date | undefined;
 }
 
 /** The step that a position takes with a batch of records. */

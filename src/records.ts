@@ -80,6 +80,8 @@ export interface LogWatch {
    * the log's end when there is none.
    */
   firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** How long tombstones stay after compaction (milliseconds); undefined when the topic is not compacted, or not to be found out. */
+  tombstoneRetentionMs(): Promise<number | undefined>;
 }
 
 /** A partition as an observer sees it: `high` is the high watermark, so records of open transactions count. */

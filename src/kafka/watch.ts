@@ -2,8 +2,9 @@ import kafkajs, { type Admin } from "kafkajs";
 
 import { Unavailable } from "../errors.ts";
 import type { LogObserver, LogWatch } from "../records.ts";
-import { quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
 import { boundsOf } from "./log-reader.ts";
+import { readTopicSettings } from "./topics.ts";
 
 /** Creates what the sync asks of a Kafka topic, by kafkajs. */
 export function createWatch(admin: Admin, topic: string): LogWatch {
@@ -19,6 +20,17 @@ export function createWatch(admin: Admin, topic: string): LogWatch {
         throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
       });
       return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+    },
+
+    async tombstoneRetentionMs() {
+      try {
+        const settings = await readTopicSettings(admin, topic, ["cleanup.policy", "delete.retention.ms"]);
+        const isCompacted = settings["cleanup.policy"]?.includes("compact") === true;
+        return isCompacted ? Number(settings["delete.retention.ms"]) : undefined;
+      } catch (error) {
+        if (findDenial(error) !== undefined) return undefined;
+        throw toKafkaError(error);
+      }
     },
   };
 }

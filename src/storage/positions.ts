@@ -134,7 +134,8 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       { upsert: true, returnDocument: "after" },
     );
     const position = claimed === null ? undefined : fromRecord(claimed);
-    const stored = position && { ...position, isOurs: claimed?.moved_by?.equals(processId) ?? false };
+    const isOurs = claimed?.moved_by?.equals(processId) ?? false;
+    const stored = position && { ...position, isOurs, movedOn: claimed?.updated_on };
     if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
     const through = await derived(key);
     if (through === undefined) return stored;

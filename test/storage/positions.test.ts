@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UUID, type Binary } from "mongodb";
 
 import { createLogger } from "../../src/logger.ts";
-import { Fenced, type Position, type PositionKey } from "../../src/positions.ts";
+import { Fenced, type Position, type PositionStore, type PositionKey } from "../../src/positions.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createPositions, type PositionRecord, type SessionOptions } from "../../src/storage/positions.ts";
@@ -173,12 +173,13 @@ describe("a batch's records and the position behind it", () => {
     await move({ offset: 3, epoch: 1 }, { offset: 3, epoch: 2 });
     await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "Fenced" });
     await move({ offset: 3, epoch: 2 }, { offset: 5, epoch: 2 });
-    assert.deepEqual(await positions.claim(key), { offset: 5, epoch: 2, isOurs: true });
-    assert.deepEqual(await createPositions(other, { log }).claim(key), {
-      offset: 5,
-      epoch: 2,
-      isOurs: false,
-    });
+    const claimBy = async (positions: Pick<PositionStore, "claim">) => {
+      const { offset, epoch, isOurs, movedOn } = (await positions.claim(key)) ?? {};
+      return { offset, epoch, isOurs, isDated: movedOn instanceof Date };
+    };
+    const moved = { offset: 5, epoch: 2, isDated: true };
+    assert.deepEqual(await claimBy(positions), { ...moved, isOurs: true });
+    assert.deepEqual(await claimBy(createPositions(other, { log })), { ...moved, isOurs: false });
   });
 
   it("remember only the sessions of the last owners", async () => {
