@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 
+import { cached } from "../src/cached.ts";
 import { HttpError } from "./errors.ts";
 import { operation, type Operation, type Reply } from "./operation.ts";
 
@@ -45,11 +46,12 @@ const pagePolicy = [
 ].join("; ");
 
 const resolve = createRequire(import.meta.url).resolve;
-const fromPackage = (file: string) => () => readFile(resolve(`swagger-ui-dist/${file}`), "utf8");
+/** Read once: anybody may ask for it. */
+const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)), {});
 
 interface Asset {
   readonly type: string;
-  readonly read: () => string | Promise<string>;
+  readonly read: () => string | Promise<Buffer>;
 }
 
 /** The only files there are: a path of the request never reaches the disk. */

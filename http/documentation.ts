@@ -1,4 +1,5 @@
-import { openApiDocument, type OpenApiDocument, type SecuritySchemes } from "./openapi.ts";
+import { jsonType } from "./answer.ts";
+import { openApiDocument, type SecuritySchemes } from "./openapi.ts";
 import { docsPageOperations } from "./docs-page.ts";
 import { operation, type Operation } from "./operation.ts";
 
@@ -7,7 +8,8 @@ export function documentationOperations(
   described: readonly Operation[],
   schemes?: SecuritySchemes,
 ): readonly Operation[] {
-  let document: OpenApiDocument | undefined;
+  /** Made once: anybody may ask for it. */
+  let document: string | undefined;
   const own: readonly Operation[] = [
     operation({
       id: "getOpenApi",
@@ -18,11 +20,14 @@ export function documentationOperations(
       summary: "Give this document",
       description: "The operations of this service as a document of OpenAPI 3.1.",
       replies: { 200: { description: "The document.", schema: openApiSchema } },
-      handle: () => ({
-        status: 200,
-        json: (document ??= openApiDocument([...described, ...own], schemes)),
-        headers: { "Cache-Control": "public, max-age=3600" },
-      }),
+      handle() {
+        document ??= JSON.stringify(openApiDocument([...described, ...own], schemes));
+        return {
+          status: 200,
+          text: { type: jsonType, content: document },
+          headers: { "Cache-Control": "public, max-age=3600" },
+        };
+      },
     }),
     ...docsPageOperations,
   ];
