@@ -27,7 +27,8 @@ export async function changeOne<T extends Document>(
  * A statement that meets a record or a unique key of an open transaction waits on the server until that ends. Shorter than the
  * driver waits, so that no command runs on that was given up, and those behind it get an answer.
  */
-export const maxUpdateMs = 5_000;
+export const maxUpdateMs = 10_000;
+const maxTimeMsExpired = 50;
 
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {
@@ -50,7 +51,7 @@ interface UpdateAnswer {
  * Sends statements as one unordered `update` command, and gives what went wrong with single ones; the others are acknowledged
  * with the collection's write concern. Not `bulkWrite`, which works out the size of each statement before it encodes it.
  * Statements must bear to be repeated: where the connection is lost or the primary moves, they are sent once more, as the
- * driver does with retryable writes. Throws what the driver throws.
+ * driver does with retryable writes. Not where they took too long: whatever holds them up is still there. Throws what the driver throws.
  */
 export async function updateAll<T extends Document>(
   database: Database,
@@ -62,7 +63,8 @@ export async function updateAll<T extends Document>(
   const send = (): Promise<UpdateAnswer> => database.command(command);
   try {
     const { writeErrors = [] } = await send().catch((error: unknown) => {
-      if (classify(error) !== "outage") throw error;
+      const tookTooLong = error instanceof MongoServerError && error.code === maxTimeMsExpired;
+      if (tookTooLong || classify(error) !== "outage") throw error;
       return send();
     });
     return writeErrors.map(({ index, code, errmsg }) => ({

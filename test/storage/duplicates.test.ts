@@ -4,7 +4,9 @@ import { after, afterEach, describe, it } from "node:test";
 import type { Document } from "mongodb";
 
 import { createLogger } from "../../src/logger.ts";
+import type { Installation } from "../../src/installations/installation.ts";
 import { createDatabase } from "../../src/storage/database.ts";
+import { createInstallationArchive } from "../../src/storage/installation-archive.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicService } from "../../src/topics/service.ts";
@@ -16,7 +18,12 @@ import { databaseUri, sharedStack, testDatabase } from "../support/stack.ts";
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
-const store = await startMongoProxy(portOf(stack.mongodb));
+const inserted: Document[] = [];
+const store = await startMongoProxy(portOf(stack.mongodb), {
+  onCommand: (command) => {
+    if ("insert" in command) inserted.push(command);
+  },
+});
 const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
 const log = await createLogger("silent");
 const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
@@ -110,3 +117,48 @@ for (const [how, answer] of Object.entries(answers))
       assert.equal(record["previous_owners"]?.[0]?.user, "ann");
     });
   });
+
+const newInstallation = (): Installation => ({
+  ...{
+    id: newId(),
+    token: unique("token"),
+    application: "agent",
+    platform: "ios",
+    user: "ann",
+    active: true,
+  },
+  ...{ createdOn: new Date(), updatedOn: new Date(), lastSeenOn: new Date() },
+  ...{ deactivatedOn: undefined, deactivatedReason: undefined, previousOwners: [] },
+});
+
+describe("an import of installations", () => {
+  it("tells a taken id from a taken token, whatever the store says of the index", async () => {
+    const archive = createInstallationArchive(database);
+    const [stored, other] = [newInstallation(), newInstallation()];
+    assert.equal((await archive.add([stored])).size, 0);
+    const sameId = { ...newInstallation(), id: stored.id };
+    const sameToken = { ...newInstallation(), token: stored.token };
+    store.fail({ command: "insert", carriedOut: true, answer: nameless(1), times: 1 });
+    assert.deepEqual(
+      await archive.add([other, sameToken, sameId]),
+      new Map([
+        [sameId, "id taken"],
+        [sameToken, "key taken"],
+      ]),
+    );
+    assert.equal(await db.collection("sys_push_notif_app_install").countDocuments({ token: other.token }), 1);
+  });
+
+  it("stores no id twice where the store would: in another shard", async () => {
+    const archive = createInstallationArchive(database);
+    const stored = newInstallation();
+    await archive.add([stored]);
+    const sameId = { ...newInstallation(), id: stored.id };
+    inserted.length = 0;
+    assert.deepEqual(await archive.add([sameId]), new Map([[sameId, "id taken"]]));
+    assert.deepEqual(inserted, []);
+  });
+});
+
+/** The answer to an insertion of which one record was refused, without the index's name. */
+const nameless = (index: number): Document => ({ writeErrors: [{ index, code: 11000, errmsg: "" }] });

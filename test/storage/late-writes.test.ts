@@ -12,7 +12,7 @@ import { createTopicService } from "../../src/topics/service.ts";
 import { newId } from "../../src/topics/topic.ts";
 import { portOf } from "../stack/local.ts";
 import { installation, type InstallationRecord } from "../support/installations.ts";
-import { startMongoProxy } from "../support/mongo-faults.ts";
+import { mongoErrors, startMongoProxy } from "../support/mongo-faults.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testDatabase } from "../support/stack.ts";
 
@@ -92,6 +92,17 @@ describe("a registration", () => {
 });
 
 describe("a write that may meet an open transaction", () => {
+  it("is not sent again when it took too long", async () => {
+    store.fail({ command: "update", carriedOut: false, answer: mongoErrors.tooSlow, times: 1 });
+    sent.length = 0;
+    const write = { kind: "register", key: newKey(), user: "ann" } as const;
+    await assert.rejects(installations.write([write]), {
+      name: "Unavailable",
+      message: /exceeded time limit/,
+    });
+    assert.equal(sent.length, 1);
+  });
+
   it("is given up by the store before the driver gives it up", async () => {
     const key = newKey();
     sent.length = 0;
