@@ -56,7 +56,11 @@ export default {
     {
       name: "only-wiring-imports-edges",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(service|service-feedback|service-readiness|cli)\\.ts$" },
+      from: {
+        path: "^src/",
+        pathNot:
+          "^src/(service|service-feedback|service-readiness|service-dead-letters|cli|cli/dead-letter-channel)\\.ts$",
+      },
       to: { path: "^(http|consumers)/" },
     },
     {

@@ -17,7 +17,7 @@ import {
 } from "./envelopes/cloud-event.ts";
 import { framedJson, framedKey, framedPlace, isFramed, unframe } from "./envelopes/confluent.ts";
 import { definitionContent, type Content } from "./envelopes/content.ts";
-import { jsonIn } from "./envelopes/json.ts";
+import { isObject, jsonIn } from "./envelopes/json.ts";
 import { plain, readAs, refusalAt, type Place } from "./envelopes/place.ts";
 import { isNotification, notificationContent } from "./envelopes/tmf688.ts";
 
@@ -54,7 +54,28 @@ export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch)
     `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
   );
 
-/** Reads a value as what the record says of itself, by its first byte, its headers and its members. Throws a Refusal. */
+/**
+ * The external id of the topic that a record speaks of, also where the record is refused: its key, or else what its value says in
+ * whatever envelope. Undefined when it says nothing. Never throws.
+ */
+export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
+  try {
+    if (key !== null) return keyText(key);
+    return value === null ? undefined : idIn(openEnvelopes(value, headers).json);
+  } catch {
+    return undefined;
+  }
+}
+
+function idIn(json: unknown): string | undefined {
+  const topic = isNotification(json) ? memberOf(memberOf(json, "event"), "topic") : json;
+  const id = memberOf(topic, "externalId") ?? (isNotification(json) ? memberOf(topic, "id") : undefined);
+  return typeof id === "string" ? id : undefined;
+}
+
+const memberOf = (json: unknown, name: string): unknown =>
+  isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
+
 function contentOf(value: Buffer, { headers }: LogRecord): Content {
   if (value.length > mostValueBytes) {
     throw new Refusal(
@@ -62,6 +83,12 @@ function contentOf(value: Buffer, { headers }: LogRecord): Content {
       `The announcement has ${value.length} bytes; a topic definition has at most ${mostValueBytes}.`,
     );
   }
+  const { json, place } = openEnvelopes(value, headers);
+  return isNotification(json) ? notificationContent(json, place) : definitionContent(json, place);
+}
+
+/** Opens a value by what the record says of itself: its first byte, its headers and its members. Throws a Refusal. */
+function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData {
   const framed = isFramed(value) ? unframe(value, "value") : undefined;
   const root = framed === undefined ? plain : framedPlace(framed);
   const mode = modeOf(headers);
@@ -70,19 +97,16 @@ function contentOf(value: Buffer, { headers }: LogRecord): Content {
   if (mode === "binary") checkHeaders(headers, place);
   const json = framed === undefined ? jsonIn(value, place) : framedJson(framed, place);
 
-  if (mode === "binary") return eventContent({ json, place });
-  if (mode === "structured") return eventContent(dataOf(json, place));
-  if (isCloudEvent(json)) return eventContent(dataOf(json, readAs(formOf("structured"), place)));
-  return topicContent(json, place);
+  if (mode === "binary") return unnested({ json, place });
+  if (mode === "structured") return unnested(dataOf(json, place));
+  if (isCloudEvent(json)) return unnested(dataOf(json, readAs(formOf("structured"), place)));
+  return { json, place };
 }
 
-function eventContent(data: EventData): Content {
+function unnested(data: EventData): EventData {
   refuseNested(data);
-  return topicContent(data.json, data.place);
+  return data;
 }
-
-const topicContent = (json: unknown, place: Place): Content =>
-  isNotification(json) ? notificationContent(json, place) : definitionContent(json, place);
 
 function requiredKey({ key }: LogRecord): string {
   if (key === null) {

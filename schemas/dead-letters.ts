@@ -257,7 +257,7 @@ export const replayBodySchema = {
     force: {
       type: "boolean",
       description:
-        "Also what is superseded: its topic was announced or retired later, and this overwrites it.",
+        "Also what is superseded: its topic was announced or retired later, whether the sync has applied that or not, and this overwrites it.",
     },
     dryRun: { type: "boolean", description: "Only says what would be sent." },
   },

@@ -1,3 +1,4 @@
+import { identifyTopic } from "../consumers/decode.ts";
 import type { LetterChannel } from "../schemas/dead-letters.ts";
 import type { Channel, KafkaConfig } from "./config.ts";
 import { createDeadLetterOffice, type DeadLetterOffice } from "./dead-letters/office.ts";
@@ -33,6 +34,7 @@ export function createDeadLetterOffices(
       writer,
       replays,
       sync,
+      identify: identifyTopic,
       abort,
     });
   }

@@ -1,4 +1,5 @@
 import { announcementWork } from "../consumers/announcements.ts";
+import { identifyTopic } from "../consumers/decode.ts";
 import { createLogConsumer } from "../consumers/log-consumer.ts";
 import { createApp } from "../http/app.ts";
 import { readConsoleFiles } from "../http/console.ts";
@@ -234,7 +235,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       readiness,
       status,
       history,
-      letters: latestLetters(broker, config.kafka.deadLetterTopic),
+      letters: latestLetters(broker, config.kafka.deadLetterTopic, identifyTopic),
       installations: () => totalInstallations(database),
     }),
     deadLetters: createDeadLetterOffices(config.kafka, { database, broker, lifecycle, abort }),

@@ -99,11 +99,12 @@ export async function refusedOf(
   from: ReadonlyMap<number, number>,
 ): Promise<RefusedAnnouncement[]> {
   const { announcementsTopic, deadLetterTopic } = config.kafka;
-  const byId = new Map(announced.map((one) => [nameOfPlace({ topic: announcementsTopic, ...one }), one]));
+  // The letters are newer than the announcements, so that of the same offset is of the same epoch.
+  const byPlace = new Map(announced.map((one) => [nameOfPlace({ topic: announcementsTopic, ...one }), one]));
   const refused = new Map<string, RefusedAnnouncement>();
   for await (const placed of (await broker()).read(deadLetterTopic, { from, abort })) {
-    const { id, code, message } = letterOf(deadLetterTopic, placed);
-    const one = byId.get(id);
+    const { id, source, code, message } = letterOf(deadLetterTopic, placed, () => undefined);
+    const one = source && byPlace.get(nameOfPlace({ ...source, epoch: 1 }));
     if (one === undefined) continue;
     const { place, externalId } = one;
     refused.set(id, { place, externalId, id, code, message });

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
+import { identifyTopic } from "../../consumers/decode.ts";
 import type { Channel, KafkaConfig } from "../config.ts";
 import { openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
-import { withoutTopics } from "../dead-letters/ports.ts";
 import { ConfigurationError } from "../errors.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
@@ -36,11 +36,14 @@ export async function openLetters(
   const kafka = await broker();
   const exists = (await kafka.bounds(topic)) !== undefined;
   const store = await database();
-  const log = { topic, read: () => (exists ? kafka.read(topic, { abort }) : nothing()) };
-  const sync = createSyncState(store, groupId);
+  const log = {
+    topic,
+    identify: identifyTopic,
+    read: () => (exists ? kafka.read(topic, { abort }) : nothing()),
+  };
   return openDeadLetters(log, {
     replays: createReplayStore(store),
-    sync: flags.pushFeedback ? withoutTopics(sync) : sync,
+    sync: createSyncState(store, groupId),
   });
 }
 

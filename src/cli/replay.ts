@@ -4,6 +4,7 @@ import { replayedEvent } from "../dead-letters/audit.ts";
 import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
 import { destinationOf } from "../dead-letters/destination.ts";
 import { sendReplays } from "../dead-letters/replay.ts";
+import { createTopicStates, noTopicStates } from "../dead-letters/topic-states.ts";
 import { Unavailable } from "../errors.ts";
 import { isConfirmed } from "./confirm.ts";
 import type { Connected } from "./connected.ts";
@@ -31,15 +32,17 @@ export interface ReplayCommand extends ReplayFlags {
 /** Plans, shows, asks and sends. Throws Unavailable, and an Error for an id that is not there. */
 export async function replayLetters(
   { broker, audit, abort }: Connected,
-  letters: DeadLetters,
+  opened: DeadLetters,
   { to: topic, choice, ids, again = false, force = false, dryRun, yes, pushFeedback, output }: ReplayCommand,
 ): Promise<void> {
-  const { mailbox } = letters;
+  const { mailbox } = opened;
   const unknown = ids.filter((id) => mailbox.codeOf(id) === undefined);
   if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
 
   const kafka = await broker();
   const to = await destinationOf(kafka, topic, { namesTime: pushFeedback === true });
+  const states = pushFeedback ? noTopicStates : createTopicStates({ ...opened, reader: kafka, topic, abort });
+  const letters = { ...opened, states };
   const plan = await planReplay(letters, to, { choice, again, force });
   await tell(output, "is not sent", plan.skipped);
   const count = plan.send.length;
@@ -70,7 +73,7 @@ export async function replayLetters(
     if (sent.length > 0) record(replayedEvent(topic, sent));
     if (failure !== undefined) throw failure;
     progress.end(`${sent.length} of ${what} ${sent.length === 1 ? "was" : "were"} sent to ${topic}`);
-    await tell(output, "was not taken by Kafka", refused);
+    await tell(output, "was not sent", refused);
     if (abort.aborted) throw new Unavailable(`stopped after ${sent.length} of ${what}`);
   } finally {
     await writer.close();

@@ -1,4 +1,5 @@
 import { isChosen, type Choice } from "./choose.ts";
+import type { Identify } from "./letter.ts";
 import { openMailbox, type CountedLetter, type LetterLog, type Mailbox } from "./mailbox.ts";
 import { outcomeOf, type ReplayWithOutcome } from "./outcome.ts";
 import type { ReplayStore, SyncState } from "./ports.ts";
@@ -8,6 +9,7 @@ export interface DeadLetters {
   readonly mailbox: Mailbox;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
+  readonly identify: Identify;
   /** How far the sync had come before the mailbox was opened. */
   readonly positions: Awaited<ReturnType<SyncState["positions"]>>;
 }
@@ -21,7 +23,7 @@ export async function openDeadLetters(
   { replays, sync }: Pick<DeadLetters, "replays" | "sync">,
 ): Promise<DeadLetters> {
   const positions = await sync.positions();
-  return { mailbox: await openMailbox(log), replays, sync, positions };
+  return { mailbox: await openMailbox(log), replays, sync, identify: log.identify, positions };
 }
 
 /** A letter with its replays, the oldest first. */

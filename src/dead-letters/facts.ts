@@ -1,5 +1,5 @@
 import type { LetterItem } from "../../schemas/dead-letters.ts";
-import { externalIdOf, type Letter, type LetterCode, type Place } from "./letter.ts";
+import type { Letter, LetterCode, Place } from "./letter.ts";
 
 /** What of a letter is kept in memory. */
 export interface LetterFacts {
@@ -31,7 +31,7 @@ export const factsOf = (letter: Letter, more: Pick<LetterFacts, "copies" | "rank
   time: letter.time?.getTime(),
   code: letter.code,
   message: beginning(letter.message, mostMessageCharacters),
-  externalId: beginning(externalIdOf(letter), mostIdCharacters),
+  externalId: beginning(letter.externalId, mostIdCharacters),
   ...more,
 });
 

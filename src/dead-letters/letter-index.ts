@@ -1,11 +1,12 @@
 import type { LogBounds, LogReader, PlacedRecord } from "../records.ts";
 import { factsOf, newestFirst, type LetterFacts } from "./facts.ts";
-import { letterOf } from "./letter.ts";
+import { letterOf, type Identify } from "./letter.ts";
 
 export interface LetterIndexOptions {
   readonly reader: LogReader;
   /** The dead-letter topic. */
   readonly topic: string;
+  readonly identify: Identify;
   /** So many letters are known at most, the newest; each takes some 700 bytes. */
   readonly most: number;
   /** Told of every record that is read, in passing. */
@@ -26,7 +27,14 @@ export interface LetterIndex {
 }
 
 /** Makes an index of a dead-letter topic; nothing is read yet. */
-export function createLetterIndex({ reader, topic, most, passing, abort }: LetterIndexOptions): LetterIndex {
+export function createLetterIndex({
+  reader,
+  topic,
+  identify,
+  most,
+  passing,
+  abort,
+}: LetterIndexOptions): LetterIndex {
   /** In the order in which they were read; of copies the last. */
   const letters = new Map<string, LetterFacts>();
   /** The offset to read on at, by partition. */
@@ -45,7 +53,7 @@ export function createLetterIndex({ reader, topic, most, passing, abort }: Lette
 
   function take(placed: PlacedRecord): void {
     const { partition, record } = placed;
-    const letter = letterOf(topic, placed);
+    const letter = letterOf(topic, placed, identify);
     const rank = Math.max(ranks.get(partition) ?? 0, letter.time?.getTime() ?? 0);
     const copies = (letters.get(letter.id)?.copies ?? 0) + 1;
     letters.delete(letter.id);

@@ -1,5 +1,3 @@
-import { isUtf8 } from "node:buffer";
-
 import { refusalCodes, type Fault, type RefusalCode } from "../errors.ts";
 import type { LogRecord, PlacedRecord, RecordHeaders } from "../records.ts";
 import type { Partition } from "../topics/topic.ts";
@@ -33,11 +31,16 @@ export interface Letter {
   readonly value: Buffer | null;
   /** The announcement's own headers. */
   readonly headers: RecordHeaders;
+  /** Of the topic that the announcement speaks of; undefined when it does not say. */
+  readonly externalId: string | undefined;
   /** Why the bytes are not here; undefined when they are. */
   readonly omitted: string | undefined;
   /** The id of the letter that the announcement was a replay of. */
   readonly replayOf: string | undefined;
 }
+
+/** The external id that a record speaks of; undefined when it does not say. */
+export type Identify = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
 /** The header that names the letter that an announcement is a replay of. */
 export const replayHeader = "topicsync.replay-of";
@@ -62,7 +65,7 @@ export const nameOfPlace = ({ topic, partition, offset, epoch = 1 }: Place): str
  * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letters.ts). Never throws: anybody can
  * write there, so what makes no sense is taken for somebody else's.
  */
-export function letterOf(topic: string, { partition, record }: PlacedRecord): Letter {
+export function letterOf(topic: string, { partition, record }: PlacedRecord, identify: Identify): Letter {
   const text = (name: string): string | undefined => headerText(record.headers, name);
   const at = { topic, partition, offset: record.offset };
   const source = placeOf(
@@ -73,6 +76,11 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
   );
   const isOurs = source !== undefined && text("topicsync.id") === nameOfPlace(source);
   const code = refusalCodes.find((known) => isOurs && known === text("topicsync.code")) ?? "OTHER";
+  const own = {
+    key: isOurs && isKeyless(record) ? null : record.key,
+    value: record.value,
+    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
+  };
   return {
     id: nameOfPlace(isOurs ? source : at),
     at,
@@ -82,9 +90,10 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord): Le
     message:
       text("__connect.errors.exception.message") ?? text("__connect.errors.exception.class.name") ?? "",
     details: isOurs ? detailsIn(text("topicsync.details")) : [],
-    key: isOurs && isKeyless(record) ? null : record.key,
-    value: record.value,
-    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
+    ...own,
+    get externalId() {
+      return identify(own);
+    },
     omitted: omissionIn(record, isOurs),
     replayOf: text(replayHeader),
   };
@@ -97,19 +106,6 @@ function omissionIn({ value, headers, skippedBatch }: LogRecord, isOurs: boolean
 
 const isKeyless = ({ key, headers }: LogRecord): boolean =>
   headerText(headers, keylessHeader) !== undefined && key?.toString() === headerText(headers, "topicsync.id");
-
-/** The external id that the letter speaks of: its key; without one, what its value says. Undefined when it says nothing. */
-export function externalIdOf({ key, value }: Pick<Letter, "key" | "value">): string | undefined {
-  if (key !== null) return isUtf8(key) ? key.toString() : undefined;
-  if (value === null || !isUtf8(value)) return undefined;
-  try {
-    const parsed: unknown = JSON.parse(value.toString());
-    if (typeof parsed !== "object" || parsed === null || !("externalId" in parsed)) return undefined;
-    return typeof parsed.externalId === "string" ? parsed.externalId : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 /** The last value of a header, as text. */
 export function headerText(headers: RecordHeaders, name: string): string | undefined {

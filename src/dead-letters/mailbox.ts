@@ -1,9 +1,10 @@
 import type { PlacedRecord } from "../records.ts";
-import { letterOf, type Letter, type LetterCode } from "./letter.ts";
+import { letterOf, type Identify, type Letter, type LetterCode } from "./letter.ts";
 
 /** The records of the dead-letter topic. */
 export interface LetterLog {
   readonly topic: string;
+  readonly identify: Identify;
   /** From the first to the last that is there now. Throws Unavailable. */
   read(): AsyncIterable<PlacedRecord>;
 }
@@ -45,7 +46,7 @@ export async function openMailbox(log: LetterLog): Promise<Mailbox> {
   let bytes = 0;
   let widestId = 0;
   for await (const placed of log.read()) {
-    const { id, code, at } = letterOf(log.topic, placed);
+    const { id, code, at } = letterOf(log.topic, placed, log.identify);
     const copies = (entries.get(id)?.copies ?? 0) + 1;
     entries.set(id, { partition: at.partition, offset: at.offset, copies, code });
     widestId = Math.max(widestId, id.length);
@@ -60,7 +61,7 @@ export async function openMailbox(log: LetterLog): Promise<Mailbox> {
     codeOf: (id) => entries.get(id)?.code,
     async *letters() {
       for await (const placed of kept ?? log.read()) {
-        const letter = letterOf(log.topic, placed);
+        const letter = letterOf(log.topic, placed, log.identify);
         const entry = entries.get(letter.id);
         // Copies that are not the last, and what came after the mailbox was opened.
         if (entry?.partition !== letter.at.partition || entry.offset !== letter.at.offset) continue;

@@ -5,15 +5,16 @@ import { createTurns } from "../turns.ts";
 import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import { destinationOf } from "./destination.ts";
 import { itemOf } from "./facts.ts";
-import type { LetterCode } from "./letter.ts";
+import type { Identify, LetterCode } from "./letter.ts";
 import { createLetterIndex } from "./letter-index.ts";
 import { openMailbox } from "./mailbox.ts";
 import { outcomeOf, type ReplayWithOutcome } from "./outcome.ts";
 import { pageOf, type PageWish } from "./page.ts";
 import { planReplay, type SkippedLetter } from "./plan.ts";
-import { withoutTopics, type Replay, type ReplayStore, type SyncState } from "./ports.ts";
+import type { Replay, ReplayStore, SyncState } from "./ports.ts";
 import { sendReplays } from "./replay.ts";
 import { createShelf } from "./shelf.ts";
+import { createTopicStates, noTopicStates } from "./topic-states.ts";
 
 export interface DeadLetterOfficeOptions {
   readonly channel: LetterChannel;
@@ -24,6 +25,7 @@ export interface DeadLetterOfficeOptions {
   readonly writer: LogWriter;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
+  readonly identify: Identify;
   readonly abort: AbortSignal;
 }
 
@@ -80,12 +82,12 @@ const mostWaiting = 20;
 
 /** Opens the office; nothing is read before somebody asks. */
 export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLetterOffice {
-  const { channel, topic, deadLetterTopic, reader, writer, replays, abort } = options;
-  const sync = channel === "push-feedback" ? withoutTopics(options.sync) : options.sync;
+  const { channel, topic, deadLetterTopic, reader, writer, replays, sync, identify, abort } = options;
   const shelf = createShelf({ reader, topic: deadLetterTopic, mostBytes: mostBytesAtHand, abort });
   const index = createLetterIndex({
     reader,
     topic: deadLetterTopic,
+    identify,
     most: mostLetters,
     passing: shelf.keep,
     abort,
@@ -123,8 +125,12 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
   /** Letters as the command line has them, but of the whole topic only these. */
   async function open(ids: readonly string[], positions: DeadLetters["positions"]): Promise<DeadLetters> {
     const places = ids.flatMap((id) => index.find(id)?.at ?? []);
-    const mailbox = await openMailbox({ topic: deadLetterTopic, read: () => shelf.take(places) });
-    return { mailbox: { ...mailbox, codeOf }, replays, sync, positions };
+    const mailbox = await openMailbox({
+      topic: deadLetterTopic,
+      identify,
+      read: () => shelf.take(places),
+    });
+    return { mailbox: { ...mailbox, codeOf }, replays, sync, identify, positions };
   }
 
   return {
@@ -161,7 +167,12 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
     async replay({ ids, again, force, dryRun }) {
       const positions = await look();
       return inTurn(async () => {
-        const letters = await open(ids, positions);
+        const opened = await open(ids, positions);
+        const states =
+          channel === "push-feedback"
+            ? noTopicStates
+            : createTopicStates({ ...opened, reader, topic, abort });
+        const letters = { ...opened, states };
         const to = await destinationOf(reader, topic, { namesTime: channel === "push-feedback" });
         const plan = await planReplay(letters, to, { choice: {}, again, force });
         const planned = plan.send.map(({ id }) => id);

@@ -3,10 +3,11 @@ import type { Partition } from "../topics/topic.ts";
 import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
 import type { Destination } from "./destination.ts";
-import { externalIdOf, type Letter, type Place } from "./letter.ts";
+import type { Letter, Place } from "./letter.ts";
 import { outcomeText } from "./outcome.ts";
 import type { Replay, TopicState } from "./ports.ts";
 import { replayIdAfter } from "./replay-id.ts";
+import type { TopicStates } from "./topic-states.ts";
 
 export interface ReplayWish {
   readonly choice: Choice;
@@ -39,6 +40,8 @@ export interface SkippedLetter {
 export interface ReplayPlan {
   readonly send: readonly PlannedLetter[];
   readonly skipped: readonly SkippedLetter[];
+  /** Whether letters are sent although they are superseded. */
+  readonly isForced: boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ export interface ReplayPlan {
  * Throws Unavailable.
  */
 export async function planReplay(
-  letters: DeadLetters,
+  letters: DeadLetters & { readonly states: TopicStates },
   to: Destination,
   { choice, again, force }: ReplayWish,
 ): Promise<ReplayPlan> {
@@ -54,11 +57,9 @@ export async function planReplay(
   const skipped: SkippedLetter[] = [];
 
   async function sortOut(batch: readonly ListedLetter[]): Promise<void> {
-    const ids = batch.map(({ letter }) => externalIdOf(letter)).filter((id) => id !== undefined);
-    const states = force ? [] : await letters.sync.topics([...new Set(ids)]);
-    const byId = Map.groupBy(states, ({ externalId }) => externalId);
+    const superseding = force ? undefined : await findSuperseding(batch, letters.states);
     for (const { letter, replays } of batch) {
-      const later = laterState({ letter, replays }, byId.get(externalIdOf(letter) ?? "") ?? []);
+      const later = superseding?.get(letter.id);
       const last = replays.at(-1);
       const skip = (kind: SkipKind, reason: string) => skipped.push({ id: letter.id, kind, reason });
       if (letter.omitted !== undefined) skip("omitted", letter.omitted);
@@ -70,7 +71,28 @@ export async function planReplay(
   }
 
   for await (const batch of inBatches(listLetters(letters, choice))) await sortOut(batch);
-  return { send: send.toSorted((a, b) => comparePlaces(a.order, b.order)), skipped };
+  return { send: send.toSorted((a, b) => comparePlaces(a.order, b.order)), skipped, isForced: force };
+}
+
+/** A letter with what is known of its replays. */
+interface WithReplays {
+  readonly letter: Pick<Letter, "id" | "source" | "externalId">;
+  readonly replays: readonly Pick<Replay, "sentTo">[];
+}
+
+/** What supersedes these letters, by the letter's id. Throws as `TopicStates` does. */
+export async function findSuperseding(
+  batch: readonly WithReplays[],
+  states: TopicStates,
+): Promise<ReadonlyMap<string, TopicState>> {
+  const ids = batch.map(({ letter }) => letter.externalId).filter((id) => id !== undefined);
+  const byId = Map.groupBy(await states.find([...new Set(ids)]), ({ externalId }) => externalId);
+  return new Map(
+    batch.flatMap(({ letter, replays }): [string, TopicState][] => {
+      const later = laterState({ letter, replays }, byId.get(letter.externalId ?? "") ?? []);
+      return later === undefined ? [] : [[letter.id, later]];
+    }),
+  );
 }
 
 /**
@@ -78,10 +100,7 @@ export async function planReplay(
  * would overwrite it. What its own replays said is no other word. What another partition or HTTP said has no order with it.
  */
 export function laterState(
-  {
-    letter: { source },
-    replays,
-  }: { letter: Pick<Letter, "source">; replays: readonly Pick<Replay, "sentTo">[] },
+  { letter: { id, source }, replays }: WithReplays,
   states: readonly TopicState[],
 ): TopicState | undefined {
   if (source === undefined) return undefined;
@@ -93,7 +112,10 @@ export function laterState(
         isSamePartition(by, { topic, partition }) &&
         comparePlaces(by, { offset, ...(epoch !== undefined && { epoch }) }) === 0,
     );
-  return states.find(({ by }) => isSamePartition(by, source) && comparePlaces(by, source) > 0 && !isOwn(by));
+  return states.find(
+    ({ by, waiting }) =>
+      isSamePartition(by, source) && comparePlaces(by, source) > 0 && waiting?.replayOf !== id && !isOwn(by),
+  );
 }
 
 /** Offsets have an order within one epoch only; a later epoch comes after all of an earlier one. */
@@ -103,8 +125,11 @@ const comparePlaces = (a: Pick<Place, "offset" | "epoch">, b: Pick<Place, "offse
 const isSamePartition = (a: Partition, b: Partition): boolean =>
   a.topic === b.topic && a.partition === b.partition;
 
-const supersededText = ({ externalId, by, retired }: TopicState): string =>
-  `superseded: ${externalId} was ${retired ? "retired" : "announced"} later, at offset ${by.offset}${by.epoch === undefined ? "" : ` of epoch ${by.epoch}`}`;
+export function supersededText({ externalId, by, retired, waiting }: TopicState): string {
+  const epoch = by.epoch === undefined ? "" : ` of epoch ${by.epoch}`;
+  const text = `superseded: ${externalId} was ${retired ? "retired" : "announced"} later, at offset ${by.offset}${epoch}`;
+  return waiting === undefined ? text : `${text}, which the sync has not applied yet`;
+}
 
 function laneOf({ source, at }: Letter, to: Destination): Pick<PlannedLetter, "partition" | "order"> {
   if (source?.topic === to.topic && source.partition < to.partitions)

@@ -33,6 +33,8 @@ export interface TopicState {
   readonly externalId: string;
   readonly by: AnnouncementSource;
   readonly retired: boolean;
+  /** Set while the sync has not come to it: the id of the letter that the record is a replay of, where it is one. */
+  readonly waiting?: { readonly replayOf: string | undefined };
 }
 
 /** How far the sync has come in a partition. */
@@ -50,9 +52,3 @@ export interface SyncState {
   /** What the channel made of the topics with these external ids, stored and retired ones. */
   topics(externalIds: readonly string[]): Promise<TopicState[]>;
 }
-
-/**
- * The same for push feedback, which does not speak of topics: no report supersedes another, since one that is out of date
- * deactivates nothing.
- */
-export const withoutTopics = (sync: SyncState): SyncState => ({ ...sync, topics: () => Promise.resolve([]) });

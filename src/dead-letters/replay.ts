@@ -4,10 +4,18 @@ import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
 import { replayHeader, timeHeader, type Letter, type Place } from "./letter.ts";
 import type { Mailbox } from "./mailbox.ts";
-import type { PlannedLetter, ReplayPlan, SkippedLetter } from "./plan.ts";
+import {
+  findSuperseding,
+  supersededText,
+  type PlannedLetter,
+  type ReplayPlan,
+  type SkippedLetter,
+} from "./plan.ts";
 import type { Replay } from "./ports.ts";
+import type { TopicStates } from "./topic-states.ts";
 
 export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" | "positions"> {
+  readonly states: TopicStates;
   readonly to: Destination;
   readonly writer: LogWriter;
   readonly now: () => Date;
@@ -20,7 +28,7 @@ export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" |
 export interface ReplayResult {
   /** Ids of the letters that Kafka has. */
   readonly sent: readonly string[];
-  /** What the broker would not take, and what somebody else began to send meanwhile. */
+  /** What the broker would not take, and what somebody else began to send or superseded meanwhile. */
   readonly refused: readonly SkippedLetter[];
   /** Why the replay ended before its end; whether the letters of its last batch were sent is not known then. */
   readonly failure: Unavailable | undefined;
@@ -60,6 +68,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
       sendings.map(({ letter, replay }) => replayOf(letter, replay, to)),
     );
     if ("offset" in appended) {
+      options.states.leaveOut(placeOf(appended.partition, appended.offset), sendings.length);
       sent.push(...sendings.map(({ letter }) => letter.id));
       await replays.sent(
         sendings.map(({ replay }, index) => ({
@@ -78,7 +87,27 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     }
   }
 
-  async function flush(partition: number | undefined, batch: readonly Turn[]): Promise<void> {
+  /** Leaves out what was superseded since the plan was made. */
+  async function withoutSuperseded(batch: readonly Turn[]): Promise<readonly Turn[]> {
+    if (plan.isForced) return batch;
+    const known = Map.groupBy(await replays.of(batch.map(({ letter }) => letter.id)), ({ letter }) => letter);
+    const superseding = await findSuperseding(
+      batch.map(({ letter }) => ({ letter, replays: known.get(letter.id) ?? [] })),
+      options.states,
+    );
+    for (const [id, state] of superseding)
+      refused.push({ id, kind: "superseded", reason: supersededText(state) });
+    return batch.filter(({ letter }) => !superseding.has(letter.id));
+  }
+
+  async function flush(partition: number | undefined, planned: readonly Turn[]): Promise<void> {
+    const batch = await withoutSuperseded(planned);
+    if (batch.length > 0) await sendBatch(partition, batch);
+    done += planned.length;
+    options.progress(done);
+  }
+
+  async function sendBatch(partition: number | undefined, batch: readonly Turn[]): Promise<void> {
     const on = now();
     const sentTo = { topic: to.topic, ...(partition === undefined ? {} : { partition }) };
     const begun = batch.map(({ letter, replay: id }): Sending => {
@@ -90,8 +119,6 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
       if (others.has(replay.id)) refused.push({ id: letter.id, kind: "replayed", reason: replayedMeanwhile });
     if (partition === undefined) for (const one of sendings) await append(partition, [one]);
     else if (sendings.length > 0) await append(partition, sendings);
-    done += batch.length;
-    options.progress(done);
   }
 
   async function sendAll(): Promise<void> {

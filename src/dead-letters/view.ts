@@ -1,7 +1,6 @@
 import type { LetterView, ReplayView } from "../../schemas/dead-letters.ts";
 import type { RecordHeaders } from "../records.ts";
 import type { ListedLetter } from "./browse.ts";
-import { externalIdOf } from "./letter.ts";
 import type { ReplayWithOutcome } from "./outcome.ts";
 
 /** A replay as it is told. */
@@ -19,7 +18,7 @@ export function letterView({ letter, copies, replays }: ListedLetter): LetterVie
     time: time?.toISOString() ?? null,
     code,
     message,
-    externalId: externalIdOf(letter) ?? null,
+    externalId: letter.externalId ?? null,
     source: source ?? null,
     details: [...details],
     at,

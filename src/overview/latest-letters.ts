@@ -1,5 +1,5 @@
 import type { LatestLetter } from "../../schemas/overview.ts";
-import { externalIdOf, letterOf, type Letter } from "../dead-letters/letter.ts";
+import { letterOf, type Identify, type Letter } from "../dead-letters/letter.ts";
 import type { LogReader } from "../records.ts";
 
 /** So many are shown. */
@@ -9,7 +9,11 @@ const mostLetters = 10;
  * The last letters of a dead-letter topic, the latest first. Only the topic's end is read, and only when something
  * was added to it. Throws Unavailable.
  */
-export function latestLetters(reader: LogReader, topic: string): () => Promise<readonly LatestLetter[]> {
+export function latestLetters(
+  reader: LogReader,
+  topic: string,
+  identify: Identify,
+): () => Promise<readonly LatestLetter[]> {
   let seen = "";
   let latest: readonly LatestLetter[] = [];
 
@@ -23,7 +27,7 @@ export function latestLetters(reader: LogReader, topic: string): () => Promise<r
     );
     const letters: Letter[] = [];
     for await (const placed of reader.read(topic, { from, abort: new AbortController().signal }))
-      letters.push(letterOf(topic, placed));
+      letters.push(letterOf(topic, placed, identify));
     letters.sort((one, other) => (other.time?.getTime() ?? 0) - (one.time?.getTime() ?? 0));
     latest = letters.slice(0, mostLetters).map(viewOf);
     seen = ends;
@@ -36,5 +40,5 @@ const viewOf = (letter: Letter): LatestLetter => ({
   time: letter.time?.toISOString() ?? null,
   code: letter.code,
   message: letter.message,
-  externalId: externalIdOf(letter) ?? null,
+  externalId: letter.externalId ?? null,
 });

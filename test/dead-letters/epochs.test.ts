@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { identifyTopic } from "../../consumers/decode.ts";
 import { readConfig } from "../../src/config.ts";
 import { listLetters, openDeadLetters } from "../../src/dead-letters/browse.ts";
 import { planReplay } from "../../src/dead-letters/plan.ts";
 import { sendReplays } from "../../src/dead-letters/replay.ts";
+import { createTopicStates } from "../../src/dead-letters/topic-states.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
@@ -29,11 +31,17 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     const database = createDatabase(uri, log);
     await database.connect(never);
     t.after(() => database.close());
-    const open = () =>
-      openDeadLetters(
-        { topic: deadLetterTopic, read: () => broker.read(deadLetterTopic, { abort: never }) },
+    const open = async () => {
+      const opened = await openDeadLetters(
+        {
+          topic: deadLetterTopic,
+          identify: identifyTopic,
+          read: () => broker.read(deadLetterTopic, { abort: never }),
+        },
         { replays: createReplayStore(database), sync: createSyncState(database, key.group) },
       );
+      return { ...opened, states: createTopicStates({ ...opened, reader: broker, topic, abort: never }) };
+    };
     const to = { topic, partitions: 1 };
     const plan = async () => planReplay(await open(), to, { choice: {}, again: false, force: false });
     const announceBad = (id: string) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { identifyTopic } from "../../consumers/decode.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLetterIndex } from "../../src/dead-letters/letter-index.ts";
 import { pageOf } from "../../src/dead-letters/page.ts";
@@ -30,6 +31,7 @@ async function scene(most: number, numPartitions = 1) {
   const index = createLetterIndex({
     reader: broker,
     topic,
+    identify: identifyTopic,
     most,
     passing: ({ record }) => void read.push(record.offset),
     abort: never,

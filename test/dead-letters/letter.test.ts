@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { identifyTopic } from "../../consumers/decode.ts";
 import { isChosen } from "../../src/dead-letters/choose.ts";
-import { externalIdOf, letterOf } from "../../src/dead-letters/letter.ts";
+import { letterOf } from "../../src/dead-letters/letter.ts";
 import { outcomeOf } from "../../src/dead-letters/outcome.ts";
 import { laterState } from "../../src/dead-letters/plan.ts";
-import type { RecordHeaders } from "../../src/records.ts";
+import type { LogRecord, RecordHeaders } from "../../src/records.ts";
 
 const ours = {
   "__connect.errors.topic": "a-1",
@@ -17,11 +18,15 @@ const ours = {
   "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
 } as const;
 
-const read = (headers: RecordHeaders, more: { timestamp?: string; value?: Buffer | null } = {}) =>
-  letterOf("dead", {
-    partition: 0,
-    record: { offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v"), headers, ...more },
-  });
+const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
+  letterOf(
+    "dead",
+    {
+      partition: 0,
+      record: { offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v"), headers, ...more },
+    },
+    identifyTopic,
+  );
 
 describe("a letter", () => {
   it("of ours is known by where the announcement lay", () => {
@@ -39,6 +44,7 @@ describe("a letter", () => {
         key: null,
         value: null,
         headers: { own: "kept" },
+        externalId: undefined,
         omitted: undefined,
         replayOf: "a-1-2-3",
       },
@@ -80,11 +86,32 @@ describe("a letter", () => {
 
   it("speaks of the external id in its key, or else in its value", () => {
     const value = Buffer.from('{"externalId":"in the value"}');
-    assert.equal(externalIdOf({ key: Buffer.from("key"), value }), "key");
-    assert.equal(externalIdOf({ key: null, value }), "in the value");
+    const idIn = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
+      read({ ...ours, ...headers }, { key, value: text }).externalId;
+    assert.equal(idIn(Buffer.from("key")), "key");
+    assert.equal(idIn(null), "in the value");
     for (const text of ["null", "[]", "{", '{"externalId":1}', "\xff"])
-      assert.equal(externalIdOf({ key: null, value: Buffer.from(text, "latin1") }), undefined);
-    assert.equal(externalIdOf({ key: Buffer.from([255]), value }), undefined);
+      assert.equal(idIn(null, Buffer.from(text, "latin1")), undefined);
+    assert.equal(idIn(Buffer.from([255])), undefined);
+  });
+
+  it("speaks of the external id in whatever envelope the sync understands", () => {
+    const frame = Buffer.from([0, 0, 0, 0, 5]);
+    const bare = { externalId: "a", unknown: "so it was refused" };
+    const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
+    const idIn = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
+      read({ ...ours, ...headers }, { value: Buffer.concat([before, Buffer.from(JSON.stringify(value))]) })
+        .externalId;
+    assert.equal(read(ours, { key: Buffer.concat([frame, Buffer.from('"a"')]) }).externalId, "a");
+    assert.equal(idIn(bare, {}, frame), "a");
+    assert.equal(idIn(notification), "a");
+    const deleted = { eventType: "TopicDeleteEvent", event: { topic: { externalId: "a", id: "b" } } };
+    assert.equal(idIn(deleted), "a");
+    const event = { specversion: "1.0", id: "1", source: "s", type: "t" };
+    assert.equal(idIn({ ...event, data: bare }), "a");
+    assert.equal(idIn({ ...event, data: notification }), "a");
+    const binary = { ce_specversion: "1.0", ce_id: "1", ce_source: "s", ce_type: "t" };
+    assert.equal(idIn(bare, binary), "a");
   });
 
   it("is chosen by every part of a choice together", () => {
@@ -106,12 +133,13 @@ describe("a letter", () => {
 });
 
 describe("a letter is superseded", () => {
+  const letter = { id: "a-1-5", externalId: "x" };
   const source = { topic: "a", partition: 1, offset: 5 };
   const by = (offset: number, partition = 1, topic = "a") => [
     { externalId: "x", retired: false, by: { kind: "announcement" as const, topic, partition, offset } },
   ];
   const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
-    laterState({ letter: { source }, replays: [{ sentTo }] }, states) !== undefined;
+    laterState({ letter: { ...letter, source }, replays: [{ sentTo }] }, states) !== undefined;
 
   it("by a later offset of its own partition and no other", () => {
     assert.ok(isSuperseded(by(6)));
@@ -122,11 +150,18 @@ describe("a letter is superseded", () => {
     assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
   });
 
+  it("by what the sync has not applied yet, unless that is a replay of it", () => {
+    const waiting = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, waiting: { replayOf } }));
+    assert.ok(isSuperseded(waiting(undefined)));
+    assert.ok(isSuperseded(waiting("a-1-4")));
+    assert.ok(!isSuperseded(waiting("a-1-5")));
+  });
+
   it("by any offset of a later epoch, and by none of an earlier one", () => {
     const inEpoch = (offset: number, epoch: number) =>
       by(offset).map((one) => ({ ...one, by: { ...one.by, epoch } }));
     assert.ok(isSuperseded(inEpoch(0, 2)));
-    const later = { letter: { source: { ...source, epoch: 2 } }, replays: [] };
+    const later = { letter: { ...letter, source: { ...source, epoch: 2 } }, replays: [] };
     assert.equal(laterState(later, by(100)), undefined);
     assert.equal(laterState(later, inEpoch(4, 2)), undefined);
     assert.ok(laterState(later, inEpoch(6, 2)));

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
+import { identifyTopic } from "../../consumers/decode.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDeadLetters } from "../../src/dead-letters/browse.ts";
 import { planReplay, type ReplayPlan } from "../../src/dead-letters/plan.ts";
 import { sendReplays } from "../../src/dead-letters/replay.ts";
+import { createTopicStates } from "../../src/dead-letters/topic-states.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
@@ -59,15 +61,17 @@ async function prepare(letters: readonly Sent[], topicSettings: TopicSettings) {
     await producer.send({ topic: dead, messages: [{ key, value: `${offset}`, headers, partition }] });
   }
   const opened = await openDeadLetters(
-    { topic: dead, read: () => broker.read(dead, { abort: never }) },
+    { topic: dead, identify: identifyTopic, read: () => broker.read(dead, { abort: never }) },
     { replays: createReplayStore(database), sync: createSyncState(database, "group") },
   );
   const to = { topic, partitions: topicSettings.numPartitions };
-  const plan = () => planReplay(opened, to, { choice: {}, again: false, force: false });
+  const states = createTopicStates({ ...opened, reader: broker, topic, abort: never });
+  const plan = () => planReplay({ ...opened, states }, to, { choice: {}, again: false, force: false });
   async function send(planned: ReplayPlan) {
     const writer = broker.writer(topic);
     const result = await sendReplays(planned, {
       ...opened,
+      states,
       to,
       writer,
       now: () => new Date(),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
+import { identifyTopic } from "../../consumers/decode.ts";
 import { letterOf, type Letter } from "../../src/dead-letters/letter.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/logger.ts";
@@ -40,7 +41,7 @@ const makeBoth = async (
 async function lettersIn(topic: string): Promise<Letter[]> {
   const letters: Letter[] = [];
   for await (const placed of broker.read(topic, { abort: new AbortController().signal }))
-    letters.push(letterOf(topic, placed));
+    letters.push(letterOf(topic, placed, identifyTopic));
   return letters;
 }
 
