@@ -16,7 +16,7 @@ export interface Announced extends PlacedOffset {
 
 /** An announcement that the sync refused. */
 export interface RefusedAnnouncement extends RefusedDefinition {
-  /** `topic-partition-offset`, the id of its dead letter. */
+  /** The id of its dead letter. */
   readonly id: string;
 }
 

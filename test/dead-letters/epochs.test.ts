@@ -14,7 +14,7 @@ import { createReplayStore } from "../../src/storage/replays.ts";
 import { createSyncState } from "../../src/storage/sync-state.ts";
 import { until } from "../support/poll.ts";
 import { stage } from "../support/scene.ts";
-import { startTopicsync } from "../support/service.ts";
+import { runCli, startTopicsync } from "../support/service.ts";
 import { sharedStack } from "../support/stack.ts";
 
 const stack = sharedStack();
@@ -92,6 +92,21 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     assert.deepEqual(
       (await plan()).send.map(({ id }) => id),
       [`${topic}-0-3`, `${topic}-0-0-2`],
+    );
+
+    // What is announced from the command line is found among the letters of this epoch.
+    const holder = { externalId: "holder", name: "One name" };
+    const definitions = [holder, { ...holder, externalId: "other" }].map((one) => JSON.stringify(one));
+    const { code, output, errors } = await runCli(
+      ["announce", "--wait", "--json", "-"],
+      settings,
+      definitions.join("\n"),
+    );
+    assert.equal(code, 3, errors);
+    const { refused } = JSON.parse(output) as { refused: { id: string; code: string }[] };
+    assert.deepEqual(
+      refused.map((one) => [one.id, one.code]),
+      [[`${topic}-0-2-2`, "DUPLICATE_COMBINATION"]],
     );
     assert.equal(await second.stop(), 0);
   });
