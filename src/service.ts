@@ -204,7 +204,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     installations: createInstallationService(
       {
         submit: registrations.submit,
-        removeEverybodys: shareRemovals(createInstallationRemoval(database)),
+        removeAllTokens: shareRemovals(createInstallationRemoval(database)),
       },
       catalog,
     ),

@@ -4,7 +4,7 @@ import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { RemoveEverybodys } from "./removal.ts";
+import type { RemoveAllTokens } from "./removal.ts";
 import { storedToken } from "./token-rules.ts";
 
 /** The tokens of a registration in the form in which they are stored. */
@@ -27,12 +27,12 @@ export interface InstallationService {
 /** What the installation service writes with: the group commit, and a removal beside it that holds up no registration. */
 export interface InstallationWriters {
   readonly submit: GroupCommit["submit"];
-  readonly removeEverybodys: RemoveEverybodys;
+  readonly removeAllTokens: RemoveAllTokens;
 }
 
 /** Creates the installation service. */
 export function createInstallationService(
-  { submit, removeEverybodys }: InstallationWriters,
+  { submit, removeAllTokens }: InstallationWriters,
   catalog: Catalog,
 ): InstallationService {
   async function platformOf(application: string, name: string): Promise<PushPlatform> {
@@ -68,7 +68,7 @@ export function createInstallationService(
       const platform = await platformOf(application, body.platform);
       const scope = { application, platform: platform.name };
       if (user.roles.includes(roles.pushAdmin))
-        await removeEverybodys({ ...scope, reason: `removed by the administrator ${user.name}` });
+        await removeAllTokens({ ...scope, reason: `removed by the administrator ${user.name}` });
       else await submit({ kind: "remove", ...scope, user: user.name, reason: "removed by its user" });
     },
   };

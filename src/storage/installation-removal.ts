@@ -1,4 +1,4 @@
-import type { RemoveEverybodys } from "../installations/removal.ts";
+import type { RemoveAllTokens } from "../installations/removal.ts";
 import type { Database } from "./database.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
@@ -13,7 +13,7 @@ type Found = Pick<InstallationRecord, "_id" | "last_seen_on">;
  * whether it still runs would not be known. The index of owners leads to the records. Its order does not change while they
  * are deactivated, and inactive ones are passed over here and not by the query, so that every batch of the cursor is small.
  */
-export function createInstallationRemoval(database: Database): RemoveEverybodys {
+export function createInstallationRemoval(database: Database): RemoveAllTokens {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   async function deactivate(records: readonly Found[], reason: string): Promise<void> {

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it } from "node:test";
 
 import { Unavailable } from "../../src/errors.ts";
 import { createGroupCommit } from "../../src/installations/group-commit.ts";
-import { shareRemovals, type RemoveAll } from "../../src/installations/removal.ts";
+import { shareRemovals, type RemovalRequest } from "../../src/installations/removal.ts";
 import { createLogger } from "../../src/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationRemoval } from "../../src/storage/installation-removal.ts";
@@ -39,7 +39,7 @@ const remove = createInstallationRemoval(database);
 const { submit } = createGroupCommit(createInstallationStore(database, newId));
 
 const scope = { application: "agent", platform: "ios" } as const;
-const everybodys: RemoveAll = { ...scope, reason: "removed by the administrator root" };
+const request: RemovalRequest = { ...scope, reason: "removed by the administrator root" };
 const register = (token: string): Promise<void> =>
   submit({ kind: "register", key: { ...scope, token }, user: "ann", previousToken: undefined });
 const isActive = async (token: string) => (await records.findOne({ token }))?.active;
@@ -65,11 +65,8 @@ describe("the removal of everybody's tokens", () => {
       installation("other application", { application: "other" }),
       installation("dead already", dead),
     ]);
-    await remove(everybodys);
-    assert.equal(
-      await records.countDocuments({ active: false, deactivated_reason: everybodys.reason }),
-      count,
-    );
+    await remove(request);
+    assert.equal(await records.countDocuments({ active: false, deactivated_reason: request.reason }), count);
     assert.equal(await isActive("other platform"), true);
     assert.equal(await isActive("other application"), true);
     assert.equal((await records.findOne({ token: "dead already" }))?.deactivated_reason, "Unregistered");
@@ -77,7 +74,7 @@ describe("the removal of everybody's tokens", () => {
   });
 
   it("does nothing where nothing is registered", async () => {
-    await remove({ ...everybodys, application: "nobody's" });
+    await remove({ ...request, application: "nobody's" });
     assert.deepEqual(updates, []);
   });
 
@@ -86,7 +83,7 @@ describe("the removal of everybody's tokens", () => {
     // The second stretch reaches the store late.
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, lateMs: 5_000, times: 1 });
-    const removing = remove(everybodys).then(() => (isOver = true));
+    const removing = remove(request).then(() => (isOver = true));
     const again = await until("the first stretch is over", async () => {
       const gone = await records.findOne({ active: false });
       return updates.length === 2 && gone !== null ? gone.token : undefined;
@@ -102,19 +99,19 @@ describe("the removal of everybody's tokens", () => {
   it("sends nothing twice to a store that does not answer in time, and can be repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, lateMs: 20_000, times: 1 });
-    await assert.rejects(remove(everybodys), Unavailable);
+    await assert.rejects(remove(request), Unavailable);
     assert.deepEqual(updates, [250, 250]);
-    await remove(everybodys);
+    await remove(request);
     assert.equal(await records.countDocuments({ active: true }), 0);
   });
 
   it("keeps what it has done when it is interrupted, and does the rest when it is repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, carriedOut: false, answer: mongoErrors.shutdownInProgress, times: 1 });
-    await assert.rejects(remove(everybodys), Unavailable);
+    await assert.rejects(remove(request), Unavailable);
     const done = await records.find({ active: false }).toArray();
     assert.equal(done.length, 250);
-    await remove(everybodys);
+    await remove(request);
     assert.equal(await records.countDocuments({ active: true }), 0);
     for (const { _id, deactivated_on } of done)
       assert.deepEqual((await records.findOne({ _id }))?.deactivated_on, deactivated_on);
@@ -129,16 +126,16 @@ describe("removals of the same", () => {
       runs.push(run);
       return run.promise;
     });
-    const first = shared(everybodys);
-    const others = [shared(everybodys), shared(everybodys)];
-    const elsewhere = shared({ ...everybodys, platform: "android" });
+    const first = shared(request);
+    const others = [shared(request), shared(request)];
+    const elsewhere = shared({ ...request, platform: "android" });
     assert.equal(runs.length, 2);
     runs[1]?.resolve(undefined);
     await elsewhere;
     runs[0]?.reject(new Unavailable("away"));
     await assert.rejects(first, Unavailable);
     await until("the next one has begun", () => runs.length === 3);
-    const last = shared(everybodys);
+    const last = shared(request);
     runs[2]?.resolve(undefined);
     await Promise.all(others);
     await until("the one after it has begun", () => runs.length === 4);
