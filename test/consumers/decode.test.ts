@@ -71,6 +71,20 @@ describe("decoding a record", () => {
     assert.deepEqual(paths, ["/externalId", "/headerquery", "/name"]);
   });
 
+  it("refuses a batch that was not read, instead of taking it for a tombstone", () => {
+    const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
+    const announcement = decode({
+      offset: 5,
+      timestamp: "0",
+      headers: {},
+      key: null,
+      value: null,
+      skippedBatch,
+    });
+    assert.equal(codeOf(announcement), "TOO_LARGE");
+    assert.equal(announcement.offset, 5);
+  });
+
   it("never throws, whatever the bytes are", () => {
     const bytes = fc.option(
       fc.oneof(

@@ -38,6 +38,20 @@ function refusalOf(...given: Parameters<typeof decoded>) {
 }
 
 describe("a report of a dead token", () => {
+  it("is refused with all of its batch when that was not read", () => {
+    const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
+    const read = decodeReport({
+      offset: 5,
+      timestamp: "0",
+      headers: {},
+      key: null,
+      value: null,
+      skippedBatch,
+    });
+    assert.ok("refusal" in read);
+    assert.deepEqual([read.offset, read.refusal.code], [5, "TOO_LARGE"]);
+  });
+
   it("is of the record's time and of every application, when it does not say more", () => {
     assert.deepEqual(reportOf(report), { ...report, application: undefined, reportedOn: new Date(noon) });
     const nulls = { ...report, application: null, reportedOn: null };

@@ -80,6 +80,22 @@ describe("a letter", () => {
     assert.equal(read(omitted, { value: null }).omitted, "elsewhere");
   });
 
+  it("has no key when the topic made it take its id for one", () => {
+    const keyless = { ...ours, "topicsync.keyless": "true" };
+    const key = Buffer.from(ours["topicsync.id"]);
+    assert.equal(read(keyless, { key }).key, null);
+    assert.equal(read(ours, { key }).key, key);
+    const other = Buffer.from("other");
+    assert.equal(read(keyless, { key: other }).key, other);
+  });
+
+  it("stands for all that is in a batch too large to decompress", () => {
+    const skippedBatch = { firstOffset: 3, lastOffset: 9, maxBytes: 1_000 };
+    const { id, code, omitted } = read({}, { value: null, skippedBatch });
+    assert.deepEqual([id, code], ["dead-0-9", "OTHER"]);
+    assert.match(omitted ?? "", /too large to decompress/);
+  });
+
   it("has no time when its timestamp is none", () => {
     for (const timestamp of ["-1", "soon", "9e99"]) assert.equal(read(ours, { timestamp }).time, undefined);
   });
