@@ -65,6 +65,7 @@ export async function announceAndStrike(options: ActOptions, scene: Scene): Prom
       struck += 1;
       await patience.until("there is work to interrupt", isAtWork);
       log(`${stage.positions.total()} applied of ${announced} announced:`);
+      await stage.sysIds.look();
       await director.strike(blow);
     }
   }

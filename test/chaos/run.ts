@@ -132,7 +132,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     letters,
   };
   return {
-    differences: await differences(oracle, found),
+    differences: [...(await differences(oracle, found)), ...(await stage.sysIds.differences())],
     outcomes: oracle.outcomes,
     topics: oracle.models.reduce((sum, { topics }) => sum + topics.size, 0),
     retired: oracle.models.reduce((sum, { retired }) => sum + retired.length, 0),

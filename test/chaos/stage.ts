@@ -9,6 +9,7 @@ import { connectKafka, logEnds } from "./log.ts";
 import type { Patience } from "./patience.ts";
 import { watchPositions, type Positions } from "./positions.ts";
 import { startChaosBroker, startChaosStore, type Server } from "./servers.ts";
+import { watchSysIds } from "./sys-ids.ts";
 
 /** What a run happens on. */
 export interface Stage {
@@ -17,6 +18,7 @@ export interface Stage {
   readonly kafka: Kafka;
   readonly admin: Admin;
   readonly positions: Positions;
+  readonly sysIds: ReturnType<typeof watchSysIds>;
   readonly names: typeof names;
   readonly administrator: typeof administrator;
   /** The service's settings. */
@@ -67,6 +69,7 @@ export async function setStage(
     kafka,
     admin,
     positions,
+    sysIds: watchSysIds(positions.db),
     names,
     administrator,
     settings: {
