@@ -13,6 +13,7 @@ import {
 import { createTurns, type Turns } from "../turns.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 /** A record of the positions. */
 export interface PositionRecord {
@@ -131,7 +132,8 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     const claimed = await positions.findOneAndUpdate(
       { _id },
       session === undefined ? { $unset: { sessions: "" as const } } : { $addToSet: { sessions: session } },
-      { upsert: true, returnDocument: "after" },
+      // It waits for a transaction of a former owner that could not be killed.
+      { upsert: true, returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
     const position = claimed === null ? undefined : fromRecord(claimed);
     const isOurs = claimed?.moved_by?.equals(processId) ?? false;
