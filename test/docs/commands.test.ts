@@ -116,7 +116,7 @@ async function follow(blocks: readonly Block[]): Promise<void> {
 /** What runs in this test: everything of `sh` and `console`, on the service that listens here. */
 const runs = ["sh", "console", "sh service"];
 /** What a page may have besides: what is shown, and commands for which this test has not got the machines. */
-const others = ["json", "yaml", "ini", "ts", "mermaid", "", "sh elsewhere"];
+const others = ["json", "yaml", "ini", "js", "ts", "mermaid", "", "sh elsewhere"];
 
 const guides = [first, ...pages().filter((page) => page !== first)].map((page) => ({
   page,
