@@ -143,6 +143,6 @@ describe("a Prometheus that is set up as the guide says", () => {
       all.filter(({ health }) => health !== "ok"),
       [],
     );
-    assert.equal(all.length, 15);
+    assert.equal(all.length, 17);
   });
 });
