@@ -12,8 +12,8 @@ export interface Group {
   remove(first: number, removed: (key: readonly number[]) => void): void;
   /** Tells every topic under a key. */
   find(key: Int32Array, found: (topic: number) => void): void;
-  /** Tells every topic under a key that can be made of these values, one set for each slot. Looks at every place. */
-  findAll(wanted: readonly ReadonlySet<number>[], found: (topic: number) => void): void;
+  /** Tells every topic under a key whose values all pass the test, which is given their slots' numbers. Looks at every place. */
+  findAll(has: (slot: number, value: number) => boolean, found: (topic: number) => void): void;
   /** How many entries there were at most at one time: each has a place in the table. */
   places(): number;
   isEmpty(): boolean;
@@ -120,12 +120,13 @@ export function createGroup(slots: readonly Slot[]): Group {
         found(topics[entry] ?? 0);
       }
     },
-    findAll(wanted, found) {
+    findAll(has, found) {
       entries: for (let entry = 1; entry <= used; entry += 1) {
         const topic = topics[entry] ?? noTopic;
         if (topic === noTopic) continue;
         const from = entry * width;
-        for (let at = 0; at < width; at += 1) if (!wanted[at]?.has(keys[from + at] ?? 0)) continue entries;
+        for (const [at, { number }] of slots.entries())
+          if (!has(number, keys[from + at] ?? 0)) continue entries;
         found(topic);
       }
     },

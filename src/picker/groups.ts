@@ -45,10 +45,7 @@ export function createGroups(): Groups {
       const count = countKeys(group, event);
       if (count === 0) return;
       if (count > group.places()) {
-        group.findAll(
-          group.slots.map(({ number }) => valuesOf(event, number)),
-          found,
-        );
+        group.findAll(event.has, found);
         return;
       }
     }
@@ -91,8 +88,5 @@ function countKeys({ slots }: Group, event: Reading): number {
   }
   return count;
 }
-
-const valuesOf = (event: Reading, slot: number): ReadonlySet<number> =>
-  new Set(event.several(slot) ?? [event.first(slot)]);
 
 const nameOf = (slots: readonly Slot[]): string => slots.map(({ number }) => number).join();

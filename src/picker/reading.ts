@@ -7,6 +7,8 @@ export interface Reading {
   readonly touched: readonly number[];
   /** The first value of a slot; 0 for none. */
   first(slot: number): number;
+  /** Whether a value is among a slot's. */
+  readonly has: (slot: number, value: number) => boolean;
   /** All values of a slot that has more than one. */
   several(slot: number): readonly number[] | undefined;
   /** Whether any slot has more than one value: a topic may be found by several keys then. */
@@ -73,6 +75,11 @@ export function createReading(): Reading {
     },
     touched,
     first: (slot) => values[slot] ?? 0,
+    has(slot, value) {
+      if (values[slot] === value) return true;
+      const known = more.get(slot);
+      return known !== undefined && (known.set?.has(value) ?? known.values.includes(value));
+    },
     several: (slot) => more.get(slot)?.values,
     hasSeveral: () => more.size > 0,
     number: () => number,

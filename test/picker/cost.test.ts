@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Session } from "node:inspector/promises";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, mock } from "node:test";
 
 import fc from "fast-check";
 
@@ -151,6 +151,20 @@ describe("the work for an event", () => {
       const list = range(count);
       await pickWithinBound(topics, eventWith(paths.map(() => list)), [...topics.keys()].sort());
       await pickWithinBound(topics, eventWith(paths.map((path) => (path === "g" ? [] : list))), []);
+    }
+  });
+
+  it("does not copy the values of a list for each group of topics", async () => {
+    const alternatives = range(200);
+    const headerQueries = [`a=${alternatives.join()}`, ...range(300).map((i) => `a=0&m${i}=1`)];
+    const event = { a: alternatives, ...Object.fromEntries(range(300).map((i) => [`m${i}`, 1])) };
+    // What the constructor does with a list is no step, but it calls `add` for each element.
+    const { mock: added } = mock.method(Set.prototype, "add");
+    try {
+      await pickWithinBound(named(headerQueries.map((headerQuery) => ({ headerQuery }))), event);
+      assert.ok(added.callCount() < 5_000, `${added.callCount()} values were copied`);
+    } finally {
+      added.restore();
     }
   });
 
