@@ -62,7 +62,7 @@ export function classify(error: unknown): FailureKind {
 }
 
 function classifyAnswer(error: MongoServerError): FailureKind {
-  const kind = kindByCode.get(Number(error.code)) ?? kindByMessage(error);
+  const kind = kindByMessage(error) ?? kindByCode.get(Number(error.code));
   // DocumentDB reports a duplicate key within a transaction as a write conflict.
   if (kind === "conflict" && /duplicate key/i.test(error.message)) return "duplicate";
   if (kind === "duplicate") return kind;
@@ -72,9 +72,10 @@ function classifyAnswer(error: MongoServerError): FailureKind {
   return kind ?? "unforeseen";
 }
 
-/** Amazon DocumentDB's own meaning of codes that MongoDB uses for something else. */
+/** Codes that a product uses for more than one thing, or for something else than MongoDB does. */
 function kindByMessage(error: MongoServerError): FailureKind | undefined {
   if (hasNoRetryableWrites(error)) return "unsupported";
+  if (error.code === 8000 && /bad auth/i.test(error.message)) return "credentials";
   if (error.code === 303) return /not supported/i.test(error.message) ? "unsupported" : "outage";
   return undefined;
 }

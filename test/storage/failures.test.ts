@@ -102,6 +102,8 @@ describe("what an error of MongoDB means", () => {
   it("is told from another meaning of the same code by the message", () => {
     assert.equal(classify(answer(301, "Retryable writes are not supported")), "unsupported");
     assert.equal(classify(answer(301, "Data corruption detected")), "unforeseen");
+    assert.equal(classify(answer(8000, "bad auth : authentication failed")), "credentials");
+    assert.equal(classify(answer(8000, "CMD_NOT_ALLOWED: killSessions")), "forbidden");
     assert.equal(classify(answer(303, "Feature not supported: $changeStream")), "unsupported");
     assert.equal(classify(answer(303, "the split horizon changed")), "outage");
   });
