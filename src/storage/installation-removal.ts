@@ -17,13 +17,14 @@ export function createInstallationRemoval(database: Database): RemoveAllTokens {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   async function deactivate(records: readonly Found[], reason: string): Promise<void> {
-    const seen = records.map(({ last_seen_on }) => last_seen_on.getTime());
+    // Something else may have stored a record without a time, or with a text in its place.
+    const seen = records.map(({ last_seen_on }) => Number(last_seen_on)).filter(Number.isFinite);
     await installations.updateMany(
       {
         _id: { $in: records.map(({ _id }) => _id) },
         active: true,
         // Registered again since it was read, it stays active, also where the store carries this out late.
-        last_seen_on: { $lte: new Date(Math.max(...seen)) },
+        last_seen_on: { $not: { $gt: new Date(Math.max(0, ...seen)) } },
       },
       deactivation(reason, new Date()),
     );

@@ -102,7 +102,8 @@ const operationsOf = ({ write, found }: Attempt, now: Date, newId: () => string)
 
 /**
  * A statement that the store carries out late, after it was repeated and acknowledged, must not undo a removal that came
- * meanwhile. So it matches only a record that is not newer than itself, and where one is, the unique index objects.
+ * meanwhile. So it matches no record that is newer than itself, and where one is, the unique index objects. One without a time,
+ * which something else has stored, is no newer.
  */
 function registration(
   { key: { token, application, platform }, user }: RegisterWrite,
@@ -118,7 +119,7 @@ function registration(
   };
   const moved = { $each: [{ user: owner, until: now }], $slice: -mostOwnersKept };
   return {
-    q: { token, application, platform, user: owner, sys_updated_on: { $lte: on } },
+    q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gt: on } } },
     u:
       owner === user
         ? { $set: seen, ...update }

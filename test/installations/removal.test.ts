@@ -73,6 +73,18 @@ describe("the removal of everybody's tokens", () => {
     assert.deepEqual(updates, [250, 250, 100]);
   });
 
+  it("deactivates records that something else has stored without topicsync's times", async () => {
+    const tokens = ["without", "with null", "with a text"];
+    const foreign = [{}, { last_seen_on: null }, { last_seen_on: "2026-01-01 00:00:00" }];
+    await db
+      .collection("sys_push_notif_app_install")
+      .insertMany(
+        foreign.map((times, i) => ({ ...scope, token: tokens[i], user: "eve", active: true, ...times })),
+      );
+    await remove(request);
+    for (const one of tokens) assert.equal(await isActive(one), false, one);
+  });
+
   it("does nothing where nothing is registered", async () => {
     await remove({ ...request, application: "nobody's" });
     assert.deepEqual(updates, []);

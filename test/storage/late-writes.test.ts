@@ -91,6 +91,20 @@ describe("a registration", () => {
   });
 });
 
+describe("a record that something else has stored without topicsync's times", () => {
+  for (const times of [{}, { sys_updated_on: null }, { sys_updated_on: "2026-01-01 00:00:00" }])
+    for (const owner of ["ann", "bob"])
+      it(`can be registered by its user and by another: ${owner}, ${JSON.stringify(times)}`, async () => {
+        const key = newKey();
+        await db.collection("sys_push_notif_app_install").insertOne({ ...key, user: owner, ...times });
+        await register(key);
+        const [record] = await find(key);
+        assert.equal(record?.user, "ann");
+        assert.equal(record.active, true);
+        assert.ok(record.sys_updated_on instanceof Date);
+      });
+});
+
 describe("a write that may meet an open transaction", () => {
   it("is not sent again when it took too long", async () => {
     store.fail({ command: "update", carriedOut: false, answer: mongoErrors.tooSlow, times: 1 });
