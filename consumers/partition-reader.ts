@@ -263,6 +263,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         const prepared = work.prepare(records);
         if (!(await beating(batch, writing))) return;
         const suspicious = await beating(batch, suspect);
+        // Meanwhile the partition may have got another reader, which a seek or a write of this one would disturb.
+        if (isClosed() || !batch.isCurrent()) return;
         if (suspicious === "unknown") {
           begin("the log could not be looked at");
           return;
