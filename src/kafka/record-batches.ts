@@ -59,6 +59,7 @@ export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<De
       const records = await decompress(batch, maxBytes - used - overhead);
       used += overhead + records.length;
       decodeRecords(batch, records, messages);
+      if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));
     } catch (error) {
       if (!(error instanceof BatchTooLargeError)) throw error;
       if (used === 0) messages.push(skip(batch, maxBytes));
@@ -116,6 +117,21 @@ function skip(batch: Batch, maxBytes: number): DecodedMessage {
   });
   return message;
 }
+
+/**
+ * A message that is not delivered, at the end of a batch that compaction took the last records of. kafkajs goes on behind the
+ * last message; where a segment ends with an empty batch it would fetch that batch for ever.
+ */
+const markEnd = (batch: Batch): DecodedMessage => ({
+  ...toMessage(batch, {
+    offset: String(batch.lastOffset),
+    timestamp: String(batch.maxTimestamp),
+    key: null,
+    value: null,
+    headers: {},
+  }),
+  isControlRecord: true,
+});
 
 const toMessage = (
   batch: Batch,

@@ -79,6 +79,23 @@ describe("decoding fetched batches", () => {
     assert.deepEqual(offsetsOf(messages), ["9999"]);
   });
 
+  it("marks the end of a batch that compaction took the last records of, or all", async () => {
+    const bytes = Buffer.concat([
+      recordBatch(0, [small], { lastOffset: 4 }),
+      recordBatch(5, [small, small]),
+      recordBatch(7, [], { lastOffset: 9 }),
+    ]);
+    const messages = await decodeBatches(bytes, mib);
+    const seen = messages.map(({ offset, isControlRecord }) => [offset, isControlRecord]);
+    assert.deepEqual(seen, [
+      ["0", false],
+      ["4", true],
+      ["5", false],
+      ["6", false],
+      ["9", true],
+    ]);
+  });
+
   it("refuses records that do not add up", async () => {
     const bytes = recordBatch(0, [small]);
     bytes.writeInt32BE(2, 57);

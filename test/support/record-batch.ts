@@ -21,7 +21,7 @@ export interface GivenRecord {
 export function recordBatch(
   firstOffset: number,
   records: readonly GivenRecord[],
-  { timestamp = 1_700_000_000_000 } = {},
+  { timestamp = 1_700_000_000_000, lastOffset = firstOffset + records.length - 1 } = {},
 ): Buffer {
   const bodies = records.map(({ key = null, value, headers = [] }, index) => {
     const named = headers.flatMap(([name, text]) => [sized(Buffer.from(name)), sized(Buffer.from(text))]);
@@ -34,7 +34,7 @@ export function recordBatch(
   head.writeInt32BE(49 + payload.length, 8);
   head.writeInt8(2, 16);
   head.writeInt16BE(1, 21);
-  head.writeInt32BE(records.length - 1, 23);
+  head.writeInt32BE(lastOffset - firstOffset, 23);
   head.writeBigInt64BE(BigInt(timestamp), 27);
   head.writeBigInt64BE(BigInt(timestamp + records.length - 1), 35);
   head.writeBigInt64BE(-1n, 43);

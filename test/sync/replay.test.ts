@@ -93,6 +93,38 @@ describe("a log that is not what it was", () => {
     assert.equal(await second.stop(), 0);
   });
 
+  it("is read on behind a segment that compaction left nothing of but an empty batch", async () => {
+    const { settings, topic, topics, announce, reached } = scene();
+    const configEntries = Object.entries({
+      "cleanup.policy": "compact",
+      "segment.bytes": String(1024 * 1024),
+      "min.cleanable.dirty.ratio": "0.01",
+      "max.compaction.lag.ms": "100",
+    }).map(([name, value]) => ({ name, value }));
+    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    // The last batch of an idempotent producer is kept without its records. Two of these do not fit into a segment.
+    const messages = [{ key: "large", value: Buffer.alloc(600 * 1024) }];
+    const idempotent = kafka.producer({ idempotent: true });
+    await idempotent.connect();
+    await idempotent.send({ topic, messages });
+    await idempotent.disconnect();
+    for (let sent = 0; sent < 3; sent += 1) await producer.send({ topic, messages });
+    await announce(0, 1);
+
+    const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
+    await broker.reach(new AbortController().signal);
+    await until(
+      "the first segments are compacted",
+      async () => (await lengthOf(broker.read(topic, { abort: new AbortController().signal }))) === 3,
+      120_000,
+    );
+    await broker.close();
+    const service = await startTopicsync(settings);
+    await reached(5);
+    assert.deepEqual(await topics.distinct("topic_id"), ["id-0"]);
+    assert.equal(await service.stop(), 0);
+  });
+
   it("is still the same log behind the markers of transactions, committed and aborted", async () => {
     const { settings, topic, topics, positions, createTopic, announce, send, reached } = scene();
     await createTopic();
