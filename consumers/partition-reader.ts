@@ -247,6 +247,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     async batch(batch) {
       const [first] = batch.records;
       if (first === undefined || paused !== undefined || !batch.isCurrent()) return;
+      if (first.offset < next.offset && !examining) {
+        // kafkajs went back by itself: what it asked for lay outside the log.
+        begin("the log does not reach to the position any more");
+        return;
+      }
       if (!examine(batch)) return;
       const unapplied = first.offset < next.offset ? batch.records.filter(isUnapplied) : batch.records;
       if (unapplied.length === 0) {
