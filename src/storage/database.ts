@@ -60,12 +60,21 @@ function startFailure(error: unknown): unknown {
   return translated(error);
 }
 
-/** Creates the client; connects later. The URI names the database. */
+/** Throws ConfigurationError for a URI that the driver does not take. */
+function createClient(uri: string): MongoClient {
+  try {
+    return new MongoClient(uri, clientOptions);
+  } catch (error) {
+    throw new ConfigurationError(`MONGODB_URI cannot be used: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Creates the client; connects later. The URI names the database. Throws ConfigurationError. */
 export function createDatabase(connectionString: string, log: Logger): Database {
   const { uri, ignored } = withoutFixedOptions(connectionString);
   if (ignored.length > 0)
     log.info({ options: ignored }, "options of MONGODB_URI are ignored: topicsync decides them itself");
-  const client = new MongoClient(uri, clientOptions);
+  const client = createClient(uri);
   const db = client.db();
   let connected = false;
   let transactions = false;

@@ -61,6 +61,15 @@ describe("a connection string", () => {
       assert.notEqual(database.startSession(), undefined, "there are transactions");
     });
 
+  it("is a wrong setting where the driver does not take it", () => {
+    for (const faulty of ["mongodb://h/t?noSuchOption=1", "mongodb://a,b/t?directConnection=true"])
+      assert.throws(
+        () => createDatabase(faulty, log),
+        (error) =>
+          error instanceof ConfigurationError && error.message.startsWith("MONGODB_URI cannot be used: "),
+      );
+  });
+
   it("keeps its other options, and its password", async () => {
     await assert.rejects(
       open("&readPreference=nearest&tls=true").connect(AbortSignal.timeout(1_000)),
