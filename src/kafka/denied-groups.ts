@@ -22,7 +22,10 @@ export function keepGroupDenials(): void {
   const find = Reflect.get(prototype, "findGroupCoordinator");
   prototype.findGroupCoordinator = async function (this: Broker, request) {
     try {
-      return await find.call(this, request);
+      const answer = await find.call(this, request);
+      // Another broker denied it, or this one did before the right was given.
+      denials.delete(request.groupId);
+      return answer;
     } catch (error) {
       if (findDenial(error) !== undefined) denials.set(request.groupId, error);
       throw error;
