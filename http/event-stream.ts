@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -61,9 +62,14 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
       response.once("close", () => {
         end.abort();
       });
+      // The caller may have left while their credentials were checked; "close" does not come again.
+      if (response.destroyed) end.abort();
       void endWhenRefused(end, abort, mayGoOn);
       try {
-        for await (const event of events(abort)) response.write(`data: ${JSON.stringify(event)}\n\n`);
+        for await (const event of events(abort)) {
+          if (response.write(`data: ${JSON.stringify(event)}\n\n`)) continue;
+          await once(response, "drain", { signal: abort }).catch(() => undefined);
+        }
       } finally {
         end.abort();
         count(user, -1);
