@@ -9,7 +9,6 @@ import { runCommand } from "../src/stack/command.ts";
 import { startBroker, startStore } from "../src/stack/resolve.ts";
 import type { Running } from "../src/stack/stack.ts";
 import { ensureIndexes } from "../src/storage/indexes.ts";
-import { collections } from "../src/storage/names.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";
 import { progress } from "./report.ts";
@@ -111,7 +110,6 @@ export async function inArena<T>(
   const client = new MongoClient(uri.href);
   try {
     await ensureIndexes(client.db());
-    if (store.kind === "memory") await makeExactIndex(client.db());
     const arena = { brokers: stack.broker.address, uri: uri.href, database, topic, folder, toolsFolder };
     return await run(arena, client.db());
   } finally {
@@ -119,17 +117,6 @@ export async function inArena<T>(
     if (store.kind === "memory") await client.db().dropDatabase();
     await client.close();
   }
-}
-
-/**
- * mongo-java-server uses an index only for a query of exactly its fields, where MongoDB needs no more than the first: for the
- * query of a registration, which names the owner as well, it gets one of those four, as unique as the one of three.
- */
-async function makeExactIndex(db: Db): Promise<void> {
-  const key = { application: 1, platform: 1, user: 1, token: 1 } as const;
-  await db
-    .collection(collections.installations)
-    .createIndex(key, { name: "exact_installation", unique: true }, {});
 }
 
 /** Published is what is built, so that is what is measured. */

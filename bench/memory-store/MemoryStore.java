@@ -1,6 +1,11 @@
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
+import de.bwaldvogel.mongo.backend.Index;
+import de.bwaldvogel.mongo.backend.IndexKey;
 import de.bwaldvogel.mongo.backend.memory.MemoryBackend;
+import de.bwaldvogel.mongo.backend.memory.MemoryDatabase;
+import de.bwaldvogel.mongo.backend.memory.index.MemoryUniqueIndex;
+import de.bwaldvogel.mongo.bson.Document;
 import java.util.List;
 
 /** mongo-java-server on 127.0.0.1 at the port given, under a version that today's drivers accept. */
@@ -17,7 +22,36 @@ public class MemoryStore {
                 return 21;
             }
         };
-        MongoServer server = new MongoServer(new MemoryBackend().version(version));
+        MongoServer server = new MongoServer(new Backend().version(version));
         server.bind("127.0.0.1", Integer.parseInt(args[0]));
+    }
+
+    private static class Backend extends MemoryBackend {
+        @Override
+        public MemoryDatabase openOrCreateDatabase(String name) {
+            return new MemoryDatabase(name, getCursorRegistry()) {
+                @Override
+                protected Index<Integer> openOrCreateUniqueIndex(
+                        String collection, String index, List<IndexKey> keys, boolean sparse) {
+                    return new UniqueIndex(index, keys, sparse);
+                }
+            };
+        }
+    }
+
+    /**
+     * mongo-java-server uses an index only for a query of exactly its fields. MongoDB also uses one whose fields the query
+     * compares with plain values, whatever else the query asks for.
+     */
+    private static class UniqueIndex extends MemoryUniqueIndex {
+        UniqueIndex(String name, List<IndexKey> keys, boolean sparse) {
+            super(name, keys, sparse);
+        }
+
+        @Override
+        public boolean canHandle(Document query) {
+            return super.canHandle(query)
+                || keySet().stream().allMatch(key -> query.get(key) instanceof String);
+        }
     }
 }
