@@ -15,28 +15,28 @@ export default {
     {
       name: "domain-is-pure",
       comment:
-        "topics, installations, users, sessions, dead-letters, filter, picker, picking, sync and overview know no store, broker or transport.",
+        "topics, installations, users, sessions, dead-letters, matching, sync and overview know no store, broker or transport.",
       severity: "error",
       from: {
-        path: "^src/(topics|installations|users|sessions|dead-letters|filter|picker|picking|sync|overview)/",
+        path: "^src/(topics|installations|users|sessions|dead-letters|matching|sync|overview)/",
       },
       to: {
-        path: "^(http|consumers|src/(storage|kafka|stack|cli)|src/(config|service|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
+        path: "^(http|consumers|src/(storage|kafka|embedded|app|cli)/|src/(config|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
       },
     },
     {
       name: "picker-is-a-library",
       comment: "whoever imports topicsync/picker gets nothing else of ours, and no package at all.",
       severity: "error",
-      from: { path: "^src/(filter|picker)/" },
-      to: { pathNot: "^src/(filter|picker)/|^src/errors\\.ts$" },
+      from: { path: "^src/matching/(filter|picker)/" },
+      to: { pathNot: "^src/matching/(filter|picker)/|^src/lib/errors\\.ts$" },
     },
     {
       name: "edges-get-what-they-need",
       comment: "http and consumers are given their stores and never import storage, kafka or each other.",
       severity: "error",
       from: { path: "^(http|consumers)/" },
-      to: { path: "^src/(storage|kafka|stack|cli)|^src/(service|cli)\\.ts|node_modules/(mongodb|kafkajs)/" },
+      to: { path: "^src/(storage|kafka|embedded|app|cli)/|^src/cli\\.ts|node_modules/(mongodb|kafkajs)/" },
     },
     {
       name: "console-knows-schemas-and-filters-only",
@@ -44,7 +44,7 @@ export default {
         "what runs in a browser takes nothing from the server but the shapes of messages, and the filter language.",
       severity: "error",
       from: { path: "^console/src/" },
-      to: { path: "^(src|http|consumers)/", pathNot: "^src/filter/" },
+      to: { path: "^(src|http|consumers)/", pathNot: "^src/matching/filter/" },
     },
     { name: "http-not-consumers", severity: "error", from: { path: "^http/" }, to: { path: "^consumers/" } },
     {
@@ -59,7 +59,7 @@ export default {
       from: {
         path: "^src/",
         pathNot:
-          "^src/(service|service-feedback|service-readiness|service-dead-letters|cli|cli/dead-letter-channel)\\.ts$",
+          "^src/(app/(service|push-feedback|readiness|dead-letters)|cli|cli/dead-letter-channel)\\.ts$",
       },
       to: { path: "^(http|consumers)/" },
     },
@@ -72,7 +72,7 @@ export default {
     {
       name: "one-importer-of-mongodb",
       severity: "error",
-      from: { path: "^(src|http|consumers)/", pathNot: "^src/(storage|stack)/" },
+      from: { path: "^(src|http|consumers)/", pathNot: "^src/(storage|embedded)/" },
       to: { path: "node_modules/mongodb/" },
     },
     {

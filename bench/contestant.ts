@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { startProcess, type ServerCommand, type ServerProcess } from "../src/stack/process.ts";
+import { startProcess, type ServerCommand, type ServerProcess } from "../src/embedded/process.ts";
 import type { Arena } from "./stack.ts";
 
 /** One way to bring announcements from Kafka into MongoDB. */

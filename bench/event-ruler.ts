@@ -5,9 +5,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { text } from "node:stream/consumers";
 
-import { lastLines } from "../src/stack/command.ts";
-import type { LaunchOptions } from "../src/stack/stack.ts";
-import { findJava } from "../src/stack/toolchain.ts";
+import { lastLines } from "../src/embedded/command.ts";
+import type { LaunchOptions } from "../src/embedded/stack.ts";
+import { findJava } from "../src/embedded/toolchain.ts";
 import { installJars } from "./maven.ts";
 
 const version = "1.8.1";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Command } from "commander";
 
-import { lastLines, runCommand } from "../src/stack/command.ts";
+import { lastLines, runCommand } from "../src/embedded/command.ts";
 import { aimsReport, atLeast } from "./aims.ts";
 import { httpService, serviceUser } from "./http-contestants.ts";
 import { findLoadGenerator, type Answers, type LoadGenerator } from "./http-load.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 
 import { collections } from "../src/storage/names.ts";
-import type { ServerCommand } from "../src/stack/process.ts";
+import type { ServerCommand } from "../src/embedded/process.ts";
 import { service } from "./contestants.ts";
 import { basicAuthorization, type RequestTemplate } from "./http-request.ts";
 import { installPackages } from "./npm.ts";

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { isAbsent, lastLines, runCommand } from "../src/stack/command.ts";
+import { isAbsent, lastLines, runCommand } from "../src/embedded/command.ts";
 import autocannonProject from "./autocannon/package.json" with { type: "json" };
 import { rawRequest, type RequestTemplate } from "./http-request.ts";
 import { installPackages } from "./npm.ts";

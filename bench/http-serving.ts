@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freePort, localhost } from "../src/stack/ports.ts";
-import type { ServerProcess } from "../src/stack/process.ts";
+import { freePort, localhost } from "../src/embedded/ports.ts";
+import type { ServerProcess } from "../src/embedded/process.ts";
 import { withContestant } from "./contestant.ts";
 import type { Registrar } from "./http-contestants.ts";
 import { accepted, randomToken, register } from "./http-request.ts";

@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { classPath } from "../src/stack/kafka-jars.ts";
-import { freePort, localhost } from "../src/stack/ports.ts";
-import type { ServerCommand } from "../src/stack/process.ts";
-import { findJava } from "../src/stack/toolchain.ts";
-import { versions } from "../src/stack/versions.ts";
+import { classPath } from "../src/embedded/kafka-jars.ts";
+import { freePort, localhost } from "../src/embedded/ports.ts";
+import type { ServerCommand } from "../src/embedded/process.ts";
+import { findJava } from "../src/embedded/toolchain.ts";
+import { versions } from "../src/embedded/versions.ts";
 import type { Contestant } from "./contestant.ts";
 import { installJars } from "./maven.ts";
 import { progress } from "./report.ts";

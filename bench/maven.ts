@@ -1,9 +1,9 @@
 import { join } from "node:path";
 
-import { lastLines, runCommand } from "../src/stack/command.ts";
-import { installOnce } from "../src/stack/install.ts";
-import type { LaunchOptions } from "../src/stack/stack.ts";
-import { versions } from "../src/stack/versions.ts";
+import { lastLines, runCommand } from "../src/embedded/command.ts";
+import { installOnce } from "../src/embedded/install.ts";
+import type { LaunchOptions } from "../src/embedded/stack.ts";
+import { versions } from "../src/embedded/versions.ts";
 
 export interface Jars {
   /** What they are, for people: `mongo-java-server 1.47.0`. */

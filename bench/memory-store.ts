@@ -1,10 +1,10 @@
 import { join } from "node:path";
 
-import { freePort } from "../src/stack/ports.ts";
-import { startProcess, untilReady } from "../src/stack/process.ts";
-import type { LaunchOptions, Running } from "../src/stack/stack.ts";
-import { ping } from "../src/stack/store-process.ts";
-import { findJava } from "../src/stack/toolchain.ts";
+import { freePort } from "../src/embedded/ports.ts";
+import { startProcess, untilReady } from "../src/embedded/process.ts";
+import type { LaunchOptions, Running } from "../src/embedded/stack.ts";
+import { ping } from "../src/embedded/store-process.ts";
+import { findJava } from "../src/embedded/toolchain.ts";
 import { installJars } from "./maven.ts";
 
 const version = "1.47.0";

@@ -1,9 +1,9 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { lastLines, runCommand } from "../src/stack/command.ts";
-import { installOnce } from "../src/stack/install.ts";
-import type { LaunchOptions } from "../src/stack/stack.ts";
+import { lastLines, runCommand } from "../src/embedded/command.ts";
+import { installOnce } from "../src/embedded/install.ts";
+import type { LaunchOptions } from "../src/embedded/stack.ts";
 
 export interface Packages {
   /** What they are, for people: `Parse Server 9.10.0`. */

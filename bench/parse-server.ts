@@ -7,7 +7,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { localhost } from "../src/stack/ports.ts";
+import { localhost } from "../src/embedded/ports.ts";
 
 /** What is used of Parse Server. */
 interface ParseServerPackage {

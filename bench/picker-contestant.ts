@@ -2,9 +2,9 @@
  * Measures one way to pick topics, in a process of its own:
  * `node --expose-gc bench/picker-contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
-import { someAt, testOf, type Test } from "../src/filter/match.ts";
-import { readFilters } from "../src/filter/topic-filters.ts";
-import { createPicker, type FilterTexts } from "../src/picker/index.ts";
+import { someAt, testOf, type Test } from "../src/matching/filter/match.ts";
+import { readFilters } from "../src/matching/filter/topic-filters.ts";
+import { createPicker, type FilterTexts } from "../src/matching/picker/index.ts";
 import { furtherTopics, plan, type ContestantResult, type Plan } from "./picker-plan.ts";
 import { createWorkload, workloads, type BenchTopic, type Workload } from "./picker-workload.ts";
 

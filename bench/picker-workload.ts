@@ -1,4 +1,4 @@
-import type { FilterTexts } from "../src/picker/index.ts";
+import type { FilterTexts } from "../src/matching/picker/index.ts";
 import { createRandom, type Random } from "../test/chaos/random.ts";
 
 /**

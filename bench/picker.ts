@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 
 import { Command } from "commander";
 
-import { lastLines, runCommand } from "../src/stack/command.ts";
+import { lastLines, runCommand } from "../src/embedded/command.ts";
 import { installEventRuler, type EventRuler } from "./event-ruler.ts";
 import { jsonOption, positives } from "./options.ts";
 import { compareWithAims } from "./picker-aims.ts";

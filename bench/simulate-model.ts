@@ -1,4 +1,4 @@
-import { Overloaded } from "../src/errors.ts";
+import { Overloaded } from "../src/lib/errors.ts";
 import { createGroupCommit } from "../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../src/installations/ports.ts";
 import { createClock } from "./simulate-clock.ts";

@@ -1,4 +1,4 @@
-import { startProcess, type ServerProcess } from "../src/stack/process.ts";
+import { startProcess, type ServerProcess } from "../src/embedded/process.ts";
 import { httpService } from "./http-contestants.ts";
 import { freeAddress, untilServing } from "./http-serving.ts";
 import type { Arena } from "./stack.ts";

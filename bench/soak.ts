@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import type { Db } from "mongodb";
 
-import { lastLines, runCommand } from "../src/stack/command.ts";
+import { lastLines, runCommand } from "../src/embedded/command.ts";
 import { httpService } from "./http-contestants.ts";
 import { commonOptions, positive, type CommonOptions } from "./options.ts";
 import { memoryOf } from "./process-figures.ts";

@@ -5,9 +5,9 @@ import { join, resolve } from "node:path";
 import { MongoClient, type Db } from "mongodb";
 
 import { readConfig } from "../src/config.ts";
-import { runCommand } from "../src/stack/command.ts";
-import { startBroker, startStore } from "../src/stack/resolve.ts";
-import type { Running } from "../src/stack/stack.ts";
+import { runCommand } from "../src/embedded/command.ts";
+import { startBroker, startStore } from "../src/embedded/resolve.ts";
+import type { Running } from "../src/embedded/stack.ts";
 import { ensureIndexes } from "../src/storage/indexes.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";

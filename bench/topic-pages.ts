@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Db } from "mongodb";
 
 import type { TopicBody } from "../schemas/topic.ts";
-import { createLogger } from "../src/logger.ts";
+import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
 import { createTopicReader } from "../src/storage/topic-pages.ts";
 import { toRecord, type TopicRecord } from "../src/storage/topic-records.ts";

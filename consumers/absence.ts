@@ -1,6 +1,6 @@
-import type { Logger } from "../src/logger.ts";
-import type { ClaimedPosition } from "../src/positions.ts";
-import type { LogBounds, LogWatch } from "../src/records.ts";
+import type { Logger } from "../src/lib/logger.ts";
+import type { ClaimedPosition } from "../src/sync/positions.ts";
+import type { LogBounds, LogWatch } from "../src/sync/records.ts";
 
 /**
  * Warns when a compacted log goes on after a position that is older than the time for which tombstones stay: topics may

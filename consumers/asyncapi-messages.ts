@@ -2,8 +2,8 @@ import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-even
 import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
-import { publishedSchema } from "../src/published-schema.ts";
-import { prefix } from "./envelopes/cloud-event.ts";
+import { publishedSchema } from "../src/lib/published-schema.ts";
+import { prefix } from "./announcements/envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic, for people. Its schemas have an `$id`. */
 export interface Message {

@@ -1,7 +1,7 @@
 import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
-import { schemaName, publishedSchema } from "../src/published-schema.ts";
-import { version } from "../src/version.ts";
+import { schemaName, publishedSchema } from "../src/lib/published-schema.ts";
+import { version } from "../src/lib/version.ts";
 import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
 
 /** A Kafka topic that the service reads or writes, and what lies there. */

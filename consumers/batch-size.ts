@@ -1,4 +1,4 @@
-import type { LogRecord } from "../src/records.ts";
+import type { LogRecord } from "../src/sync/records.ts";
 
 const maxBytesPerBatch = 4 * 1024 * 1024;
 /**

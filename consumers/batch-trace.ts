@@ -1,6 +1,6 @@
-import { Unavailable, type Refusal } from "../src/errors.ts";
-import { Fenced } from "../src/positions.ts";
-import type { LogRecord } from "../src/records.ts";
+import { Unavailable, type Refusal } from "../src/lib/errors.ts";
+import { Fenced } from "../src/sync/positions.ts";
+import type { LogRecord } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { isSampled, traceClock, type SpanContext, type Stage, type Tracing } from "../src/tracing/tracing.ts";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf, Unavailable } from "../src/errors.ts";
-import type { Logger } from "../src/logger.ts";
-import { Fenced, type ClaimedPosition, type Position, type PositionStep } from "../src/positions.ts";
-import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/records.ts";
+import { messageOf, Unavailable } from "../src/lib/errors.ts";
+import type { Logger } from "../src/lib/logger.ts";
+import { Fenced, type ClaimedPosition, type Position, type PositionStep } from "../src/sync/positions.ts";
+import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { reduceBatchSize, fitBatchSize, splitIntoBatches } from "./batch-size.ts";
 import { warnOfLongAbsence } from "./absence.ts";

@@ -1,5 +1,5 @@
-import type { Position } from "../src/positions.ts";
-import type { LogBounds, LogRecord } from "../src/records.ts";
+import type { Position } from "../src/sync/positions.ts";
+import type { LogBounds, LogRecord } from "../src/sync/records.ts";
 
 /**
  * Where reading starts, and in which epoch of the log.

@@ -10,7 +10,7 @@ import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
 import { createProgress } from "../src/cli/progress.ts";
-import { messageOf } from "../src/errors.ts";
+import { messageOf } from "../src/lib/errors.ts";
 import { openChannel, sampleAnnouncements, type Channel } from "./channel.ts";
 import { post, reasonOf, type Credentials } from "./client.ts";
 import { startAll, type DemoService } from "./service.ts";

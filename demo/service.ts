@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config.ts";
-import { startProcess, untilReady } from "../src/stack/process.ts";
-import { startBroker, startStore } from "../src/stack/resolve.ts";
+import { startProcess, untilReady } from "../src/embedded/process.ts";
+import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import { tell } from "./story.ts";
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));

@@ -5,7 +5,7 @@ import { format, resolveConfig } from "prettier";
 
 import { asyncApiDocument } from "../consumers/asyncapi.ts";
 import { operationsOf } from "../http/app.ts";
-import { openApiDocument } from "../http/openapi.ts";
+import { openApiDocument } from "../http/openapi/document.ts";
 import { announcementsReference } from "./announcements-reference.ts";
 import { httpReference } from "./http-reference.ts";
 

@@ -1,9 +1,9 @@
 /** The reference of the HTTP operations in Markdown, made of what they are served by. */
-import { statuses, type ErrorCode } from "../http/errors.ts";
-import { failuresOf, meanings, ofEveryRequest } from "../http/failures.ts";
-import { tagDescriptions } from "../http/openapi.ts";
-import type { Operation } from "../http/operation.ts";
-import { schemaName } from "../src/published-schema.ts";
+import { statuses, type ErrorCode } from "../http/framework/errors.ts";
+import { failuresOf, meanings, ofEveryRequest } from "../http/framework/failures.ts";
+import { tagDescriptions } from "../http/openapi/document.ts";
+import type { Operation } from "../http/framework/operation.ts";
+import { schemaName } from "../src/lib/published-schema.ts";
 import { cell, table } from "./markdown.ts";
 import { inWords, membersTable } from "./members.ts";
 

@@ -1,5 +1,5 @@
 /** The members of a JSON Schema as a table of Markdown, for people. */
-import { withoutNul } from "../src/published-schema.ts";
+import { withoutNul } from "../src/lib/published-schema.ts";
 import { cell, table } from "./markdown.ts";
 
 type Plain = string | number | boolean | null;

@@ -19,8 +19,8 @@ import {
   messageOf,
   Refusal,
   Unavailable,
-} from "./errors.ts";
-import { version } from "./version.ts";
+} from "./lib/errors.ts";
+import { version } from "./lib/version.ts";
 
 const program = new Command("topicsync")
   .description(

@@ -3,10 +3,10 @@ import { isIP } from "node:net";
 import { parseEnv } from "node:util";
 
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
-import { ConfigurationError, messageOf } from "./errors.ts";
-import { readTlsPair, type TlsFiles, type TlsPair } from "./tls.ts";
+import { ConfigurationError, messageOf } from "./lib/errors.ts";
+import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/oidc-config.ts";
-import { checkOf } from "./validation.ts";
+import { checkOf } from "./lib/validation.ts";
 
 export interface KafkaConfig {
   /** host:port each; undefined asks for the embedded broker. */

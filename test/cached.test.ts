@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { cached } from "../src/cached.ts";
+import { cached } from "../src/lib/cached.ts";
 import { until } from "./support/poll.ts";
 
 /** A fetch that counts, and waits until it is released. */

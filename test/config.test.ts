@@ -6,7 +6,7 @@ import { after, describe, it } from "node:test";
 
 import { settingsSchema } from "../schemas/settings.ts";
 import { environmentWithFile, readConfig } from "../src/config.ts";
-import { ConfigurationError } from "../src/errors.ts";
+import { ConfigurationError } from "../src/lib/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));
 after(() => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createLifecycle } from "../src/lifecycle.ts";
-import { createLogger } from "../src/logger.ts";
+import { createLifecycle } from "../src/lib/lifecycle.ts";
+import { createLogger } from "../src/lib/logger.ts";
 
 const log = await createLogger("silent");
 

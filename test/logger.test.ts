@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { messageOf } from "../src/errors.ts";
-import { errorForLog } from "../src/logger.ts";
+import { messageOf } from "../src/lib/errors.ts";
+import { errorForLog } from "../src/lib/logger.ts";
 import { unique } from "./support/names.ts";
 import { sharedStack, testDatabase } from "./support/stack.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { publishedSchema, schemaName } from "../src/published-schema.ts";
+import { publishedSchema, schemaName } from "../src/lib/published-schema.ts";
 
 describe("a schema as others read it", () => {
   it("says in words that everybody knows what ours say", () => {

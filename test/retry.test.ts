@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { Unavailable } from "../src/errors.ts";
-import { createLogger } from "../src/logger.ts";
-import { untilAvailable } from "../src/retry.ts";
+import { Unavailable } from "../src/lib/errors.ts";
+import { createLogger } from "../src/lib/logger.ts";
+import { untilAvailable } from "../src/lib/retry.ts";
 
 const log = await createLogger("silent");
 const never = new Promise<never>(() => undefined);

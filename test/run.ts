@@ -11,9 +11,9 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
 import { environmentWithFile, readConfig } from "../src/config.ts";
-import { messageOf } from "../src/errors.ts";
-import { startBroker, startStore } from "../src/stack/resolve.ts";
-import type { Running } from "../src/stack/stack.ts";
+import { messageOf } from "../src/lib/errors.ts";
+import { startBroker, startStore } from "../src/embedded/resolve.ts";
+import type { Running } from "../src/embedded/stack.ts";
 import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 import { registrationSchema, type Registration } from "../schemas/installation.ts";
 import { topicBodySchema, type TopicBody } from "../schemas/topic.ts";
-import { checkOf, schemaReader } from "../src/validation.ts";
+import { checkOf, schemaReader } from "../src/lib/validation.ts";
 
 const checkTopic = checkOf<TopicBody>(topicBodySchema);
 const checkRegistration = checkOf<Registration>(registrationSchema);

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../lib/errors.ts";
 import {
   applied,
   plural,

@@ -1,5 +1,5 @@
 import { letterOf, nameOfPlace } from "../dead-letters/letter.ts";
-import type { PlacedOffset } from "../records.ts";
+import type { PlacedOffset } from "../sync/records.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { untilApplied } from "../sync/applied.ts";
 import type { Connected } from "./connected.ts";

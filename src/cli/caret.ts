@@ -1,4 +1,4 @@
-import type { FilterSyntaxError } from "../filter/filter.ts";
+import type { FilterSyntaxError } from "../matching/filter/filter.ts";
 import { visible } from "./output.ts";
 
 /** So wide is the part of a long text that is shown, in columns. */

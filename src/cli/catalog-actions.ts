@@ -1,4 +1,4 @@
-import { exitCodes } from "../errors.ts";
+import { exitCodes } from "../lib/errors.ts";
 import { NameTaken, type CatalogChange } from "../installations/catalog.ts";
 import {
   createCatalogAdministration,

@@ -1,13 +1,13 @@
 import { hostname } from "node:os";
 
-import type { AuditEvent } from "../audit.ts";
-import { openAuditLog } from "../audit-log.ts";
+import type { AuditEvent } from "../lib/audit.ts";
+import { openAuditLog } from "../lib/audit-log.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
-import { messageOf, Unavailable } from "../errors.ts";
+import { messageOf, Unavailable } from "../lib/errors.ts";
 import type { Broker } from "../kafka/client.ts";
-import { createLifecycle } from "../lifecycle.ts";
-import { createLogger, type Logger } from "../logger.ts";
-import { embeddedBroker, embeddedStore } from "../stack/embedded.ts";
+import { createLifecycle } from "../lib/lifecycle.ts";
+import { createLogger, type Logger } from "../lib/logger.ts";
+import { embeddedBroker, embeddedStore } from "../embedded/embedded.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
 import { osUser } from "./os-user.ts";
 

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 
-import { identifyTopic } from "../../consumers/decode.ts";
+import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { Channel, KafkaConfig } from "../config.ts";
 import { openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
-import { ConfigurationError } from "../errors.ts";
+import { ConfigurationError } from "../lib/errors.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import type { Connected } from "./connected.ts";

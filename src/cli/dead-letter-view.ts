@@ -5,7 +5,7 @@ import ms from "ms";
 import type { ListedLetter } from "../dead-letters/browse.ts";
 import { nameOfPlace } from "../dead-letters/letter.ts";
 import { outcomeText } from "../dead-letters/outcome.ts";
-import type { RecordHeaders } from "../records.ts";
+import type { RecordHeaders } from "../sync/records.ts";
 import { visible } from "./output.ts";
 import type { Column } from "./rows.ts";
 

@@ -3,10 +3,10 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { messageOf, sentenceOf } from "../errors.ts";
-import { filterFaults } from "../filter/topic-filters.ts";
+import { messageOf, sentenceOf } from "../lib/errors.ts";
+import { filterFaults } from "../matching/filter/topic-filters.ts";
 import { definitionOf } from "../topics/topic.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../lib/validation.ts";
 import { linesIn } from "./inputs.ts";
 
 /** Something that can be read more than once. */

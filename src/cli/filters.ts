@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 
-import { exitCodes, Unavailable } from "../errors.ts";
-import { canonical, mergeEquals } from "../filter/canonical.ts";
-import { FilterSyntaxError, type Filter, type FilterMember } from "../filter/filter.ts";
-import { parseFilter } from "../filter/parse.ts";
-import { printFilter } from "../filter/print.ts";
-import { filterErrors } from "../filter/topic-filters.ts";
-import { filterWords } from "../filter/words.ts";
-import type { PickableTopic } from "../picking/ports.ts";
+import { exitCodes, Unavailable } from "../lib/errors.ts";
+import { canonical, mergeEquals } from "../matching/filter/canonical.ts";
+import { FilterSyntaxError, type Filter, type FilterMember } from "../matching/filter/filter.ts";
+import { parseFilter } from "../matching/filter/parse.ts";
+import { printFilter } from "../matching/filter/print.ts";
+import { filterErrors } from "../matching/filter/topic-filters.ts";
+import { filterWords } from "../matching/filter/words.ts";
+import type { PickableTopic } from "../matching/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import { faultLines } from "./caret.ts";
 import { connected, type Connected } from "./connected.ts";

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 
 import { InvalidArgumentError } from "commander";
 
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../lib/errors.ts";
 
 /** Collects file arguments; "-", standard input, may stand only once. */
 export function eachOnce(file: string, before: string[] | undefined): string[] {

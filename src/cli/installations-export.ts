@@ -5,7 +5,7 @@ import { Option, type Command } from "commander";
 import { viewOf } from "../installations/installation.ts";
 import { cursorBehind } from "../installations/listing.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
-import { messageOf, Unavailable } from "../errors.ts";
+import { messageOf, Unavailable } from "../lib/errors.ts";
 import { connected, type Connected } from "./connected.ts";
 import { listingOf, queryOf, withInstallationFlags, type InstallationFlags } from "./installation-flags.ts";
 import { complain, openOutput } from "./output.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { exitCodes, messageOf } from "../errors.ts";
+import { exitCodes, messageOf } from "../lib/errors.ts";
 import { createCatalog } from "../installations/catalog-cache.ts";
 import { createImporter, type Imported, type InstallationImporter } from "../installations/import.ts";
 import type { Installation } from "../installations/installation.ts";

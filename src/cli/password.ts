@@ -1,5 +1,5 @@
 import { newPasswordSchema, type NewPasswordBody } from "../../schemas/user.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../lib/validation.ts";
 
 const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
 

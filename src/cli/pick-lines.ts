@@ -1,4 +1,4 @@
-import { exitCodes, messageOf, Unavailable } from "../errors.ts";
+import { exitCodes, messageOf, Unavailable } from "../lib/errors.ts";
 import type { Connected } from "./connected.ts";
 import { linesIn, openInput, unreadable, type Line } from "./inputs.ts";
 import { complain, openOutput, visible, type Output } from "./output.ts";

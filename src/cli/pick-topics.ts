@@ -1,8 +1,8 @@
-import { FilterSyntaxError } from "../filter/filter.ts";
-import type { FilterTexts } from "../filter/topic-filters.ts";
-import { createPicker } from "../picker/index.ts";
-import { Unavailable } from "../errors.ts";
-import type { PickableTopic } from "../picking/ports.ts";
+import { FilterSyntaxError } from "../matching/filter/filter.ts";
+import type { FilterTexts } from "../matching/filter/topic-filters.ts";
+import { createPicker } from "../matching/picker/index.ts";
+import { Unavailable } from "../lib/errors.ts";
+import type { PickableTopic } from "../matching/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import type { Connected } from "./connected.ts";
 import { complain } from "./output.ts";

@@ -1,6 +1,6 @@
-import type { ConditionResult } from "../filter/topic-filters.ts";
-import { conditionWords } from "../filter/words.ts";
-import { explanationOf } from "../picking/explanation.ts";
+import type { ConditionResult } from "../matching/filter/topic-filters.ts";
+import { conditionWords } from "../matching/filter/words.ts";
+import { explanationOf } from "../matching/explanation.ts";
 import { visible, type Output } from "./output.ts";
 import type { PickedTopic } from "./pick-topics.ts";
 import { createRows } from "./rows.ts";

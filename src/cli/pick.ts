@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 
-import { exitCodes, messageOf } from "../errors.ts";
-import { FilterSyntaxError } from "../filter/filter.ts";
-import { explain, readFilters, type FilterTexts } from "../filter/topic-filters.ts";
+import { exitCodes, messageOf } from "../lib/errors.ts";
+import { FilterSyntaxError } from "../matching/filter/filter.ts";
+import { explain, readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
 import { faultLines } from "./caret.ts";
 import { connected, type Connected } from "./connected.ts";
 import { eachOnce, sizeOf, textIn } from "./inputs.ts";

@@ -5,7 +5,7 @@ import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
 import { destinationOf } from "../dead-letters/destination.ts";
 import { sendReplays } from "../dead-letters/replay.ts";
 import { createTopicStates, noTopicStates } from "../dead-letters/topic-states.ts";
-import { Unavailable } from "../errors.ts";
+import { Unavailable } from "../lib/errors.ts";
 import { isConfirmed } from "./confirm.ts";
 import type { Connected } from "./connected.ts";
 import { visible, type Output } from "./output.ts";

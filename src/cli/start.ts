@@ -1,9 +1,9 @@
 import { environmentWithFile, readConfig, type Environment } from "../config.ts";
-import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "../errors.ts";
-import { createLifecycle } from "../lifecycle.ts";
-import { createLogger, type Logger } from "../logger.ts";
-import { startService } from "../service.ts";
-import { embeddedAddresses } from "../stack/embedded.ts";
+import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "../lib/errors.ts";
+import { createLifecycle } from "../lib/lifecycle.ts";
+import { createLogger, type Logger } from "../lib/logger.ts";
+import { startService } from "../app/service.ts";
+import { embeddedAddresses } from "../embedded/embedded.ts";
 import { openTracing } from "../tracing/open.ts";
 
 /** Runs the service until a signal or a fault ends it. Gives the exit code; throws ConfigurationError. */

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../lib/errors.ts";
 import { createPositions } from "../storage/positions.ts";
 import type { WatchedLog } from "../sync/standings.ts";
 import { createStatus } from "../sync/status.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../lib/validation.ts";
 import { connected } from "./connected.ts";
 import { say } from "./output.ts";
 import { askPassword } from "./password.ts";

@@ -1,12 +1,12 @@
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { Refusal, sentenceOf } from "../errors.ts";
+import { Refusal, sentenceOf } from "../lib/errors.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createTopicService } from "../topics/service.ts";
 import { createTopicSwitch, UnknownTopic, type Switched } from "../topics/switch.ts";
 import type { ShownTopic } from "../topics/topic.ts";
 import { whereaboutsOf } from "../topics/whereabouts.ts";
-import { checkOf } from "../validation.ts";
+import { checkOf } from "../lib/validation.ts";
 import type { Connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { commandLineUser } from "./os-user.ts";

@@ -1,6 +1,6 @@
 import { open, rename, rm } from "node:fs/promises";
 
-import { messageOf, Unavailable } from "../errors.ts";
+import { messageOf, Unavailable } from "../lib/errors.ts";
 import { listTopics } from "../storage/topic-list.ts";
 import { countTopics } from "../storage/topic-stream.ts";
 import type { Connected } from "./connected.ts";

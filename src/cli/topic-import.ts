@@ -1,5 +1,5 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { exitCodes, Refusal } from "../errors.ts";
+import { exitCodes, Refusal } from "../lib/errors.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { bestAtOnce, createImporter, createRehearsal, type Importer } from "../topics/importing.ts";
 import { createTopicService } from "../topics/service.ts";

@@ -1,4 +1,4 @@
-import { Unavailable } from "../errors.ts";
+import { Unavailable } from "../lib/errors.ts";
 import { listDisabled } from "../storage/disabled-topics.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { listTopics } from "../storage/topic-list.ts";

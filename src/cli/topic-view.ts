@@ -1,6 +1,6 @@
-import { FilterSyntaxError, type FilterMember } from "../filter/filter.ts";
-import { parseFilter } from "../filter/parse.ts";
-import { filterWords } from "../filter/words.ts";
+import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
+import { parseFilter } from "../matching/filter/parse.ts";
+import { filterWords } from "../matching/filter/words.ts";
 import type { RetiredTopic, ShownTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
 import { faultLines } from "./caret.ts";
 import { visible } from "./output.ts";

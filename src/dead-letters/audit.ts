@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../audit.ts";
+import type { AuditEvent } from "../lib/audit.ts";
 
 /** More ids than these are counted, not listed; `topicsync_replays` has them all. */
 const mostListed = 100;

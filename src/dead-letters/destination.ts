@@ -1,5 +1,5 @@
-import { KafkaUnavailable } from "../errors.ts";
-import type { LogReader } from "../records.ts";
+import { KafkaUnavailable } from "../lib/errors.ts";
+import type { LogReader } from "../sync/records.ts";
 
 /** The topic that letters are sent back to. */
 export interface Destination {

@@ -1,4 +1,4 @@
-import type { LogBounds, LogReader, PlacedRecord } from "../records.ts";
+import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
 import { factsOf, newestFirst, type LetterFacts } from "./facts.ts";
 import { letterOf, type Identify } from "./letter.ts";
 

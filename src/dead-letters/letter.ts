@@ -1,5 +1,5 @@
-import { refusalCodes, type Fault, type RefusalCode } from "../errors.ts";
-import type { LogRecord, PlacedRecord, RecordHeaders } from "../records.ts";
+import { refusalCodes, type Fault, type RefusalCode } from "../lib/errors.ts";
+import type { LogRecord, PlacedRecord, RecordHeaders } from "../sync/records.ts";
 import type { Partition } from "../topics/topic.ts";
 
 /** Where a record lies. */
@@ -62,7 +62,7 @@ export const nameOfPlace = ({ topic, partition, offset, epoch = 1 }: Place): str
   `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
 
 /**
- * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letters.ts). Never throws: anybody can
+ * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letter-sender.ts). Never throws: anybody can
  * write there, so what makes no sense is taken for somebody else's.
  */
 export function letterOf(topic: string, { partition, record }: PlacedRecord, identify: Identify): Letter {

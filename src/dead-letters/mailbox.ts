@@ -1,4 +1,4 @@
-import type { PlacedRecord } from "../records.ts";
+import type { PlacedRecord } from "../sync/records.ts";
 import { letterOf, type Identify, type Letter, type LetterCode } from "./letter.ts";
 
 /** The records of the dead-letter topic. */

@@ -1,7 +1,7 @@
 import type { LetterChannel, LetterItem } from "../../schemas/dead-letters.ts";
-import { StillLoading } from "../errors.ts";
-import type { LogReader, LogWriter } from "../records.ts";
-import { createTurns } from "../turns.ts";
+import { StillLoading } from "../lib/errors.ts";
+import type { LogReader, LogWriter } from "../sync/records.ts";
+import { createTurns } from "../lib/mutex.ts";
 import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import { destinationOf } from "./destination.ts";
 import { itemOf } from "./facts.ts";

@@ -1,5 +1,5 @@
-import { Unavailable } from "../errors.ts";
-import type { LogWriter, OutgoingRecord } from "../records.ts";
+import { Unavailable } from "../lib/errors.ts";
+import type { LogWriter, OutgoingRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
 import { replayHeader, timeHeader, type Letter, type Place } from "./letter.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 
-import type { LogReader, PlacedOffset, PlacedRecord, RecordHeaders } from "../records.ts";
+import type { LogReader, PlacedOffset, PlacedRecord, RecordHeaders } from "../sync/records.ts";
 import { sizeOf } from "./mailbox.ts";
 
 /** Records of a dead-letter topic, whole. */

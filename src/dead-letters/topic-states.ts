@@ -1,5 +1,5 @@
-import { StillLoading } from "../errors.ts";
-import type { LogBounds, LogReader, PlacedRecord } from "../records.ts";
+import { StillLoading } from "../lib/errors.ts";
+import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import { headerText, nameOfPlace, replayHeader, type Place } from "./letter.ts";
 import type { TopicState } from "./ports.ts";

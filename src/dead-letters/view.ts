@@ -1,5 +1,5 @@
 import type { LetterView, ReplayView } from "../../schemas/dead-letters.ts";
-import type { RecordHeaders } from "../records.ts";
+import type { RecordHeaders } from "../sync/records.ts";
 import type { ListedLetter } from "./browse.ts";
 import type { ReplayWithOutcome } from "./outcome.ts";
 

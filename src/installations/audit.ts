@@ -1,4 +1,4 @@
-import { tokenDigest, type Audit } from "../audit.ts";
+import { tokenDigest, type Audit } from "../lib/audit.ts";
 import type { FeedbackDecision } from "./feedback.ts";
 
 /** Records the tokens that push services reported dead; `topic` is the Kafka topic of the reports. */

@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../audit.ts";
+import type { AuditEvent } from "../lib/audit.ts";
 import type { CatalogChange, NamedStore, PushPlatform } from "./catalog.ts";
 
 /** An application or a platform as changed, and what the audit says of the change. */

@@ -1,4 +1,4 @@
-import { tokenDigest, type AuditEvent } from "../audit.ts";
+import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
 import type { InstallationKey } from "./ports.ts";
 
 /** Deactivates installations that somebody chose. */

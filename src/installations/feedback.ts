@@ -1,5 +1,5 @@
-import { Refusal } from "../errors.ts";
-import type { BatchStep, PositionStep, PositionStore } from "../positions.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { BatchStep, PositionStep, PositionStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./ports.ts";
 import { storedToken } from "./token-rules.ts";

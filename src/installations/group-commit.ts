@@ -1,4 +1,4 @@
-import { Overloaded } from "../errors.ts";
+import { Overloaded } from "../lib/errors.ts";
 import { createClaims } from "./claims.ts";
 import type { InstallationStore, InstallationWrite } from "./ports.ts";
 

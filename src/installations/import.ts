@@ -1,6 +1,6 @@
 import { installationViewSchema, type InstallationView } from "../../schemas/installation-view.ts";
-import { sentenceOf, type Fault } from "../errors.ts";
-import { checkOf } from "../validation.ts";
+import { sentenceOf, type Fault } from "../lib/errors.ts";
+import { checkOf } from "../lib/validation.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import { installationOf, type Installation } from "./installation.ts";
 import type { InstallationKey } from "./ports.ts";

@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import { checkToken } from "./token-rules.ts";

@@ -1,5 +1,5 @@
 import type { Registration, Removal } from "../../schemas/installation.ts";
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";

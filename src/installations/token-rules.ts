@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { PushPlatform } from "./catalog.ts";
 
 /** What a platform's record may say of its tokens; without a rule any text of at most 4,096 characters is a token. */

@@ -8,7 +8,7 @@ import kafkajs, {
 } from "kafkajs";
 
 import type { KafkaConfig } from "../config.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../lib/logger.ts";
 import type {
   GroupMember,
   LogObserver,
@@ -17,8 +17,8 @@ import type {
   LogWriter,
   Publisher,
   RecordSink,
-} from "../records.ts";
-import { untilAvailable } from "../retry.ts";
+} from "../sync/records.ts";
+import { untilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./aborted-transactions.ts";
 import { keepGroupDenials } from "./denied-groups.ts";
 import { toKafkaError } from "./failures.ts";

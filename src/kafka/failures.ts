@@ -1,5 +1,5 @@
-import { ConfigurationError, KafkaUnavailable, messageOf, Unavailable } from "../errors.ts";
-import type { Rejection } from "../records.ts";
+import { ConfigurationError, KafkaUnavailable, messageOf, Unavailable } from "../lib/errors.ts";
+import type { Rejection } from "../sync/records.ts";
 
 /** What a broker answers when its access rules deny something, and of what kind the missing right is. */
 const denials = {

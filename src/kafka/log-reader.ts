@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Admin, Batch, Consumer } from "kafkajs";
 
-import { KafkaUnavailable, messageOf } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { LogBounds, PlacedRecord, ReadOptions } from "../records.ts";
+import { KafkaUnavailable, messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { LogBounds, PlacedRecord, ReadOptions } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./failures.ts";
 import { createHandover, type Handover } from "./handover.ts";
@@ -49,7 +49,7 @@ export async function boundsOf(
   }
 }
 
-/** See LogReader.read in src/records.ts. */
+/** See LogReader.read in src/sync/records.ts. */
 export async function* readLog(
   { client: { kafka, giveUp }, admin, groupId: prefix, log }: LogReaderOptions,
   topic: string,

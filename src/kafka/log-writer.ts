@@ -1,4 +1,4 @@
-import type { LogWriter } from "../records.ts";
+import type { LogWriter } from "../sync/records.ts";
 import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
 
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../records.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
 import { toRecord } from "./records.ts";

@@ -1,6 +1,6 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
-import type { OutgoingRecord } from "../records.ts";
+import type { OutgoingRecord } from "../sync/records.ts";
 import { quoteTopic, toKafkaError } from "./failures.ts";
 import type { KafkaClient } from "./sockets.ts";
 

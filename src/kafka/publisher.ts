@@ -1,7 +1,7 @@
 import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
-import { Unavailable } from "../errors.ts";
-import type { NewRecord, PlacedOffset, Publisher } from "../records.ts";
+import { Unavailable } from "../lib/errors.ts";
+import type { NewRecord, PlacedOffset, Publisher } from "../sync/records.ts";
 import { quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";

@@ -1,6 +1,6 @@
 import type { KafkaMessage } from "kafkajs";
 
-import type { LogRecord, RecordHeaders } from "../records.ts";
+import type { LogRecord, RecordHeaders } from "../sync/records.ts";
 import { findSkippedBatch } from "./record-batches.ts";
 
 /** Most announcements have no headers. */

@@ -1,4 +1,4 @@
-import type { OutgoingRecord, RecordSink, RejectedRecord, Rejection } from "../records.ts";
+import type { OutgoingRecord, RecordSink, RejectedRecord, Rejection } from "../sync/records.ts";
 import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";

@@ -1,8 +1,8 @@
 import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
 import type { KafkaConfig } from "../config.ts";
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "./failures.ts";
 
 type TopicSettings = Readonly<Record<string, string>>;

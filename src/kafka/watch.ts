@@ -1,7 +1,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 
-import { Unavailable } from "../errors.ts";
-import type { LogObserver, LogWatch } from "../records.ts";
+import { Unavailable } from "../lib/errors.ts";
+import type { LogObserver, LogWatch } from "../sync/records.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
 import { boundsOf } from "./log-reader.ts";
 import { readTopicSettings } from "./topics.ts";

@@ -1,6 +1,6 @@
 import type { LatestLetter } from "../../schemas/overview.ts";
 import { letterOf, type Identify, type Letter } from "../dead-letters/letter.ts";
-import type { LogReader } from "../records.ts";
+import type { LogReader } from "../sync/records.ts";
 
 /** So many are shown. */
 const mostLetters = 10;

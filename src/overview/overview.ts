@@ -1,8 +1,8 @@
 import type { InstallationTotal, LatestLetter, Overview } from "../../schemas/overview.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { cached } from "../cached.ts";
-import { messageOf } from "../errors.ts";
-import { version } from "../version.ts";
+import { cached } from "../lib/cached.ts";
+import { messageOf } from "../lib/errors.ts";
+import { version } from "../lib/version.ts";
 import type { History } from "./history.ts";
 
 export interface OverviewOptions {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
-import { messageOf, TooManyAttempts } from "../errors.ts";
-import type { Logger } from "../logger.ts";
+import { messageOf, TooManyAttempts } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 import { BadToken, userOf } from "../users/oidc-claims.ts";
 import type { SignInConfig } from "../users/oidc-config.ts";
 import type { OpenIdProvider, SignInSecrets } from "../users/openid-provider.ts";

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
-import { ConfigurationError, messageOf, Unavailable } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import { within } from "../patience.ts";
-import { untilAvailable } from "../retry.ts";
+import { ConfigurationError, messageOf, Unavailable } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { within } from "../lib/timeout.ts";
+import { untilAvailable } from "../lib/retry.ts";
 import { clientOptions, withoutFixedOptions } from "./client-options.ts";
 import { classify, translated } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";

@@ -12,7 +12,7 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 
-import { ConfigurationError, messageOf, Unavailable } from "../errors.ts";
+import { ConfigurationError, messageOf, Unavailable } from "../lib/errors.ts";
 
 /**
  * What an error of MongoDB means for the operation that met it:

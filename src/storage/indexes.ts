@@ -1,6 +1,6 @@
 import { MongoServerError, type Db, type IndexDescriptionInfo } from "mongodb";
 
-import { ConfigurationError, DatabaseConflict, messageOf } from "../errors.ts";
+import { ConfigurationError, DatabaseConflict, messageOf } from "../lib/errors.ts";
 import { classify } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { signpostIds } from "./signposts.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { MongoServerError } from "mongodb";
 
-import { Unavailable } from "../errors.ts";
+import { Unavailable } from "../lib/errors.ts";
 import type {
   InstallationKey,
   InstallationStore,

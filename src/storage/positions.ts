@@ -1,6 +1,6 @@
 import { UUID, type Binary, type ClientSession, type Filter } from "mongodb";
 
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../lib/logger.ts";
 import {
   Fenced,
   type BatchStep,
@@ -9,8 +9,8 @@ import {
   type PositionKey,
   type PositionStep,
   type PositionStore,
-} from "../positions.ts";
-import { createTurns, type Turns } from "../turns.ts";
+} from "../sync/positions.ts";
+import { createTurns, type Turns } from "../lib/mutex.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";

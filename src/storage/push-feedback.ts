@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { Database } from "./database.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { chunks } from "./look-up.ts";

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Document } from "mongodb";
 
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import type { FeedListener, Following, TopicChange, TopicFeed } from "../picking/ports.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { FeedListener, Following, TopicChange, TopicFeed } from "../matching/ports.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { recordsOf } from "./look-up.ts";

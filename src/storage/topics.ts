@@ -1,6 +1,6 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../lib/logger.ts";
 import { NotUnique, Vanished, type BatchWrite, type TopicStore } from "../topics/ports.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";

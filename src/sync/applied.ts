@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Unavailable } from "../errors.ts";
-import type { Position } from "../positions.ts";
-import type { PlacedOffset } from "../records.ts";
+import { Unavailable } from "../lib/errors.ts";
+import type { Position } from "./positions.ts";
+import type { PlacedOffset } from "./records.ts";
 
 const lookEveryMs = 200;
 

@@ -1,6 +1,6 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import type { Position, PositionStore } from "../positions.ts";
-import type { LogObserver, ObservedBounds } from "../records.ts";
+import type { Position, PositionStore } from "./positions.ts";
+import type { LogObserver, ObservedBounds } from "./records.ts";
 import { ageAt } from "./age.ts";
 
 /** A consumer of this process, as far as its status is told. */

@@ -1,6 +1,6 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { messageOf } from "../errors.ts";
-import { within } from "../patience.ts";
+import { messageOf } from "../lib/errors.ts";
+import { within } from "../lib/timeout.ts";
 import { standingsOf, type Ask, type WatchedLog } from "./standings.ts";
 import type { FeedbackTally, Tally } from "./tally.ts";
 

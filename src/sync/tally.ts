@@ -1,4 +1,4 @@
-import type { RefusalCode } from "../errors.ts";
+import type { RefusalCode } from "../lib/errors.ts";
 import type { FeedbackDecision, FeedbackOutcome } from "../installations/feedback.ts";
 import type { Outcome } from "../topics/decide.ts";
 

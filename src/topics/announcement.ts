@@ -1,4 +1,4 @@
-import type { Refusal } from "../errors.ts";
+import type { Refusal } from "../lib/errors.ts";
 import type { TopicDefinition } from "./topic.ts";
 
 /** What a record of the announcements topic says, once decoded. */

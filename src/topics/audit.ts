@@ -1,4 +1,4 @@
-import type { Audit } from "../audit.ts";
+import type { Audit } from "../lib/audit.ts";
 import type { AnnouncementSource, Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 

@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { Announcement } from "./announcement.ts";
 import {
   combinationRefusal,

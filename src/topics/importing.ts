@@ -1,5 +1,5 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { TopicStore } from "./ports.ts";
 import {
   combinationOf,

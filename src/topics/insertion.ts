@@ -1,5 +1,5 @@
-import { messageOf, Refusal, sentenceOf, type Fault } from "../errors.ts";
-import { filterFaults } from "../filter/topic-filters.ts";
+import { messageOf, Refusal, sentenceOf, type Fault } from "../lib/errors.ts";
+import { filterFaults } from "../matching/filter/topic-filters.ts";
 import { NotUnique, type TopicStore } from "./ports.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 

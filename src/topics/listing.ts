@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { decodeCursor, encodeCursor, type Mark, type Place, type Way } from "./list-cursor.ts";
 import type { ShownTopic, Source, TopicState } from "./topic.ts";
 

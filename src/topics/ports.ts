@@ -1,5 +1,5 @@
-import { messageOf } from "../errors.ts";
-import type { BatchStep, PositionStore } from "../positions.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { BatchStep, PositionStore } from "../sync/positions.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 

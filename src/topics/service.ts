@@ -1,7 +1,7 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import type { PositionStep } from "../positions.ts";
-import { messageOf, type Fault } from "../errors.ts";
-import { filterFaults } from "../filter/topic-filters.ts";
+import type { PositionStep } from "../sync/positions.ts";
+import { messageOf, type Fault } from "../lib/errors.ts";
+import { filterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
 import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";

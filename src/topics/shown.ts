@@ -1,7 +1,7 @@
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
-import { FilterSyntaxError, type FilterMember } from "../filter/filter.ts";
-import { parseFilter } from "../filter/parse.ts";
-import { filterWords } from "../filter/words.ts";
+import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
+import { parseFilter } from "../matching/filter/parse.ts";
+import { filterWords } from "../matching/filter/words.ts";
 import type { ShownTopic, Source, TopicState } from "./topic.ts";
 
 /** What became of a topic. */

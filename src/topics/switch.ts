@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { insertTopic, mustBeReadable } from "./insertion.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";

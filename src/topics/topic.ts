@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal } from "../errors.ts";
+import { Refusal } from "../lib/errors.ts";
 
 /** What a topic is, in the API's names. Absent members are "": there is one way to write each definition. */
 export interface TopicDefinition {

@@ -1,5 +1,5 @@
 import type { Environment } from "../config.ts";
-import type { Logger } from "../logger.ts";
+import type { Logger } from "../lib/logger.ts";
 import { readTraceSettings } from "./settings.ts";
 import type { Tracing } from "./tracing.ts";
 

@@ -31,9 +31,9 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace";
 
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../logger.ts";
-import { version } from "../version.ts";
+import { messageOf } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { version } from "../lib/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
 import type { Span, Tracing } from "./tracing.ts";
 

@@ -1,4 +1,4 @@
-import type { AuditEvent } from "../audit.ts";
+import type { AuditEvent } from "../lib/audit.ts";
 import type { SessionStore } from "../sessions/session.ts";
 import { addUser, type NewUser } from "./manage.ts";
 import type { User, UserPage, UserStore } from "./user.ts";

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-import { TooManyAttempts } from "../errors.ts";
+import { TooManyAttempts } from "../lib/errors.ts";
 import type { Hashing } from "./hashing.ts";
 import { networkOf } from "./network.ts";
 import { computePadding, effortToVerify, padding, verifyPassword } from "./password.ts";

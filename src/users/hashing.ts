@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 
-import { Overloaded } from "../errors.ts";
+import { Overloaded } from "../lib/errors.ts";
 
 /** Lets only so many hashes be computed at once. */
 export interface Hashing {

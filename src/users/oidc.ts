@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet } from "jose";
 import { LRUCache } from "lru-cache";
 
-import { cached } from "../cached.ts";
-import { messageOf, Unavailable } from "../errors.ts";
+import { cached } from "../lib/cached.ts";
+import { messageOf, Unavailable } from "../lib/errors.ts";
 import { BadToken, userOf } from "./oidc-claims.ts";
 import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
 import type { User } from "./user.ts";

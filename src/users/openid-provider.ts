@@ -1,8 +1,8 @@
 import * as client from "openid-client";
 
 import type { SignInFailureReason } from "../../schemas/session.ts";
-import { cached } from "../cached.ts";
-import { messageOf } from "../errors.ts";
+import { cached } from "../lib/cached.ts";
+import { messageOf } from "../lib/errors.ts";
 import { claimAt, type Claims } from "./oidc-claims.ts";
 import { isTrustworthy, type SignInConfig } from "./oidc-config.ts";
 import { SignInFailure } from "./sign-in-failure.ts";

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
-import { TooManyAttempts } from "../errors.ts";
+import { TooManyAttempts } from "../lib/errors.ts";
 import { networkOf } from "./network.ts";
 
 /** Who tries to log in, and from where. */

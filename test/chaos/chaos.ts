@@ -10,7 +10,7 @@ import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 
 import { createProgress } from "../../src/cli/progress.ts";
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 import { anySeed } from "./random.ts";
 import { chaos, type ChaosResult } from "./run.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 
 /** Waits for conditions, but not for ever: all waiting of a run together has one limit. */
 export interface Patience {

@@ -1,6 +1,6 @@
 import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
 
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/lib/errors.ts";
 import type { Sent } from "./generator.ts";
 import type { Random } from "./random.ts";
 

@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
 
 import { readConfig } from "../../src/config.ts";
-import { startBroker, startStore, type ResolveOptions } from "../../src/stack/resolve.ts";
-import type { Running } from "../../src/stack/stack.ts";
+import { startBroker, startStore, type ResolveOptions } from "../../src/embedded/resolve.ts";
+import type { Running } from "../../src/embedded/stack.ts";
 import { portOf } from "../stack/local.ts";
 
 /** A broker or a store that can be killed. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { caretLines, faultLines } from "../../src/cli/caret.ts";
-import { FilterSyntaxError } from "../../src/filter/filter.ts";
+import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 
 describe("the caret", () => {
   it("stands under the fault", () => {

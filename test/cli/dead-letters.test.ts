@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 
 import { readConfig } from "../../src/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
-import type { LogRecord } from "../../src/records.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";

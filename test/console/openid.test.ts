@@ -5,7 +5,7 @@ import { before, describe, it } from "node:test";
 import getPort from "get-port";
 import type { Browser, Page } from "playwright-core";
 
-import { redirectUriAt } from "../../http/openid-sign-in.ts";
+import { redirectUriAt } from "../../http/routes/openid-sign-in.ts";
 import { roles } from "../../src/users/user.ts";
 import { startBrowser } from "../support/browser.ts";
 import { assertAccessible, assertFits, keepPicture, looks, openPage } from "../support/console.ts";

@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 
 import { asyncApiDocument } from "../../consumers/asyncapi.ts";
 import { announcementMessages, feedbackMessage } from "../../consumers/asyncapi-messages.ts";
-import { decodeReport } from "../../consumers/feedback-report.ts";
+import { decodeReport } from "../../consumers/push-feedback/decode.ts";
 import { decoded } from "../support/records.ts";
 
 const ajv = new Ajv2020({ strict: false });

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { traceBatch } from "../../consumers/batch-trace.ts";
-import { Unavailable } from "../../src/errors.ts";
-import { Fenced } from "../../src/positions.ts";
-import type { LogRecord } from "../../src/records.ts";
+import { Unavailable } from "../../src/lib/errors.ts";
+import { Fenced } from "../../src/sync/positions.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
 import type { Span, Tracing } from "../../src/tracing/tracing.ts";
 
 const sampled = "sampled";

@@ -3,11 +3,11 @@ import { after, before, describe, it } from "node:test";
 
 import type { KafkaMessage } from "kafkajs";
 
-import { sendDeadLetters, type DeadLetter } from "../../consumers/dead-letters.ts";
+import { sendDeadLetters, type DeadLetter } from "../../consumers/dead-letter-sender.ts";
 import { readConfig } from "../../src/config.ts";
-import { Refusal, Unavailable } from "../../src/errors.ts";
+import { Refusal, Unavailable } from "../../src/lib/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";

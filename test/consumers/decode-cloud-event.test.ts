@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { RecordHeaders } from "../../src/records.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
 import {
   base64,
   binaryHeaders,

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import type { RecordHeaders } from "../../src/records.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
 import {
   base64,

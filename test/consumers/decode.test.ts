@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { decode } from "../../consumers/decode.ts";
+import { decode } from "../../consumers/announcements/decode.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 
 const decoded = (value: string | Buffer | null, key: string | Buffer | null = null): Announcement =>

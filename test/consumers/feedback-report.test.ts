@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeReport } from "../../consumers/feedback-report.ts";
-import type { RecordHeaders } from "../../src/records.ts";
+import { decodeReport } from "../../consumers/push-feedback/decode.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
 import { bytesOf } from "../support/records.ts";
 
 const written = Date.UTC(2026, 10, 21, 12);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { createPartitionReader } from "../../consumers/partition-reader.ts";
-import { createLogger } from "../../src/logger.ts";
-import type { RecordBatch } from "../../src/records.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { RecordBatch } from "../../src/sync/records.ts";
 import { until } from "../support/poll.ts";
 
 const partition = { topic: "announcements", partition: 0 };

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { advance, findStart, provesNewEpoch, suspectOffset } from "../../consumers/start-position.ts";
-import type { Position } from "../../src/positions.ts";
-import type { LogRecord } from "../../src/records.ts";
+import type { Position } from "../../src/sync/positions.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
 
 const record = (offset: number, timestamp: number | string): LogRecord => ({
   ...{ offset, key: null, value: null, headers: {} },

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { identifyTopic } from "../../consumers/decode.ts";
+import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { readConfig } from "../../src/config.ts";
 import { listLetters, openDeadLetters } from "../../src/dead-letters/browse.ts";
 import { planReplay } from "../../src/dead-letters/plan.ts";
 import { sendReplays } from "../../src/dead-letters/replay.ts";
 import { createTopicStates } from "../../src/dead-letters/topic-states.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createReplayStore } from "../../src/storage/replays.ts";
 import { createSyncState } from "../../src/storage/sync-state.ts";

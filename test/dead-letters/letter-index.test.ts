@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { identifyTopic } from "../../consumers/decode.ts";
+import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { readConfig } from "../../src/config.ts";
 import { createLetterIndex } from "../../src/dead-letters/letter-index.ts";
 import { pageOf } from "../../src/dead-letters/page.ts";
 import { createShelf } from "../../src/dead-letters/shelf.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { sharedStack, testKafka } from "../support/stack.ts";

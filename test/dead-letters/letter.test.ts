@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { identifyTopic } from "../../consumers/decode.ts";
+import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { isChosen } from "../../src/dead-letters/choose.ts";
 import { letterOf } from "../../src/dead-letters/letter.ts";
 import { outcomeOf } from "../../src/dead-letters/outcome.ts";
 import { laterState } from "../../src/dead-letters/plan.ts";
-import type { LogRecord, RecordHeaders } from "../../src/records.ts";
+import type { LogRecord, RecordHeaders } from "../../src/sync/records.ts";
 
 const ours = {
   "__connect.errors.topic": "a-1",

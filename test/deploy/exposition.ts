@@ -1,6 +1,6 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { Refusal } from "../../src/errors.ts";
-import { createMetrics } from "../../src/metrics.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { createMetrics } from "../../src/app/metrics.ts";
 
 /** A series as it stands in Prometheus' text format, with the labels that scraping adds. */
 export interface Series {

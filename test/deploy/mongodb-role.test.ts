@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, it } from "node:test";
 
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createReplayStore } from "../../src/storage/replays.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";

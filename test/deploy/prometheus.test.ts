@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { freePort } from "../../src/stack/ports.ts";
-import { startProcess, type ServerProcess } from "../../src/stack/process.ts";
+import { freePort } from "../../src/embedded/ports.ts";
+import { startProcess, type ServerProcess } from "../../src/embedded/process.ts";
 import { blocksOf, root } from "../docs/pages.ts";
 import { call } from "../support/http.ts";
 import { makeTopics } from "../support/kafka-topics.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
-import { exitCodes } from "../../src/errors.ts";
+import { exitCodes } from "../../src/lib/errors.ts";
 import { namesOfAlerts, runbookLinks } from "./alerts.ts";
 import { logLines } from "./log-lines.ts";
 
@@ -52,7 +52,7 @@ describe("the runbook", () => {
     // Told of in words: what stands in these lines is decided elsewhere.
     assert.deepEqual(
       lines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
-      ["http/request-log.ts: `${method} ${url}${end}`", "src/cli/start.ts: messageOf(error)"],
+      ["http/framework/logging.ts: `${method} ${url}${end}`", "src/cli/start.ts: messageOf(error)"],
     );
   });
 

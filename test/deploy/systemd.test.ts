@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import { secretSettings, settingsSchema } from "../../schemas/settings.ts";
-import { exitCodes } from "../../src/errors.ts";
-import { isAbsent, runCommand } from "../../src/stack/command.ts";
+import { exitCodes } from "../../src/lib/errors.ts";
+import { isAbsent, runCommand } from "../../src/embedded/command.ts";
 import { temporaryFolder } from "../stack/local.ts";
 
 const text = readFileSync(

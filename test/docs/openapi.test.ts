@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { bearerScheme, openApiDocument, usualSchemes } from "../../http/openapi.ts";
-import { operation } from "../../http/operation.ts";
+import { bearerScheme, openApiDocument, usualSchemes } from "../../http/openapi/document.ts";
+import { operation } from "../../http/framework/operation.ts";
 import { roles } from "../../src/users/user.ts";
 
 const nothing = { replies: { 200: { description: "Done." } }, handle: () => ({ status: 200 }) };

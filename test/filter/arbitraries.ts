@@ -1,8 +1,8 @@
 import fc from "fast-check";
 
-import { operators, type Condition, type Filter } from "../../src/filter/filter.ts";
-import type { FilterTexts } from "../../src/filter/topic-filters.ts";
-import { printFilter } from "../../src/filter/print.ts";
+import { operators, type Condition, type Filter } from "../../src/matching/filter/filter.ts";
+import type { FilterTexts } from "../../src/matching/filter/topic-filters.ts";
+import { printFilter } from "../../src/matching/filter/print.ts";
 
 /** Few names and values, so that filters and events often meet. */
 const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event");

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import examples from "../../examples/filters.json" with { type: "json" };
-import { FilterSyntaxError, limits } from "../../src/filter/filter.ts";
-import { parseFilter } from "../../src/filter/parse.ts";
-import { matches, readFilters, type FilterTexts } from "../../src/filter/topic-filters.ts";
-import { createPicker } from "../../src/picker/index.ts";
+import { FilterSyntaxError, limits } from "../../src/matching/filter/filter.ts";
+import { parseFilter } from "../../src/matching/filter/parse.ts";
+import { matches, readFilters, type FilterTexts } from "../../src/matching/filter/topic-filters.ts";
+import { createPicker } from "../../src/matching/picker/index.ts";
 
 interface Example extends FilterTexts {
   readonly rule: string;

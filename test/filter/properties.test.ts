@@ -3,14 +3,19 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { canonical } from "../../src/filter/canonical.ts";
-import { FilterSyntaxError, operators, type Condition, type Filter } from "../../src/filter/filter.ts";
-import { testOf, textsAt } from "../../src/filter/match.ts";
-import { parseFilter } from "../../src/filter/parse.ts";
-import { printFilter } from "../../src/filter/print.ts";
-import { explain, filterFaults, matches, readFilters } from "../../src/filter/topic-filters.ts";
-import { createPicker } from "../../src/picker/index.ts";
-import { createSingleValue, createValueList, prepareForLists } from "../../src/filter/value-list.ts";
+import { canonical } from "../../src/matching/filter/canonical.ts";
+import {
+  FilterSyntaxError,
+  operators,
+  type Condition,
+  type Filter,
+} from "../../src/matching/filter/filter.ts";
+import { testOf, textsAt } from "../../src/matching/filter/match.ts";
+import { parseFilter } from "../../src/matching/filter/parse.ts";
+import { printFilter } from "../../src/matching/filter/print.ts";
+import { explain, filterFaults, matches, readFilters } from "../../src/matching/filter/topic-filters.ts";
+import { createPicker } from "../../src/matching/picker/index.ts";
+import { createSingleValue, createValueList, prepareForLists } from "../../src/matching/filter/value-list.ts";
 import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
 
 const matchesHeader = (filter: Filter, event: unknown): boolean =>

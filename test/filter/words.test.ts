@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { parseFilter } from "../../src/filter/parse.ts";
-import { filterWords } from "../../src/filter/words.ts";
+import { parseFilter } from "../../src/matching/filter/parse.ts";
+import { filterWords } from "../../src/matching/filter/words.ts";
 
 const words = (text: string) => filterWords(parseFilter(text));
 const phrases = (text: string) => words(text).conditions;

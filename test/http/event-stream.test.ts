@@ -4,7 +4,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 
-import { createEventStreams, eventStreamHeaders, type Events } from "../../http/event-stream.ts";
+import { createEventStreams, eventStreamHeaders, type Events } from "../../http/framework/event-stream.ts";
 import { until } from "../support/poll.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";

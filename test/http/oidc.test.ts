@@ -4,7 +4,7 @@ import { before, describe, it } from "node:test";
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
 import { readConfig } from "../../src/config.ts";
-import { ConfigurationError } from "../../src/errors.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
 import { BadToken } from "../../src/users/oidc-claims.ts";
 import { createCheckToken } from "../../src/users/oidc.ts";
 import { roles } from "../../src/users/user.ts";

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { before, beforeEach, describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
-import { ConfigurationError } from "../../src/errors.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
 import { roles } from "../../src/users/user.ts";
 import { call, type Answer } from "../support/http.ts";
 import { audience, goodCode, startIssuer } from "../support/issuer.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
-import { checkOf } from "../../src/validation.ts";
+import { checkOf } from "../../src/lib/validation.ts";
 import { portOf } from "../stack/local.ts";
 import { call, type Answer } from "../support/http.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";

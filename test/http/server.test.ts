@@ -4,12 +4,17 @@ import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
 
-import { createSend, jsonType } from "../../http/answer.ts";
-import { readJson } from "../../http/body.ts";
-import { begin } from "../../http/exchange.ts";
-import { createFail } from "../../http/fail.ts";
-import { connectionLimits, listen, type HttpServer, type ListenOptions } from "../../http/server.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createSend, jsonType } from "../../http/framework/answer.ts";
+import { readJson } from "../../http/framework/body.ts";
+import { begin } from "../../http/framework/exchange.ts";
+import { createFail } from "../../http/framework/error-response.ts";
+import {
+  connectionLimits,
+  listen,
+  type HttpServer,
+  type ListenOptions,
+} from "../../http/framework/server.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { exchange, send, type RawAnswer } from "../support/raw-http.ts";
 
 const log = await createLogger("silent");

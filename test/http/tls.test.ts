@@ -10,7 +10,7 @@ import { after, describe, it } from "node:test";
 import { connect } from "node:tls";
 
 import { readConfig } from "../../src/config.ts";
-import { ConfigurationError } from "../../src/errors.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
 import { certificate } from "../support/certificate.ts";
 import { until } from "../support/poll.ts";
 import { ownNames, startTopicsync } from "../support/service.ts";

@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 
 import { createCatalog } from "../../src/installations/catalog-cache.ts";
 import type { CatalogStore, NamedStore, PushApplication } from "../../src/installations/catalog.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createCatalogStore } from "../../src/storage/catalog.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { newId } from "../../src/topics/topic.ts";

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { Refusal } from "../../src/errors.ts";
+import { Refusal } from "../../src/lib/errors.ts";
 import {
   createFeedbackService,
   decideFeedback,
   type ReadReport,
   type SeenInstallation,
 } from "../../src/installations/feedback.ts";
-import { createLogger } from "../../src/logger.ts";
-import { Fenced } from "../../src/positions.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { Fenced } from "../../src/sync/positions.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createFeedbackStore } from "../../src/storage/push-feedback.ts";
 import { installation as record, type InstallationRecord } from "../support/installations.ts";

@@ -3,10 +3,10 @@ import { after, describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { Overloaded, Unavailable } from "../../src/errors.ts";
+import { Overloaded, Unavailable } from "../../src/lib/errors.ts";
 import { createGroupCommit } from "../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../src/installations/ports.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import type { InstallationRecord } from "../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { Refusal } from "../../src/errors.ts";
+import { Refusal } from "../../src/lib/errors.ts";
 import { shortToken } from "../../src/installations/installation.ts";
 import { createInstallationListing, type InstallationQuery } from "../../src/installations/listing.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationReader } from "../../src/storage/installation-reader.ts";
 import { installation, type InstallationRecord } from "../support/installations.ts";

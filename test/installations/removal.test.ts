@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { Unavailable } from "../../src/errors.ts";
+import { Unavailable } from "../../src/lib/errors.ts";
 import { createGroupCommit } from "../../src/installations/group-commit.ts";
 import { shareRemovals, type RemovalRequest } from "../../src/installations/removal.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationRemoval } from "../../src/storage/installation-removal.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";

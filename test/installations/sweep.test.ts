@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 
 import { createInstallationListing } from "../../src/installations/listing.ts";
 import { sweep } from "../../src/installations/sweep.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createCatalogStore } from "../../src/storage/catalog.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationReader } from "../../src/storage/installation-reader.ts";

@@ -5,10 +5,10 @@ import { after, before, describe, it } from "node:test";
 import kafkajs, { type Transaction } from "kafkajs";
 
 import { readConfig } from "../../src/config.ts";
-import { Unavailable } from "../../src/errors.ts";
+import { Unavailable } from "../../src/lib/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
-import type { PlacedRecord } from "../../src/records.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { PlacedRecord } from "../../src/sync/records.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";

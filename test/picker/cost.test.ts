@@ -4,8 +4,8 @@ import { after, before, describe, it, mock } from "node:test";
 
 import fc from "fast-check";
 
-import type * as topicFilters from "../../src/filter/topic-filters.ts";
-import type { FilterTexts, Picker } from "../../src/picker/index.ts";
+import type * as topicFilters from "../../src/matching/filter/topic-filters.ts";
+import type { FilterTexts, Picker } from "../../src/matching/picker/index.ts";
 
 // Steps are what V8 counts for its coverage: how often each block of the picker's code was entered. Nothing in the picker has
 // to count for that, and no step can be forgotten; only what Node's own functions do inside is not seen.
@@ -24,8 +24,8 @@ before(async () => {
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
   // Only what is compiled from now on is counted block by block.
-  ({ createPicker } = await import("../../src/picker/index.ts"));
-  oracle = await import("../../src/filter/topic-filters.ts");
+  ({ createPicker } = await import("../../src/matching/picker/index.ts"));
+  oracle = await import("../../src/matching/filter/topic-filters.ts");
 });
 
 after(async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { installEventRuler, type Rule } from "../../bench/event-ruler.ts";
-import { createPicker, type FilterTexts } from "../../src/picker/index.ts";
+import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
 import { anySeed, createRandom, type Random } from "../chaos/random.ts";
 import { toolsFolder } from "../stack/local.ts";
 

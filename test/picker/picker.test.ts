@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { matches, readFilters, type FilterTexts } from "../../src/filter/topic-filters.ts";
-import { createPicker, FilterSyntaxError, type Picker } from "../../src/picker/index.ts";
+import { matches, readFilters, type FilterTexts } from "../../src/matching/filter/topic-filters.ts";
+import { createPicker, FilterSyntaxError, type Picker } from "../../src/matching/picker/index.ts";
 import { events, topicFilters } from "../filter/arbitraries.ts";
 
 /** What a picker has to answer, found out by looking at every topic. */

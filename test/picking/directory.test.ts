@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { StillLoading } from "../../src/errors.ts";
+import { StillLoading } from "../../src/lib/errors.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../src/topics/switch.ts";

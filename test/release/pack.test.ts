@@ -45,7 +45,7 @@ describe("the published package", () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/src/cli.js"])
       assert.ok(paths.includes(path), path);
-    assert.ok(paths.includes("dist/src/picker/index.d.ts"), "the library's types");
+    assert.ok(paths.includes("dist/src/matching/picker/index.d.ts"), "the library's types");
     assert.ok(paths.includes("dist/console/index.html"), "the console");
     const ours = /^(?:dist|examples|deploy)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
     assert.deepEqual(

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { installOnce } from "../../src/stack/install.ts";
-import { pipInstall } from "../../src/stack/pip.ts";
-import { findPython } from "../../src/stack/toolchain.ts";
+import { installOnce } from "../../src/embedded/install.ts";
+import { pipInstall } from "../../src/embedded/pip.ts";
+import { findPython } from "../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../stack/local.ts";
 
 const constraints = fileURLToPath(new URL("constraints.txt", import.meta.url));

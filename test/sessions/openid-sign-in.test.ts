@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createOpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { OpenIdProvider } from "../../src/users/openid-provider.ts";
 import { SignInFailure } from "../../src/users/sign-in-failure.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createSessions, type SessionStore } from "../../src/sessions/session.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createSessionStore } from "../../src/storage/sessions.ts";

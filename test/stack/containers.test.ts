@@ -10,16 +10,16 @@ import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
 import { quietTimers } from "../../src/kafka/timers.ts";
-import { containerEngine } from "../../src/stack/container-engine.ts";
-import { runContainer } from "../../src/stack/container-run.ts";
+import { containerEngine } from "../../src/embedded/container-engine.ts";
+import { runContainer } from "../../src/embedded/container-run.ts";
 import {
   defaultImages,
   kafkaContainer,
   mongoContainer,
   type ContainerLauncher,
-} from "../../src/stack/containers.ts";
-import { freePort } from "../../src/stack/ports.ts";
-import type { LaunchOptions, Running } from "../../src/stack/stack.ts";
+} from "../../src/embedded/containers.ts";
+import { freePort } from "../../src/embedded/ports.ts";
+import type { LaunchOptions, Running } from "../../src/embedded/stack.ts";
 
 quietTimers();
 
@@ -181,7 +181,7 @@ async function startInAnotherProcess(
   dataFolder: string,
 ): Promise<{ pid: number; address: string; kill: () => Promise<void> }> {
   const script = `
-    import { mongoContainer } from ${JSON.stringify(import.meta.resolve("../../src/stack/containers.ts"))};
+    import { mongoContainer } from ${JSON.stringify(import.meta.resolve("../../src/embedded/containers.ts"))};
     const [image, dataFolder] = process.argv.slice(1);
     const { address } = await mongoContainer(image).start({ dataFolder, toolsFolder: dataFolder, report: () => {} });
     console.log(address);

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { installOnce } from "../../src/stack/install.ts";
+import { installOnce } from "../../src/embedded/install.ts";
 import { temporaryFolder } from "./local.ts";
 
 /** The id of a process that has ended. */

@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from "node:test";
 import kafkajs, { type Admin, type Kafka } from "kafkajs";
 
 import { quietTimers } from "../../src/kafka/timers.ts";
-import { kafkaProcess } from "../../src/stack/kafka-process.ts";
+import { kafkaProcess } from "../../src/embedded/kafka-process.ts";
 import { afterwards, isAlive, launchOptions, portOf, start } from "./local.ts";
 
 quietTimers();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 
-import type { Launcher, LaunchOptions, Running } from "../../src/stack/stack.ts";
+import type { Launcher, LaunchOptions, Running } from "../../src/embedded/stack.ts";
 
 /** The downloads that all tests share. */
 export const toolsFolder = resolve(import.meta.dirname, "../../.topicsync/tools");

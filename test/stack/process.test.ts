@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { startProcess, untilReady, type ServerProcess } from "../../src/stack/process.ts";
+import { startProcess, untilReady, type ServerProcess } from "../../src/embedded/process.ts";
 import { until } from "../support/poll.ts";
 import { afterwards, isAlive, temporaryFolder } from "./local.ts";
 
@@ -71,7 +71,7 @@ describe("a server process", () => {
   for (const signal of ["SIGKILL", "SIGINT"] as const) {
     it(`ends soon after its parent was ended by ${signal}`, async (t) => {
       const script = `
-        import { startProcess } from ${JSON.stringify(import.meta.resolve("../../src/stack/process.ts"))};
+        import { startProcess } from ${JSON.stringify(import.meta.resolve("../../src/embedded/process.ts"))};
         const server = await startProcess({
           command: "sleep",
           args: ["60"],

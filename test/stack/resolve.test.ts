@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { Unavailable } from "../../src/errors.ts";
-import { startBroker, startStore, type ResolveOptions } from "../../src/stack/resolve.ts";
+import { Unavailable } from "../../src/lib/errors.ts";
+import { startBroker, startStore, type ResolveOptions } from "../../src/embedded/resolve.ts";
 import { afterwards, launchOptions, pathWithOnly } from "./local.ts";
 
 function options(t: TestContext, choice: ResolveOptions["choice"]): ResolveOptions {

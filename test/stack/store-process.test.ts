@@ -3,10 +3,10 @@ import { describe, it } from "node:test";
 
 import { MongoClient, type Collection } from "mongodb";
 
-import { secantusPackage } from "../../src/stack/secantus-package.ts";
-import type { Launcher } from "../../src/stack/stack.ts";
-import { mongodProcess, secantusProcess } from "../../src/stack/store-process.ts";
-import { findPython } from "../../src/stack/toolchain.ts";
+import { secantusPackage } from "../../src/embedded/secantus-package.ts";
+import type { Launcher } from "../../src/embedded/stack.ts";
+import { mongodProcess, secantusProcess } from "../../src/embedded/store-process.ts";
+import { findPython } from "../../src/embedded/toolchain.ts";
 import { isAlive, launchOptions, pathWith, portOf, start } from "./local.ts";
 
 interface Item {

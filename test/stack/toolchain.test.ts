@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { kafkaJars } from "../../src/stack/kafka-jars.ts";
-import { kafkaProcess } from "../../src/stack/kafka-process.ts";
-import { secantusPackage } from "../../src/stack/secantus-package.ts";
-import { mongodProcess, secantusProcess } from "../../src/stack/store-process.ts";
-import { findJava } from "../../src/stack/toolchain.ts";
+import { kafkaJars } from "../../src/embedded/kafka-jars.ts";
+import { kafkaProcess } from "../../src/embedded/kafka-process.ts";
+import { secantusPackage } from "../../src/embedded/secantus-package.ts";
+import { mongodProcess, secantusProcess } from "../../src/embedded/store-process.ts";
+import { findJava } from "../../src/embedded/toolchain.ts";
 import { afterwards, pathWithOnly, temporaryFolder, writeScript } from "./local.ts";
 
 const java = (version: string): string => `echo 'openjdk version "${version}" 2025-04-15' >&2`;

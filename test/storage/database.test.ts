@@ -3,9 +3,9 @@ import { after, afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { ConfigurationError, Unavailable } from "../../src/errors.ts";
-import { createLogger } from "../../src/logger.ts";
-import type { PositionKey } from "../../src/positions.ts";
+import { ConfigurationError, Unavailable } from "../../src/lib/errors.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { PositionKey } from "../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createPositions } from "../../src/storage/positions.ts";

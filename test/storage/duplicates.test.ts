@@ -3,7 +3,7 @@ import { after, afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import type { Installation } from "../../src/installations/installation.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createInstallationArchive } from "../../src/storage/installation-archive.ts";

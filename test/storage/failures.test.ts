@@ -9,7 +9,7 @@ import {
   type Document,
 } from "mongodb";
 
-import { ConfigurationError, Unavailable } from "../../src/errors.ts";
+import { ConfigurationError, Unavailable } from "../../src/lib/errors.ts";
 import { classify, translated, writeErrorsOf } from "../../src/storage/failures.ts";
 
 const answer = (code: number, errmsg = `error ${code}`, ...errorLabels: string[]): MongoServerError =>

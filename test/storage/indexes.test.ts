@@ -3,7 +3,7 @@ import { afterEach, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { ConfigurationError } from "../../src/errors.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
 import { createCatalogStore } from "../../src/storage/catalog.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { indexes } from "../../src/storage/indexes.ts";

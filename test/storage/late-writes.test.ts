@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { socketTimeoutMs } from "../../src/storage/client-options.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createInstallationStore } from "../../src/storage/installations.ts";

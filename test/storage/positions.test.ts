@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { UUID, type Binary } from "mongodb";
 
-import { createLogger } from "../../src/logger.ts";
-import { Fenced, type Position, type PositionStore, type PositionKey } from "../../src/positions.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { Fenced, type Position, type PositionStore, type PositionKey } from "../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createPositions, type PositionRecord, type SessionOptions } from "../../src/storage/positions.ts";

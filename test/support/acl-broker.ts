@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { javaArgs, kafkaJava, runClass } from "../../src/stack/kafka-java.ts";
-import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/stack/kafka-settings.ts";
-import { freePort, localhost } from "../../src/stack/ports.ts";
-import { startProcess, untilReady } from "../../src/stack/process.ts";
+import { javaArgs, kafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
+import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/embedded/kafka-settings.ts";
+import { freePort, localhost } from "../../src/embedded/ports.ts";
+import { startProcess, untilReady } from "../../src/embedded/process.ts";
 import { toolsFolder } from "../stack/local.ts";
 
 /** A broker with access rules. */

@@ -1,5 +1,5 @@
-import { createLogger, type Logger } from "../../src/logger.ts";
-import { createTopicDirectory, type TopicDirectory } from "../../src/picking/directory.ts";
+import { createLogger, type Logger } from "../../src/lib/logger.ts";
+import { createTopicDirectory, type TopicDirectory } from "../../src/matching/directory.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";

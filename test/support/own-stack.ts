@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
-import { startBroker, startStore } from "../../src/stack/resolve.ts";
-import type { Running, RunningBroker } from "../../src/stack/stack.ts";
+import { startBroker, startStore } from "../../src/embedded/resolve.ts";
+import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
 import { portOf, toolsFolder } from "../stack/local.ts";
 
 /** A server of a test's own, which it may end and start again. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 
-import { decode } from "../../consumers/decode.ts";
-import type { Refusal } from "../../src/errors.ts";
-import type { RecordHeaders } from "../../src/records.ts";
+import { decode } from "../../consumers/announcements/decode.ts";
+import type { Refusal } from "../../src/lib/errors.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 
 /** A record to decode; objects are sent as JSON. */

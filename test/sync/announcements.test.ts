@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import kafkajs, { type KafkaMessage } from "kafkajs";
 
-import type { RecordHeaders } from "../../src/records.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
-import { identifyTopic } from "../../consumers/decode.ts";
+import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { letterOf, type Letter } from "../../src/dead-letters/letter.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
 import { definition, stage, type Scene } from "../support/scene.ts";
 import { startTopicsync } from "../support/service.ts";

@@ -5,7 +5,7 @@ import type { ChangeStreamDocument, Collection } from "mongodb";
 
 import { readConfig } from "../../src/config.ts";
 import { createBroker } from "../../src/kafka/client.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
 import { definition, stage, type PositionRecord } from "../support/scene.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
-import { checkOf } from "../../src/validation.ts";
+import { checkOf } from "../../src/lib/validation.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";

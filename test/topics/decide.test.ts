@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { Refusal } from "../../src/errors.ts";
+import { Refusal } from "../../src/lib/errors.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../src/topics/decide.ts";
 import {

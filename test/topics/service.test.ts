@@ -3,8 +3,8 @@ import { after, describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { createLogger } from "../../src/logger.ts";
-import { Fenced } from "../../src/positions.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { Fenced } from "../../src/sync/positions.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { Refusal } from "../../src/errors.ts";
-import { createLogger } from "../../src/logger.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { listDisabled } from "../../src/storage/disabled-topics.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { TooManyAttempts } from "../../src/errors.ts";
+import { TooManyAttempts } from "../../src/lib/errors.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createUserStore } from "../../src/storage/users.ts";
 import { newId } from "../../src/topics/topic.ts";
 import { createAuthenticate } from "../../src/users/credentials.ts";
-import { createLogger } from "../../src/logger.ts";
+import { createLogger } from "../../src/lib/logger.ts";
 import { createHashing } from "../../src/users/hashing.ts";
 import { addUser, bootstrapUser } from "../../src/users/manage.ts";
 import { effortOf, hashPassword, padding, verifyPassword } from "../../src/users/password.ts";

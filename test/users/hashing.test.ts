@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { Overloaded } from "../../src/errors.ts";
+import { Overloaded } from "../../src/lib/errors.ts";
 import { createHashing } from "../../src/users/hashing.ts";
 import { until } from "../support/poll.ts";
 

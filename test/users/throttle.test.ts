@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { TooManyAttempts } from "../../src/errors.ts";
+import { TooManyAttempts } from "../../src/lib/errors.ts";
 import { createLoginThrottle, type Attempt, type LoginLimit } from "../../src/users/throttle.ts";
 
 const open = () => {

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import { parseAllDocuments, stringify } from "yaml";
 
 import { installJars } from "../../../bench/maven.ts";
-import { lastLines, runCommand } from "../../../src/stack/command.ts";
-import { findJava } from "../../../src/stack/toolchain.ts";
+import { lastLines, runCommand } from "../../../src/embedded/command.ts";
+import { findJava } from "../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../stack/local.ts";
 
 /** Helm 3.21 itself, as a library for Java: its own program would have to be built, which takes minutes. */

@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-import { lastLines, runCommand } from "../../../src/stack/command.ts";
-import { installOnce } from "../../../src/stack/install.ts";
-import { findPython } from "../../../src/stack/toolchain.ts";
+import { lastLines, runCommand } from "../../../src/embedded/command.ts";
+import { installOnce } from "../../../src/embedded/install.ts";
+import { findPython } from "../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../stack/local.ts";
 import type { Manifest } from "../helm/render.ts";
 

@@ -1,6 +1,6 @@
-import { FilterSyntaxError, type FilterMember } from "../../../../src/filter/filter.ts";
-import { parseFilter } from "../../../../src/filter/parse.ts";
-import { filterWords } from "../../../../src/filter/words.ts";
+import { FilterSyntaxError, type FilterMember } from "../../../../src/matching/filter/filter.ts";
+import { parseFilter } from "../../../../src/matching/filter/parse.ts";
+import { filterWords } from "../../../../src/matching/filter/words.ts";
 import { Caret } from "../../parts/caret.tsx";
 
 /** Why a filter cannot be read; undefined when it can. The same code says it that the service runs. */

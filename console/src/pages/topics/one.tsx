@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
-import type { FilterMember } from "../../../../src/filter/filter.ts";
+import type { FilterMember } from "../../../../src/matching/filter/filter.ts";
 import { useAsked } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";

@@ -1,0 +1,138 @@
+import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
+import { headerText, keylessHeader, nameOfPlace, timeHeader } from "../src/dead-letters/letter.ts";
+import { Unavailable, type Refusal } from "../src/lib/errors.ts";
+import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/sync/records.ts";
+import type { Partition } from "../src/topics/topic.ts";
+
+/** A record that was refused, and why. */
+export interface DeadLetter {
+  readonly partition: Partition;
+  /** Of the partition's log; see Position. */
+  readonly epoch: number;
+  readonly record: LogRecord;
+  readonly refusal: Refusal;
+}
+
+/** What was refused of a stretch of records, by offset. */
+export interface Refused {
+  readonly partition: Partition;
+  readonly epoch: number;
+  readonly records: readonly LogRecord[];
+  readonly refused: readonly { readonly offset: number; readonly refusal: Refusal }[];
+}
+
+/** Headers longer than this are cut: the reasons must not make a letter too large. */
+const mostHeaderCharacters = 8_000;
+
+/**
+ * Sends dead letters: the record as it came (bytes, key, headers, timestamp) with the reason in its headers, under the
+ * names that Kafka Connect uses and our own. What the topic rejects is sent again in a form that it accepts: without its
+ * value when it is too large, without its timestamp and with a key otherwise. Throws Unavailable when a letter could not be kept.
+ */
+export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLetter[]): Promise<void> {
+  let sending: readonly Form[] = letters.map((letter) => ({
+    letter,
+    isReference: letter.record.skippedBatch !== undefined,
+    isPlain: false,
+  }));
+  while (sending.length > 0) {
+    const rejected = await sink.send(sending.map(toRecord));
+    sending = rejected.map(({ index, ...rejection }) => simplify(sending[index], rejection));
+  }
+}
+
+/** How a letter is sent. */
+interface Form {
+  readonly letter: DeadLetter;
+  /** Without its value: it says where the value lies. */
+  readonly isReference: boolean;
+  /** With the time of sending and with a key, as every topic accepts it. */
+  readonly isPlain: boolean;
+}
+
+/** The next simpler form. Throws Unavailable when there is none. */
+function simplify(form: Form | undefined, { reason, message }: Rejection): Form {
+  if (form !== undefined && reason === "too-large" && !form.isReference)
+    return { ...form, isReference: true };
+  if (form !== undefined && reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
+  throw new Unavailable(`the dead-letter topic refuses a record: ${message}`);
+}
+
+/** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
+export async function sendRefused(sink: RecordSink, refusedRecords: Refused): Promise<void> {
+  const { partition, epoch, records, refused } = refusedRecords;
+  const byOffset = new Map(records.map((record) => [record.offset, record]));
+  const letters = refused.flatMap(({ offset, refusal }) => {
+    const record = byOffset.get(offset);
+    return record === undefined ? [] : [{ partition, epoch, record, refusal }];
+  });
+  await sendDeadLetters(sink, letters);
+}
+
+function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
+  const record = isReference ? toReference(letter) : toLetter(letter);
+  return isPlain ? toPlain(record, letter) : record;
+}
+
+function toLetter(letter: DeadLetter): OutgoingRecord {
+  const { key, value, headers, timestamp } = letter.record;
+  return { key, value, timestamp, headers: { ...headers, ...reasons(letter) } };
+}
+
+function toReference(letter: DeadLetter): OutgoingRecord {
+  const { partition, record } = letter;
+  return {
+    key: record.key !== null && record.key.length > mostHeaderCharacters ? null : record.key,
+    value: null,
+    timestamp: record.timestamp,
+    headers: {
+      ...reasons(letter),
+      "topicsync.omitted": omission(partition, record),
+    },
+  };
+}
+
+function omission({ topic, partition }: Partition, { skippedBatch, value, offset }: LogRecord): string {
+  if (skippedBatch === undefined)
+    return `too large for the dead-letter topic: the record's ${value?.length ?? 0} bytes lie at offset ${offset} of ${topic}-${partition}`;
+  const { firstOffset, lastOffset } = skippedBatch;
+  return `too large to decompress: the records lie at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}`;
+}
+
+/** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */
+function toPlain(record: OutgoingRecord, { record: original }: DeadLetter): OutgoingRecord {
+  const { key, headers } = record;
+  const id = headers["topicsync.id"];
+  return {
+    ...record,
+    key: key ?? Buffer.from(String(id)),
+    timestamp: undefined,
+    headers: {
+      ...headers,
+      [timeHeader]: headerText(original.headers, timeHeader) ?? original.timestamp,
+      ...(key === null ? { [keylessHeader]: "true" } : {}),
+    },
+  };
+}
+
+function reasons({ partition: { topic, partition }, epoch, record, refusal }: DeadLetter): DeadLetterHeaders {
+  const { offset } = record;
+  return {
+    "__connect.errors.topic": topic,
+    "__connect.errors.partition": String(partition),
+    "__connect.errors.offset": String(offset),
+    "__connect.errors.exception.class.name": `topicsync.${refusal.code}`,
+    "__connect.errors.exception.message": cut(refusal.message),
+    "topicsync.id": nameOfPlace({ topic, partition, offset, epoch }),
+    "topicsync.epoch": String(epoch),
+    "topicsync.code": refusal.code,
+    "topicsync.details": JSON.stringify(
+      refusal.details
+        .slice(0, 20)
+        .map(({ path, message }) => ({ path: path.slice(0, 200), message: message.slice(0, 200) })),
+    ),
+  };
+}
+
+const cut = (text: string): string =>
+  text.length <= mostHeaderCharacters ? text : `${text.slice(0, mostHeaderCharacters)}…`;

@@ -1,0 +1,78 @@
+import { isUtf8 } from "node:buffer";
+
+import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
+import { headerText, timeHeader } from "../../src/dead-letters/letter.ts";
+import { messageOf, Refusal, sentenceOf, type Fault } from "../../src/lib/errors.ts";
+import type { ReadReport, TokenReport } from "../../src/installations/feedback.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { mostValueBytes, refuseBatch } from "../announcements/decode.ts";
+
+const checkFeedback = checkOf<PushFeedback>(pushFeedbackSchema);
+const mostReasonCharacters = 200;
+/** Of what a Date can hold (ECMAScript, section 21.4.1.1). */
+const latestTime = 8.64e15;
+
+/** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
+export function decodeReport(record: LogRecord): ReadReport {
+  const { offset, skippedBatch } = record;
+  if (skippedBatch !== undefined) return { offset, refusal: refuseBatch(skippedBatch) };
+  try {
+    return { offset, report: reportIn(record) };
+  } catch (error) {
+    if (error instanceof Refusal) return { offset, refusal: error };
+    const message = `The report cannot be read: ${messageOf(error)}`;
+    return { offset, refusal: new Refusal("UNDECODABLE", message) };
+  }
+}
+
+/** Throws a Refusal. */
+function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
+  const checked = checkFeedback(jsonIn(value));
+  if (!checked.ok) throw violation(checked.faults);
+  const { application, platform, token, reason, reportedOn } = checked.value;
+  return {
+    application: application ?? undefined,
+    platform,
+    token,
+    reason: shortened(reason),
+    reportedOn: timeOf([reportedOn ?? undefined, headerText(headers, timeHeader), timestamp]),
+  };
+}
+
+function jsonIn(value: Buffer | null): unknown {
+  if (value === null) throw new Refusal("SCHEMA_VIOLATION", "The report has no value.");
+  if (value.length > mostValueBytes) {
+    const message = `The report has ${value.length} bytes; it may have ${mostValueBytes}.`;
+    throw new Refusal("TOO_LARGE", message);
+  }
+  if (!isUtf8(value)) throw new Refusal("UNDECODABLE", "The report is not UTF-8 text.");
+  try {
+    return JSON.parse(value.toString("utf8"));
+  } catch (error) {
+    throw new Refusal("MALFORMED_JSON", `The report is not JSON: ${messageOf(error)}`);
+  }
+}
+
+/**
+ * The earliest time that is told: what the report says, when a replayed one was written first, the record's timestamp.
+ * Nobody can report what comes later, so where clocks differ, a token that lives is not taken for dead. A record without
+ * a timestamp has -1.
+ */
+function timeOf([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
+  const times = [Date.parse(reportedOn ?? ""), Number(firstWritten), Number(timestamp)];
+  const known = times.filter((time) => time >= 0 && time <= latestTime);
+  if (known.length > 0) return new Date(Math.min(...known));
+  throw violation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
+}
+
+const violation = (faults: readonly Fault[]): Refusal =>
+  new Refusal(
+    "SCHEMA_VIOLATION",
+    `The report is not what it should be. ${sentenceOf(faults, "The report")}`,
+    faults,
+  );
+
+const shortened = (reason: string): string =>
+  // A character of two halves may be cut in its midst.
+  reason.length <= mostReasonCharacters ? reason : reason.slice(0, mostReasonCharacters).toWellFormed();

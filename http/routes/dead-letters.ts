@@ -1,0 +1,159 @@
+import {
+  letterChannelQuerySchema,
+  letterChannels,
+  letterListSchema,
+  letterQuerySchema,
+  letterSchema,
+  outcomesBodySchema,
+  outcomesSchema,
+  replayBodySchema,
+  replayResultSchema,
+  type LetterChannel,
+  type LetterChannelQuery,
+  type LetterList,
+  type LetterQueryTexts,
+  type Outcomes,
+  type OutcomesBody,
+  type ReplayBody,
+  type ReplayResult,
+} from "../../schemas/dead-letters.ts";
+import { replayedEvent } from "../../src/dead-letters/audit.ts";
+import type { DeadLetterOffice } from "../../src/dead-letters/office.ts";
+import { letterView, replayView } from "../../src/dead-letters/view.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { roles, type User } from "../../src/users/user.ts";
+import { checkOf, type Checked } from "../../src/lib/validation.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+
+/** The dead letters of each channel that is read. */
+export type DeadLetterOffices = Readonly<Partial<Record<LetterChannel, DeadLetterOffice>>>;
+
+const path = "/api/topicsync/v1/dead-letters";
+const uncached = { "Cache-Control": "no-store" } as const;
+const common = { access: roles.eventManagement, tag: "dead letters" } as const;
+
+const checkQuery = checkOf<LetterQueryTexts>(letterQuerySchema, { defaults: true });
+const checkChannelQuery = checkOf<LetterChannelQuery>(letterChannelQuerySchema, { defaults: true });
+const checkReplay = checkOf<ReplayBody>(replayBodySchema);
+const checkOutcomes = checkOf<OutcomesBody>(outcomesBodySchema);
+
+/** What was refused: looking at it, sending it back, and what came of that. */
+export const deadLetterOperations = (offices: DeadLetterOffices): readonly Operation[] => [
+  operation({
+    ...common,
+    id: "listDeadLetters",
+    method: "GET",
+    paths: [path],
+    summary: "List what was refused",
+    description: "Dead letters, the newest first, and how many there are of each code.",
+    query: parametersOf(letterQuerySchema.properties),
+    replies: { 200: { description: "A page of letters.", schema: letterListSchema } },
+    refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
+    async handle({ query, user }) {
+      const { channel, replayed, limit, code, after } = checked(checkQuery, query);
+      const page = await officeOf(offices, channel, user).page({
+        code,
+        replayed: replayed === undefined ? undefined : replayed === "true",
+        after,
+        limit: Number(limit),
+      });
+      const json: LetterList = {
+        channels: letterChannels.filter((one) => offices[one] !== undefined && isAllowed(one, user)),
+        counts: Object.fromEntries(page.counts),
+        all: page.all,
+        older: page.older,
+        letters: page.letters.map((one) => ({ ...one, replay: one.replay ? replayView(one.replay) : null })),
+        next: page.next ?? null,
+      };
+      return { status: 200, json, headers: uncached };
+    },
+  }),
+  operation({
+    ...common,
+    id: "getDeadLetter",
+    method: "GET",
+    paths: [`${path}/{id}`],
+    summary: "Show everything about a dead letter",
+    description: "Its bytes, key and headers as they came, what is wrong with it, and its replays.",
+    parameters: { id: "Of the letter: the topic, partition and offset of what was refused." },
+    query: parametersOf(letterChannelQuerySchema.properties),
+    replies: { 200: { description: "The letter.", schema: letterSchema } },
+    refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
+    async handle({ parameters: { id = "" }, query, user }) {
+      const { channel } = checked(checkChannelQuery, query);
+      const found = await officeOf(offices, channel, user).show(id);
+      if (found !== undefined) return { status: 200, json: letterView(found), headers: uncached };
+      throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
+        detail: "Only the newest are looked at; `topicsync dead-letters` has all.",
+      });
+    },
+  }),
+  operation<ReplayBody>({
+    ...common,
+    id: "replayDeadLetters",
+    method: "POST",
+    // A path of its own: below the letters it would stand where an id does.
+    paths: ["/api/topicsync/v1/dead-letter-replay"],
+    summary: "Send dead letters back to where they came from",
+    description:
+      "Key, value and headers as they came, to the partition that they came from, in its order. What is not sent is told with the reason. Nothing is sent twice, by whomever, unless `again` is said.",
+    body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
+    replies: { 200: { description: "What was sent, and what was not.", schema: replayResultSchema } },
+    refusals: ["NOT_FOUND"],
+    async handle({ body, user }) {
+      const { ids, channel = "announcements", again = false, force = false, dryRun = false } = body;
+      const result = await officeOf(offices, channel, user).replay({ ids, again, force, dryRun });
+      const { to, sent, skipped } = result;
+      const json: ReplayResult = { to, sent: [...sent], skipped: [...skipped] };
+      const reply = { status: 200, json };
+      return dryRun || sent.length === 0 ? reply : { ...reply, audit: replayedEvent(to, sent) };
+    },
+  }),
+  operation<OutcomesBody>({
+    ...common,
+    id: "tellReplayOutcomes",
+    method: "POST",
+    paths: ["/api/topicsync/v1/dead-letter-outcomes"],
+    summary: "Tell what came of replays",
+    description: "The last replay of each letter, and what the sync made of it. Nothing is stored.",
+    body: { schema: outcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The last replay of each letter.", schema: outcomesSchema } },
+    refusals: ["NOT_FOUND"],
+    async handle({ body: { ids, channel = "announcements" }, user }) {
+      const outcomes = await officeOf(offices, channel, user).outcomes(ids);
+      const letters = ids.map((id, i) => {
+        const replay = outcomes[i];
+        return { id, replay: replay === undefined ? null : replayView(replay) };
+      });
+      return { status: 200, json: { letters } satisfies Outcomes, headers: uncached };
+    },
+  }),
+];
+
+const parametersOf = (properties: Readonly<Record<string, { readonly description: string }>>) =>
+  Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
+
+function checked<T>(check: (value: unknown) => Checked<T>, query: Readonly<Record<string, unknown>>): T {
+  const found = check({ ...query });
+  if (found.ok) return found.value;
+  throw new Refusal("SCHEMA_VIOLATION", "The query is not what this operation takes.", found.faults);
+}
+
+/** What was refused of the push feedback has push tokens in it. */
+const isAllowed = (channel: LetterChannel, user: User): boolean =>
+  channel === "announcements" || user.roles.includes(roles.pushAdmin);
+
+/** The letters of a channel. Throws an HttpError where there are none, or not for this user. */
+function officeOf(offices: DeadLetterOffices, channel: LetterChannel, user: User): DeadLetterOffice {
+  if (!isAllowed(channel, user)) {
+    throw new HttpError("FORBIDDEN", `The user "${user.name}" may not see dead letters of the ${channel}.`, {
+      detail: `They have push tokens in them: that needs the role ${roles.pushAdmin} as well.`,
+    });
+  }
+  const office = offices[channel];
+  if (office !== undefined) return office;
+  throw new HttpError("NOT_FOUND", "No push feedback is read here.", {
+    detail: "KAFKA_PUSH_FEEDBACK_TOPIC is not set.",
+  });
+}

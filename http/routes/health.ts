@@ -1,0 +1,71 @@
+import { healthSchema, readinessSchema } from "../../schemas/health.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+
+/** Whether a part of the service works, and why not. */
+export interface Check {
+  readonly ok: boolean;
+  readonly reason?: string;
+}
+
+/** Looks at everything that the service needs to do its work. Never throws. */
+export type CheckReadiness = () => Promise<Readonly<Record<string, Check>>>;
+
+/** Numbers for Prometheus. */
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+/**
+ * `GET /healthz` (the process lives), `GET /readyz` (it can do its work; says what cannot) and `GET /metrics`, without
+ * credentials: they tell nothing of what is stored.
+ */
+export const healthOperations = (
+  checkReadiness: CheckReadiness,
+  metrics: MetricsText,
+): readonly Operation[] => [
+  operation({
+    id: "getHealth",
+    method: "GET",
+    paths: ["/healthz"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Tell that the process lives",
+    description: "For whoever restarts it when it does not.",
+    replies: { 200: { description: "It lives.", schema: healthSchema } },
+    handle: () => ({ status: 200, json: { status: "alive" } }),
+  }),
+  operation({
+    id: "getReadiness",
+    method: "GET",
+    paths: ["/readyz"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Tell whether everything works that the service needs",
+    description:
+      "MongoDB, Kafka and the consumer; says which does not, and why. MongoDB and Kafka are asked once a second at most.",
+    replies: {
+      200: { description: "Everything works.", schema: readinessSchema },
+      503: { description: "Something does not.", schema: readinessSchema },
+    },
+    async handle() {
+      const checks = await checkReadiness();
+      const ready = Object.values(checks).every(({ ok }) => ok);
+      return { status: ready ? 200 : 503, json: { status: ready ? "ready" : "not ready", checks } };
+    },
+  }),
+  operation({
+    id: "getMetrics",
+    method: "GET",
+    paths: ["/metrics"],
+    access: "anybody",
+    tag: "operation",
+    summary: "Give numbers for Prometheus",
+    description: "Prometheus' text format; at most a second old.",
+    replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
+    handle: async () => ({
+      status: 200,
+      text: { type: metrics.contentType, content: await metrics.text() },
+    }),
+  }),
+];

@@ -1,0 +1,34 @@
+import {
+  deactivatedSchema,
+  deactivationSchema,
+  type Deactivated,
+  type DeactivationBody,
+} from "../../schemas/installation-deactivation.ts";
+import { deactivationEvents, type InstallationDeactivator } from "../../src/installations/deactivation.ts";
+import { roles } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+
+const checkDeactivation = checkOf<DeactivationBody>(deactivationSchema);
+
+/** `POST /api/topicsync/v1/installations/deactivate`: push tokens that an administrator chose. */
+export const deactivationOperations = (deactivator: InstallationDeactivator): readonly Operation[] => [
+  operation<DeactivationBody>({
+    id: "deactivateInstallations",
+    method: "POST",
+    paths: ["/api/topicsync/v1/installations/deactivate"],
+    access: roles.pushAdmin,
+    tag: "push",
+    summary: "Deactivate push tokens",
+    description:
+      "Makes these installations inactive, with the reason. A token that is registered again is active again.",
+    body: { schema: deactivationSchema, check: checkDeactivation, wrongTypeStatus: 415 },
+    replies: { 200: { description: "How many were deactivated.", schema: deactivatedSchema } },
+    async handle({ body: { ids, reason } }) {
+      const deactivated = await deactivator.deactivate(ids, reason);
+      const json: Deactivated = { deactivated: deactivated.length };
+      const audit = deactivationEvents(deactivated, reason);
+      return { status: 200, json, ...(audit.length === 0 ? {} : { audit }) };
+    },
+  }),
+];

@@ -1,0 +1,48 @@
+import {
+  installationListSchema,
+  installationQuerySchema,
+  type InstallationList,
+  type InstallationQueryTexts,
+} from "../../schemas/installation-list.ts";
+import { viewOf } from "../../src/installations/installation.ts";
+import type { InstallationListing } from "../../src/installations/listing.ts";
+import { roles } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+import { checkedQuery, queryParametersOf } from "../framework/query.ts";
+
+const checkQuery = checkOf<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
+
+/** `GET /api/topicsync/v1/installations`: the stored push tokens, page by page. */
+export const installationListOperations = (listing: InstallationListing): readonly Operation[] => [
+  operation({
+    id: "listInstallations",
+    method: "GET",
+    paths: ["/api/topicsync/v1/installations"],
+    access: roles.pushAdmin,
+    tag: "push",
+    summary: "List push tokens",
+    description:
+      "In the order of their ids, which never changes: a token that is registered meanwhile may be in a later page or not at all. Tokens are shortened unless asked for. It searches for about a second: where little is meant among much, a page is short or empty, and `next` goes on.",
+    query: queryParametersOf(installationQuerySchema),
+    replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
+    refusals: ["SCHEMA_VIOLATION"],
+    async handle({ query }) {
+      const { active, unseenSince, fullTokens, limit, after, ...filter } = checkedQuery(checkQuery, query);
+      const page = await listing.page(
+        {
+          ...filter,
+          active: active === undefined ? undefined : active === "true",
+          unseenSince: unseenSince === undefined ? undefined : new Date(unseenSince),
+        },
+        { after, limit: Number(limit) },
+      );
+      const json: InstallationList = {
+        installations: page.installations.map((one) => viewOf(one, { fullTokens: fullTokens === "true" })),
+        next: page.next ?? null,
+        looked: page.looked,
+      };
+      return { status: 200, json, headers: { "Cache-Control": "no-store" } };
+    },
+  }),
+];

@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { overviewSchema, type Overview } from "../../schemas/overview.ts";
+import type { TellOverview } from "../../src/overview/overview.ts";
+import { roles, type User } from "../../src/users/user.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+
+const everyMs = 2_000;
+
+/** Refused announcements, and why they cannot be read, are shown to those who may read dead letters. */
+const visibleTo = (user: User, overview: Overview): Overview =>
+  user.roles.includes(roles.eventManagement) ? overview : { ...overview, letters: null, problems: [] };
+
+/** How everything is, once and for ever. */
+export const overviewOperations = (overview: TellOverview): readonly Operation[] => [
+  operation({
+    id: "getOverview",
+    method: "GET",
+    paths: ["/api/topicsync/v1/overview"],
+    access: "user",
+    tag: "operation",
+    summary: "Tell how everything is",
+    description: `Health, where the sync stands and stood, how many installations there are; with the role \`${roles.eventManagement}\` also what was refused lately.`,
+    replies: { 200: { description: "How everything is.", schema: overviewSchema } },
+    handle: async ({ user }) => ({
+      status: 200,
+      json: visibleTo(user, await overview()),
+      headers: { "Cache-Control": "no-store" },
+    }),
+  }),
+  operation({
+    id: "watchOverview",
+    method: "GET",
+    paths: ["/api/topicsync/v1/overview/events"],
+    access: "user",
+    tag: "operation",
+    summary: "Stream the overview (server-sent events)",
+    description:
+      "An event every two seconds, whose data is what `getOverview` answers. The stream ends when the service stops, and within 30 seconds after the caller signs out, the session expires, or the user is disabled or gets another password or other roles. A user has at most 10 streams.",
+    replies: { 200: { description: "The events.", mediaType: "text/event-stream" } },
+    handle: ({ user }) => ({
+      status: 200,
+      async *events(abort) {
+        while (!abort.aborted) {
+          yield visibleTo(user, await overview());
+          await sleep(everyMs, undefined, { signal: abort }).catch(() => undefined);
+        }
+      },
+    }),
+  }),
+];

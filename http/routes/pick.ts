@@ -1,0 +1,75 @@
+import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
+import type { TopicDirectory } from "../../src/matching/directory.ts";
+import { explanationOf } from "../../src/matching/explanation.ts";
+import { roles } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
+
+const checkEvent = checkOf<Event>(eventSchema);
+
+/** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
+export const pickOperations = (directory: TopicDirectory): readonly Operation[] => [
+  operation<Event>({
+    id: "pickTopics",
+    method: "POST",
+    paths: [
+      ...versioned("/api/svc_api_notif_mgmt", "/topic/pick"),
+      ...versioned("/api/sn_api_notif_mgmt", "/topic/pick"),
+    ],
+    access: roles.eventManagement,
+    tag: "topics",
+    summary: "Tell which topics an event belongs to",
+    description: "Evaluates the filters of all stored topics against the event; nothing is stored.",
+    body: { schema: eventSchema, check: checkEvent, wrongTypeStatus: 415 },
+    query: [
+      {
+        name: "explain",
+        description: "External id of a topic: the answer explains each of its conditions as well.",
+        schema: { type: "string", minLength: 1 },
+      },
+    ],
+    replies: { 200: { description: "The topics, by external id.", schema: pickResponseSchema } },
+    refusals: ["BAD_FILTER", "NOT_FOUND"],
+    async handle({ query, body: event }) {
+      const asked = askedFor(query);
+      const topics = await directory.pick(event);
+      const json: PickResponse = {
+        topics: topics.map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
+      };
+      if (asked !== undefined) json.explain = await explanation(directory, asked, event);
+      return { status: 200, json };
+    },
+  }),
+];
+
+function askedFor({ explain }: Call["query"]): string | undefined {
+  if (explain === undefined) return undefined;
+  if (typeof explain === "string" && explain !== "") return explain;
+  throw new HttpError("BAD_REQUEST", "The query parameter explain must be given once, with an external id.");
+}
+
+async function explanation(
+  directory: TopicDirectory,
+  externalId: string,
+  event: Event,
+): Promise<NonNullable<PickResponse["explain"]>> {
+  const results = await conditionsOf(directory, externalId, event);
+  if (results === undefined)
+    throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
+  return explanationOf(externalId, results);
+}
+
+/** A topic from before filters were checked may have one that cannot be read. */
+async function conditionsOf(directory: TopicDirectory, externalId: string, event: Event) {
+  try {
+    return await directory.explain(externalId, event);
+  } catch (error) {
+    if (!(error instanceof FilterSyntaxError)) throw error;
+    throw new Refusal("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
+      { path: `/${error.member ?? ""}`, message: error.problem },
+    ]);
+  }
+}

@@ -1,0 +1,86 @@
+import {
+  credentialsSchema,
+  sessionSchema,
+  type Credentials,
+  type SessionView,
+} from "../../schemas/session.ts";
+import type { Session, Sessions } from "../../src/sessions/session.ts";
+import type { Authenticate } from "../../src/users/credentials.ts";
+import type { User } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { ownScheme } from "../framework/auth.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+import { cookieOf, noCookie } from "../framework/session-cookie.ts";
+
+const checkCredentials = checkOf<Credentials>(credentialsSchema);
+
+const path = "/api/topicsync/v1/session";
+const noStore = { "Cache-Control": "no-store" } as const;
+
+/** Signing in on the console and out of it, and telling who is signed in. */
+export const sessionOperations = (sessions: Sessions, verify: Authenticate): readonly Operation[] => [
+  operation<Credentials>({
+    id: "signIn",
+    method: "POST",
+    paths: [path],
+    access: "anybody",
+    tag: "console",
+    summary: "Sign in",
+    description: "Begins a session of the console, which a cookie carries from then on.",
+    body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The session has begun.", schema: sessionSchema } },
+    refusals: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
+    async handle({ body, address, secure }) {
+      const user = await verify({ name: body.user, password: body.password, address });
+      const session = user && (await sessions.begin(user.name));
+      if (session === undefined) throw new HttpError("UNAUTHENTICATED", wrong, { headers: ownScheme });
+      return {
+        status: 200,
+        json: viewOf(session.user, session),
+        headers: { ...noStore, "Set-Cookie": cookieOf(session, secure) },
+        audit: { action: "session.began", user: session.user.name },
+        by: session.user,
+      };
+    },
+  }),
+  operation({
+    id: "getSession",
+    method: "GET",
+    paths: [path],
+    access: "user",
+    tag: "console",
+    summary: "Tell who is signed in",
+    description: "The caller and the caller's roles.",
+    replies: { 200: { description: "The caller.", schema: sessionSchema } },
+    handle: ({ user, session }) => ({ status: 200, json: viewOf(user, session), headers: noStore }),
+  }),
+  operation({
+    id: "signOut",
+    method: "POST",
+    paths: [`${path}/end`],
+    access: "user",
+    tag: "console",
+    summary: "Sign out",
+    description: "Ends the session that the request carries, on every instance at once.",
+    replies: { 200: { description: "The session is over." } },
+    async handle({ user, session, secure }) {
+      if (session === undefined) return { status: 200 };
+      await sessions.end(session);
+      return {
+        status: 200,
+        headers: { ...noStore, "Set-Cookie": noCookie(secure) },
+        audit: { action: "session.ended", user: user.name },
+      };
+    },
+  }),
+];
+
+const wrong = "The user name or the password is wrong, or the user is not active.";
+
+const viewOf = ({ name, roles }: User, session?: Session): SessionView => ({
+  user: name,
+  roles: [...roles],
+  csrfToken: session?.csrfToken ?? null,
+  expiresOn: session?.expiresOn.toISOString() ?? null,
+});

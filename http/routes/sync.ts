@@ -1,0 +1,17 @@
+import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
+import { operation, type Operation } from "../framework/operation.ts";
+
+/** `GET /api/topicsync/v1/sync`: where the sync stands, for every user. */
+export const syncOperations = (status: () => Promise<SyncStatus>): readonly Operation[] => [
+  operation({
+    id: "getSyncStatus",
+    method: "GET",
+    paths: ["/api/topicsync/v1/sync"],
+    access: "user",
+    tag: "operation",
+    summary: "Tell where the sync stands",
+    description: "Per partition of the announcements topic: position, log end, lag, and who has it.",
+    replies: { 200: { description: "Where the sync stands.", schema: syncStatusSchema } },
+    handle: async () => ({ status: 200, json: await status(), headers: { "Cache-Control": "no-store" } }),
+  }),
+];

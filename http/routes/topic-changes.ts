@@ -1,0 +1,108 @@
+import {
+  topicCheckSchema,
+  topicDraftSchema,
+  type TopicCheck,
+  type TopicDraft,
+} from "../../schemas/topic-check.ts";
+import { topicDetailSchema } from "../../schemas/topic-view.ts";
+import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
+import { detailOf } from "../../src/topics/shown.ts";
+import type { TopicListing } from "../../src/topics/listing.ts";
+import type { TopicService } from "../../src/topics/service.ts";
+import { UnknownTopic, type Switched, type TopicSwitch } from "../../src/topics/switch.ts";
+import { definitionOf } from "../../src/topics/topic.ts";
+import { roles } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { HttpError } from "../framework/errors.ts";
+import { operation, type Operation, type Reply } from "../framework/operation.ts";
+
+const checkTopic = checkOf<TopicBody>(topicBodySchema);
+const checkDraft = checkOf<TopicDraft>(topicDraftSchema);
+
+export interface TopicChanges {
+  readonly topics: TopicService;
+  readonly topicSwitch: TopicSwitch;
+  readonly topicListing: TopicListing;
+}
+
+const externalId = { externalId: "Its external id." } as const;
+
+/** Checking a definition before it is created, and taking topics out of use and back. */
+export const topicChangeOperations = ({
+  topics,
+  topicSwitch,
+  topicListing,
+}: TopicChanges): readonly Operation[] => {
+  /** Tells what became of a topic, and for the audit that it was changed, where it was. */
+  async function told(
+    action: "topic.disabled" | "topic.enabled",
+    switching: Promise<Switched>,
+  ): Promise<Reply> {
+    const { topic, changed } = await switching.catch((error: unknown) => {
+      throw error instanceof UnknownTopic
+        ? new HttpError("NOT_FOUND", `${capitalised(error.message)}.`)
+        : error;
+    });
+    const { externalId, id } = topic;
+    return {
+      status: 200,
+      json: detailOf((await topicListing.find(externalId)) ?? { topic }),
+      ...(changed && { audit: { action, externalId, id } }),
+    };
+  }
+
+  return [
+    operation<TopicDraft>({
+      id: "checkTopic",
+      method: "POST",
+      paths: ["/api/topicsync/v1/topic-check"],
+      access: roles.eventManagement,
+      tag: "topics",
+      summary: "Check a definition",
+      description:
+        "Tells every fault of a definition that may still lack something, as creating it would, and whether its unique values are taken at the moment. Nothing is stored.",
+      body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
+      replies: { 200: { description: "What is wrong with it.", schema: topicCheckSchema } },
+      async handle({ body }) {
+        const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
+        const members = checkTopic(draft);
+        const faults = [...(members.ok ? [] : members.faults), ...(await topics.check(definitionOf(draft)))];
+        const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
+        return { status: 200, json, headers: { "Cache-Control": "no-store" } };
+      },
+    }),
+    operation({
+      id: "disableTopic",
+      method: "POST",
+      paths: ["/api/topicsync/v1/topics/{externalId}/disable"],
+      access: roles.eventManagement,
+      tag: "topics",
+      summary: "Disable a topic",
+      description:
+        "No event belongs to it any more, and its unique values are free. Only one that did not come from the channel can be disabled.",
+      parameters: externalId,
+      replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
+      refusals: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
+      handle: ({ parameters: { externalId: id = "" }, user }) =>
+        told("topic.disabled", topicSwitch.disable(id, user.name)),
+    }),
+    operation({
+      id: "enableTopic",
+      method: "POST",
+      paths: ["/api/topicsync/v1/topics/{externalId}/enable"],
+      access: roles.eventManagement,
+      tag: "topics",
+      summary: "Enable a topic",
+      description: "Brings the topic back that was disabled last under this external id, with its sys_id.",
+      parameters: externalId,
+      replies: { 200: { description: "The topic is stored.", schema: topicDetailSchema } },
+      refusals: [
+        ...(["NOT_FOUND", "EXTERNAL_ID_TAKEN", "BAD_FILTER"] as const),
+        ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),
+      ],
+      handle: ({ parameters: { externalId: id = "" } }) => told("topic.enabled", topicSwitch.enable(id)),
+    }),
+  ];
+};
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,146 @@
+import {
+  newPasswordSchema,
+  newUserSchema,
+  roleChangeSchema,
+  userListSchema,
+  userQuerySchema,
+  userSchema,
+  type NewPasswordBody,
+  type NewUserBody,
+  type RoleChangeBody,
+  type UserList,
+  type UserQueryTexts,
+  type UserView,
+} from "../../schemas/user.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import {
+  faultOfRoleChange,
+  type ChangedUser,
+  type UserAdministration,
+} from "../../src/users/administration.ts";
+import { roles, type User } from "../../src/users/user.ts";
+import { checkOf } from "../../src/lib/validation.ts";
+import { HttpError } from "../framework/errors.ts";
+import { added, found } from "../framework/names.ts";
+import { operation, type Operation, type Reply } from "../framework/operation.ts";
+import { checkedQuery, queryParametersOf } from "../framework/query.ts";
+
+const checkQuery = checkOf<UserQueryTexts>(userQuerySchema, { defaults: true });
+const checkNewUser = checkOf<NewUserBody>(newUserSchema);
+const checkRoleChange = checkOf<RoleChangeBody>(roleChangeSchema);
+const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
+
+const path = "/api/topicsync/v1/users";
+const noStore = { "Cache-Control": "no-store" } as const;
+
+/** What the operations of one user have in common. */
+const ofOneUser = {
+  method: "POST",
+  access: roles.admin,
+  tag: "users",
+  parameters: { name: "The user's name." },
+  replies: { 200: { description: "The user, as changed.", schema: userSchema } },
+  refusals: ["NOT_FOUND"],
+} as const;
+
+/** Listing, adding and changing users. */
+export const userOperations = (users: UserAdministration): readonly Operation[] => [
+  operation({
+    id: "listUsers",
+    method: "GET",
+    paths: [path],
+    access: roles.admin,
+    tag: "users",
+    summary: "List users",
+    description: "By name, page by page. Nothing of their passwords is told.",
+    query: queryParametersOf(userQuerySchema),
+    replies: { 200: { description: "A page of users.", schema: userListSchema } },
+    refusals: ["SCHEMA_VIOLATION"],
+    async handle({ query }) {
+      const { prefix, after, limit } = checkedQuery(checkQuery, query);
+      const page = await users.page({ prefix, after, limit: Number(limit) + 1 });
+      const shown = page.slice(0, Number(limit));
+      const json: UserList = {
+        users: shown.map(viewOf),
+        next: page.length > shown.length ? (shown.at(-1)?.name ?? null) : null,
+      };
+      return { status: 200, json, headers: noStore };
+    },
+  }),
+  operation<NewUserBody>({
+    id: "addUser",
+    method: "POST",
+    paths: [path],
+    access: roles.admin,
+    tag: "users",
+    summary: "Add a user",
+    description: "Adds a user who is let in at once.",
+    body: { schema: newUserSchema, check: checkNewUser, wrongTypeStatus: 415 },
+    replies: { 201: { description: "The user.", schema: userSchema } },
+    refusals: ["NAME_TAKEN"],
+    async handle({ body: { name, password, roles: given = [] } }) {
+      const done = await added(users.add({ name, password, roles: given }), name);
+      return { ...replyOf(done), status: 201 };
+    },
+  }),
+  operation({
+    ...ofOneUser,
+    id: "disableUser",
+    paths: [`${path}/{name}/disable`],
+    summary: "Disable a user",
+    description:
+      "Ends the user's sessions at once and for good; a password is refused within 30 seconds. Nobody can disable themselves, so that somebody is left who can enable others.",
+    async handle({ parameters: { name = "" }, user }) {
+      if (name === user.name) throw ownAccount("You cannot disable yourself.");
+      return replyOf(found(await users.setActive(name, false), "user", name));
+    },
+  }),
+  operation({
+    ...ofOneUser,
+    id: "enableUser",
+    paths: [`${path}/{name}/enable`],
+    summary: "Enable a user",
+    description: "Lets a disabled user in again. Sessions from before stay ended.",
+    handle: async ({ parameters: { name = "" } }) =>
+      replyOf(found(await users.setActive(name, true), "user", name)),
+  }),
+  operation<RoleChangeBody>({
+    ...ofOneUser,
+    id: "changeRoles",
+    paths: [`${path}/{name}/roles`],
+    summary: "Give a user roles, or take some away",
+    description: `They count at once for sessions, and within 30 seconds for passwords. Nobody can take the role \`${roles.admin}\` from themselves.`,
+    body: { schema: roleChangeSchema, check: checkRoleChange, wrongTypeStatus: 415 },
+    async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
+      const fault = faultOfRoleChange({ add, remove });
+      if (fault !== undefined) throw new Refusal("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
+      if (name === user.name && remove.includes(roles.admin))
+        throw ownAccount(`You cannot take the role ${roles.admin} from yourself.`);
+      return replyOf(found(await users.changeRoles(name, { add, remove }), "user", name));
+    },
+  }),
+  operation<NewPasswordBody>({
+    ...ofOneUser,
+    id: "setPassword",
+    paths: [`${path}/{name}/password`],
+    summary: "Set a user's password",
+    description: "Ends the user's sessions at once; the old password is refused within 30 seconds.",
+    body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
+    handle: async ({ parameters: { name = "" }, body: { password } }) =>
+      replyOf(found(await users.setPassword(name, password), "user", name)),
+  }),
+];
+
+const ownAccount = (message: string): HttpError =>
+  new HttpError("FORBIDDEN", message, {
+    detail: `Another user with the role ${roles.admin} can, and so can "topicsync users" on the command line.`,
+  });
+
+const viewOf = ({ name, roles: given, active }: User): UserView => ({ name, roles: [...given], active });
+
+const replyOf = ({ user, event }: ChangedUser): Reply => ({
+  status: 200,
+  json: viewOf(user),
+  headers: noStore,
+  audit: event,
+});

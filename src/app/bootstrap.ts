@@ -1,0 +1,40 @@
+import { hostname } from "node:os";
+
+import type { Audit, Origin } from "../lib/audit.ts";
+import type { Config } from "../config.ts";
+import type { CatalogStore } from "../installations/catalog.ts";
+import { bootstrapUser } from "../users/manage.ts";
+import { everyRole, type UserStore } from "../users/user.ts";
+
+export interface BootstrapOptions {
+  readonly users: UserStore;
+  readonly catalog: CatalogStore;
+  readonly audit: Audit;
+}
+
+/** Makes sure that what the settings name exists. Throws Unavailable. */
+export async function bootstrap(
+  { bootstrap: user, push }: Pick<Config, "bootstrap" | "push">,
+  { users, catalog, audit }: BootstrapOptions,
+): Promise<void> {
+  const origin: Origin = { via: "settings", by: "settings", from: hostname() };
+  if (user !== undefined) {
+    const done = await bootstrapUser(users, user.user, user.password);
+    if (done !== "unchanged")
+      audit.record({ action: `user.${done}`, user: user.user, roles: everyRole }, origin);
+  }
+  for (const application of await ensured(catalog.applications, push.applications))
+    audit.record({ action: "application.added", application }, origin);
+  for (const platform of await ensured(catalog.platforms, push.platforms))
+    audit.record({ action: "platform.added", platform }, origin);
+}
+
+/** Makes sure of the names, and gives those that were missing. */
+async function ensured(
+  store: CatalogStore["applications"] | CatalogStore["platforms"],
+  names: readonly string[],
+): Promise<string[]> {
+  const known = new Set((await store.list()).map(({ name }) => name));
+  await store.ensure(names);
+  return names.filter((name) => !known.has(name));
+}

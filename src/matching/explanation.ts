@@ -1,0 +1,18 @@
+import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
+import { printCondition } from "./filter/print.ts";
+import type { ConditionResult } from "./filter/topic-filters.ts";
+
+/** Why an event belongs to a topic or does not, as it is shown to programs over HTTP and on the command line. */
+export const explanationOf = (
+  externalId: string,
+  results: readonly ConditionResult[],
+): NonNullable<PickResponse["explain"]> => ({
+  externalId,
+  matches: results.every(({ held }) => held),
+  conditions: results.map(({ condition, held, found }) => ({
+    filter: condition.member,
+    condition: printCondition(condition),
+    held,
+    found: found.slice(0, maxFoundValues),
+  })),
+});

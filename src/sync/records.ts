@@ -1,0 +1,189 @@
+import type { Partition } from "../topics/topic.ts";
+
+/** Values of a record's headers, by name; a name can stand more than once. */
+export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
+/** A batch of records that was too large to be decompressed: what its records say is not known. */
+export interface SkippedBatch {
+  readonly firstOffset: number;
+  readonly lastOffset: number;
+  /** The limit that it exceeds. */
+  readonly maxBytes: number;
+}
+
+/** A record of a Kafka topic. */
+export interface LogRecord {
+  readonly offset: number;
+  /** Milliseconds since 1970, as the producer or the broker set it. */
+  readonly timestamp: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  /** Set when this stands for a whole batch that was not read: at its last offset, without key, value and headers. */
+  readonly skippedBatch?: SkippedBatch;
+}
+
+/** The part of a partition that can be read: from `low`, up to but without `high`. */
+export interface LogBounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Records that were fetched together. */
+export interface RecordBatch {
+  readonly partition: Partition;
+  /** At least one, in offset order. */
+  readonly records: readonly LogRecord[];
+  /** The offset behind everything fetched: behind the last record, and behind markers of transactions that follow it. */
+  readonly end: number;
+  /** Fetching goes on behind this record next time. */
+  advance(offset: number): void;
+  /** Tells the group that this member lives; false when the batch must be left because the group is changing. */
+  heartbeat(): Promise<boolean>;
+  /** False when the records are not wanted any more: the partition was repositioned, or the consumer is stopping. */
+  isCurrent(): boolean;
+}
+
+/** What a member of a consumer group is told. */
+export interface GroupListener {
+  /** These partitions, and no others, belong to this member from now on. Called before anything of them is fetched. */
+  assigned(partitions: readonly Partition[]): void;
+  /** Never throws. */
+  batch(batch: RecordBatch): Promise<void>;
+  /** A fetch from `first` up to `end` delivered nothing: it held aborted records and transaction markers only. */
+  skipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
+  /** The member ended and will not come back by itself. */
+  died(error: Error): void;
+}
+
+/** One member of a consumer group, reading one topic. */
+export interface GroupMember {
+  /** Joins the group. Resolves when the member runs. Throws Unavailable; it can be called again then. */
+  run(listener: GroupListener): Promise<void>;
+  /** This, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it is back. */
+  pause(partition: Partition): void;
+  resume(partition: Partition): void;
+  /** The next fetch of the partition begins here. */
+  seek(partition: Partition, offset: number): void;
+  /** Tells the broker how far the group has come, for those who watch its lag. Sent within a second; best effort. */
+  commit(partition: Partition, offset: number): void;
+  /** Leaves the group, once the batch under way has been handled. */
+  stop(): Promise<void>;
+}
+
+/** What the sync asks of the Kafka topic that it reads. Every function throws Unavailable. */
+export interface LogWatch {
+  /** What of each partition can be read. */
+  bounds(): Promise<ReadonlyMap<number, LogBounds>>;
+  /**
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970);
+   * the log's end when there is none.
+   */
+  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** How long tombstones stay after compaction (milliseconds); undefined when the topic is not compacted, or not to be found out. */
+  tombstoneRetentionMs(): Promise<number | undefined>;
+}
+
+/** A partition as an observer sees it: `high` is the high watermark, so records of open transactions count. */
+export interface ObservedBounds extends LogBounds {
+  /** The last stable offset: records from here on cannot be read before a transaction ends. `high` when none is open. */
+  readonly stable: number;
+}
+
+/**
+ * What can be seen of a Kafka topic, and of the group that reads it, from outside. Asks over connections of its own, so that
+ * the sync waits for nobody who looks. Every function throws Unavailable.
+ */
+export interface LogObserver {
+  bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
+  /** As for LogWatch, with the records of open transactions. */
+  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  /** Which member of the group each assigned partition has: the client's name and address. */
+  owners(): Promise<ReadonlyMap<number, string>>;
+}
+
+/** A record with the partition that it lies in. */
+export interface PlacedRecord {
+  readonly partition: number;
+  readonly record: LogRecord;
+}
+
+export interface ReadOptions {
+  /** The offset to begin at, by partition; a partition that is not named is read from its beginning. */
+  readonly from?: ReadonlyMap<number, number>;
+  /** Ends the reading early: it throws Unavailable then. */
+  readonly abort: AbortSignal;
+}
+
+/** Reads Kafka topics from one end to the other, beside whatever else reads them. */
+export interface LogReader {
+  /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws Unavailable. */
+  bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  /**
+   * The records that are there at the time of the first `next`, in offset order within each partition; no more is
+   * fetched ahead than one answer of the broker. It may be left at any time. Throws Unavailable, also when there is no
+   * such Kafka topic.
+   */
+  read(topic: string, options: ReadOptions): AsyncIterable<PlacedRecord>;
+}
+
+/** A record to send. */
+export interface OutgoingRecord {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers: RecordHeaders;
+  /** Milliseconds since 1970; undefined: the time of sending. */
+  readonly timestamp: string | undefined;
+}
+
+/** A record to send that has no history: it goes to the partition of its key, with the time of sending. */
+export interface NewRecord {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Where a record lies in a Kafka topic. */
+export interface PlacedOffset {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+/** Sends records to one topic, and tells where they lie. */
+export interface Publisher {
+  /** Resolves when every in-sync replica has the records; gives the place of each. Throws Unavailable. */
+  send(records: readonly NewRecord[]): Promise<PlacedOffset[]>;
+}
+
+/** Why a topic never accepts a record as it is: its size, or its key, timestamp or value. */
+export interface Rejection {
+  readonly reason: "too-large" | "not-acceptable";
+  /** The broker's own words. */
+  readonly message: string;
+}
+
+/** A record that the topic rejected, by its index among those that were sent. */
+export interface RejectedRecord extends Rejection {
+  readonly index: number;
+}
+
+/** Sends records to one topic. */
+export interface RecordSink {
+  /**
+   * Resolves when every in-sync replica has the records, except those that are returned as rejected. Throws Unavailable
+   * when the broker does not answer.
+   */
+  send(records: readonly OutgoingRecord[]): Promise<readonly RejectedRecord[]>;
+}
+
+/** What became of records that were to be appended: where the first of them lies, or why the broker refuses them. */
+export type Appended = { readonly partition: number; readonly offset: number } | { readonly refused: string };
+
+/** Appends records to the partitions of one topic. */
+export interface LogWriter {
+  /**
+   * Appends records to one partition, one behind the other, all or none of them; to the partition of its key when none
+   * is given, one record at a time then. Resolves when every in-sync replica has them. Throws Unavailable when the
+   * broker does not answer, which leaves open whether they were appended.
+   */
+  append(partition: number | undefined, records: readonly OutgoingRecord[]): Promise<Appended>;
+}
