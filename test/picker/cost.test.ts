@@ -39,7 +39,7 @@ async function countSteps<T>(run: () => T): Promise<{ result: T; steps: number }
   const result = run();
   const { result: scripts } = await session.post("Profiler.takePreciseCoverage");
   const steps = scripts
-    .filter(({ url }) => /\/src\/(?:picker|filter)\//.test(url))
+    .filter(({ url }) => /\/src\/matching\/(?:picker|filter)\//.test(url))
     .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
     .reduce((sum, { count }) => sum + count, 0);
   return { result, steps };
