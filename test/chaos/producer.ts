@@ -1,7 +1,7 @@
 import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
 
 import { messageOf } from "../../src/lib/errors.ts";
-import type { Sent } from "./generator.ts";
+import { moveHeader, type Sent } from "./generator.ts";
 import type { Random } from "./random.ts";
 
 const { None, GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
@@ -157,6 +157,18 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
         bytes += size;
       }
       await flush();
+    },
+    /**
+     * Sends a last record to each partition, a tombstone of a topic that never was. Once it is stable, every transaction before it
+     * is over and its marker is written.
+     */
+    async sendLast(partitions: number): Promise<ReadonlyMap<number, number>> {
+      const messages = Array.from({ length: partitions }, (_, partition) => ({
+        ...{ partition, key: "never/last", value: null },
+        headers: { [moveHeader]: "last" },
+      }));
+      const sent = await producer.send({ topic, acks: -1, messages });
+      return new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
     },
     close: async (): Promise<void> => {
       await dropTransactionalProducers();

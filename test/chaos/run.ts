@@ -97,9 +97,13 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     random: random.fork(),
   });
 
-  const ends = await patience.until("the broker tells where the logs end", () =>
-    logEnds(stage.admin, stage.names.topic),
+  const last = await patience.until("the broker takes the last records", () =>
+    announcer.sendLast(partitions),
   );
+  const ends = await patience.until("every transaction is over", async () => {
+    const found = await logEnds(stage.admin, stage.names.topic);
+    return [...last].every(([partition, offset]) => (found.get(partition) ?? 0) > offset) ? found : undefined;
+  });
   await director.settle();
   await patience.until("everything is applied", async () => {
     await stage.positions.look();
