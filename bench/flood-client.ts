@@ -18,8 +18,8 @@ const localAddresses = from.split(",");
 const agent = new Agent({ keepAlive: true });
 
 /** More than these at once would be a test of the machine's sockets. */
-const mostAtOnce = 2_000;
-const longestAnswerMs = 10_000;
+const maxConcurrency = 2_000;
+const maxAnswerMs = 10_000;
 
 const statuses: Record<string, number> = {};
 const count = (status: string): void => void (statuses[status] = (statuses[status] ?? 0) + 1);
@@ -28,7 +28,7 @@ let underWay = 0;
 let number = 0;
 
 function sendWrong(): void {
-  if (underWay >= mostAtOnce) {
+  if (underWay >= maxConcurrency) {
     count("not sent");
     return;
   }
@@ -38,7 +38,7 @@ function sendWrong(): void {
   const localAddress = localAddresses[number % localAddresses.length] ?? "";
   const started = performance.now();
   underWay += 1;
-  const sent = request(url, { method: "POST", headers, agent, localAddress, timeout: longestAnswerMs });
+  const sent = request(url, { method: "POST", headers, agent, localAddress, timeout: maxAnswerMs });
   sent.on("timeout", () => sent.destroy(new Error("no answer in time")));
   sent.on("response", (response) => {
     answerTimes.push(performance.now() - started);

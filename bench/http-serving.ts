@@ -13,7 +13,7 @@ export interface Serving {
   readonly pid: number;
 }
 
-const longestStartMs = 60_000;
+const maxStartMs = 60_000;
 
 /** Where a registrar can be made to listen. */
 export async function freeAddress(): Promise<{ url: URL; port: number }> {
@@ -37,7 +37,7 @@ export async function whileServing<T>(
 
 /** Waits until it accepts a registration. Throws its last output when that takes too long. */
 export async function untilServing(registrar: Registrar, url: URL, running: ServerProcess): Promise<void> {
-  const deadline = Date.now() + longestStartMs;
+  const deadline = Date.now() + maxStartMs;
   for (;;) {
     const answer = await answerOf(url, registrar);
     if (typeof answer === "number" && accepted(answer)) return;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 import { freePort } from "../src/embedded/ports.ts";
-import { startProcess, untilReady } from "../src/embedded/process.ts";
+import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import type { LaunchOptions, Running } from "../src/embedded/stack.ts";
 import { ping } from "../src/embedded/store-process.ts";
 import { findJava } from "../src/embedded/toolchain.ts";
@@ -54,7 +54,7 @@ export async function startMemoryStore(options: MemoryStoreOptions): Promise<Run
     ],
     logFile: join(options.dataFolder, "memory-store.log"),
   });
-  await untilReady(server, () => ping(address), { name });
+  await waitUntilReady(server, () => ping(address), { name });
   const { pid, ended } = server;
   return { description: `${name} (in memory)`, address, pid, ended, stop: () => server.stop() };
 }

@@ -2,7 +2,7 @@
  * Measures one way to pick topics, in a process of its own:
  * `node --expose-gc bench/picker-contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
-import { someAt, testOf, type Test } from "../src/matching/filter/match.ts";
+import { someValueAt, createTest, type Test } from "../src/matching/filter/match.ts";
 import { readFilters } from "../src/matching/filter/topic-filters.ts";
 import { createPicker, type FilterTexts } from "../src/matching/picker/index.ts";
 import { furtherTopics, plan, type ContestantResult, type Plan } from "./picker-plan.ts";
@@ -81,11 +81,11 @@ function createNaive(): Contestant {
   return {
     set(id, filters) {
       const conditions = readFilters(filters);
-      all.push({ id, checks: conditions.map(({ path, ...rest }) => ({ path, test: testOf(rest) })) });
+      all.push({ id, checks: conditions.map(({ path, ...rest }) => ({ path, test: createTest(rest) })) });
     },
     pick: (event) =>
       all
-        .filter(({ checks }) => checks.every(({ path, test }) => someAt(event, path, test)))
+        .filter(({ checks }) => checks.every(({ path, test }) => someValueAt(event, path, test)))
         .map(({ id }) => id),
   };
 }

@@ -17,7 +17,7 @@ interface PickerOptions {
 
 const defaultTopics = [10_000, 100_000, 1_000_000];
 /** With more topics the naive way takes longer than anybody waits. */
-const mostNaiveTopics = 10_000;
+const maxNaiveTopics = 10_000;
 const nodeOptions = ["--expose-gc", "--max-old-space-size=8192"];
 const names: Readonly<Record<Way, string>> = { picker: "topicsync", ruler: "Event Ruler", naive: "naive" };
 
@@ -55,7 +55,7 @@ async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]
 function waysOf(workload: WorkloadName, topics: number): Way[] {
   const ways: Way[] = ["picker"];
   if (workload !== "all") ways.push("ruler");
-  if (topics <= mostNaiveTopics) ways.push("naive");
+  if (topics <= maxNaiveTopics) ways.push("naive");
   return ways;
 }
 

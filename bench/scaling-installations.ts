@@ -1,6 +1,6 @@
 import type { Db } from "mongodb";
 
-import { toRecord } from "../src/storage/installation-records.ts";
+import { toInstallationRecord } from "../src/storage/installation-records.ts";
 import { collections } from "../src/storage/names.ts";
 import { newId } from "../src/topics/topic.ts";
 import { application, httpService, platform, serviceUser } from "./http-contestants.ts";
@@ -75,7 +75,7 @@ async function fill(db: Db, size: number): Promise<void> {
   let next = await records.estimatedDocumentCount();
   const now = new Date();
   const record = (number: number): { _id: string } => ({
-    ...toRecord({
+    ...toInstallationRecord({
       ...{ id: newId(), application, platform, token: randomToken(), user: `${serviceUser.name}-${number}` },
       ...{ active: true, createdOn: now, updatedOn: now, lastSeenOn: now, previousOwners: [] },
       ...{ deactivatedOn: undefined, deactivatedReason: undefined },

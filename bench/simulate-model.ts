@@ -1,4 +1,4 @@
-import { Overloaded } from "../src/lib/errors.ts";
+import { OverloadedError } from "../src/lib/errors.ts";
 import { createGroupCommit } from "../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../src/installations/ports.ts";
 import { createClock } from "./simulate-clock.ts";
@@ -77,7 +77,7 @@ export async function simulate(model: Model): Promise<Simulated> {
             latencies.push(clock.now() - cameAt);
           },
           (error: unknown) => {
-            if (!(error instanceof Overloaded)) throw error;
+            if (!(error instanceof OverloadedError)) throw error;
             found.refused += 1;
           },
         );

@@ -1,7 +1,7 @@
 import { calculateObjectSize } from "bson";
 import { Command, InvalidArgumentError } from "commander";
 
-import { toRecord } from "../src/storage/installation-records.ts";
+import { toInstallationRecord } from "../src/storage/installation-records.ts";
 import { newId } from "../src/topics/topic.ts";
 import { randomToken } from "./http-request.ts";
 import { jsonOption, positive } from "./options.ts";
@@ -85,7 +85,7 @@ function sizeOf(plan: Plan) {
 
 const someRecord = () => {
   const at = new Date();
-  return toRecord({
+  return toInstallationRecord({
     ...{
       id: newId(),
       application: "mobile",

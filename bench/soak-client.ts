@@ -27,7 +27,7 @@ interface Registration {
 
 const againAfterMs = 100;
 /** So long the last ones may take. */
-const longestEndMs = 120_000;
+const maxEndMs = 120_000;
 
 const sentOn = new Float64Array(order.tokens);
 const ends: Record<string, number> = {};
@@ -110,7 +110,7 @@ for (let opened = 0; opened < order.connections; opened += 1) connect();
 const ticking = setInterval(sendDue, 1);
 const dueInAll = (): number => (order.rate === undefined ? begun : Math.ceil(order.rate * order.seconds));
 let now = start;
-while (now < end || (acknowledged < dueInAll() && now < end + longestEndMs)) {
+while (now < end || (acknowledged < dueInAll() && now < end + maxEndMs)) {
   await sleep(20);
   now = performance.now();
 }

@@ -48,7 +48,7 @@ export const soakCommand = (): Command => {
 
 const topRateSeconds = 15;
 /** The top rate is measured with fewer: the store in memory has to bear these too. */
-const mostTokensForTopRate = 100_000;
+const maxTokensForTopRate = 100_000;
 
 const measureSoak = (stack: BenchStack, store: BenchStore, options: SoakOptions): Promise<Soak> =>
   inArena(stack, { store, topic: "bench.soak" }, async (arena, db) => {
@@ -74,7 +74,7 @@ async function soak(
   const sentFile = join(arena.folder, "sent");
   const order = {
     ...{ url: service.url.href, template: httpService.template, connections, sentFile, seed: newSeed() },
-    ...{ tokens: Math.min(tokens, mostTokensForTopRate), seconds: topRateSeconds },
+    ...{ tokens: Math.min(tokens, maxTokensForTopRate), seconds: topRateSeconds },
   };
   // The first does not count: code is compiled.
   await runClients(arena, order);

@@ -5,10 +5,10 @@ import type { TopicBody } from "../schemas/topic.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
 import { createTopicReader } from "../src/storage/topic-pages.ts";
-import { toRecord, type TopicRecord } from "../src/storage/topic-records.ts";
+import { toTopicRecord, type TopicRecord } from "../src/storage/topic-records.ts";
 import { encodeCursor, type Way } from "../src/topics/list-cursor.ts";
 import { createTopicListing, type TopicListing, type TopicQuery } from "../src/topics/listing.ts";
-import { definitionOf, newId, type Topic } from "../src/topics/topic.ts";
+import { toDefinition, newId, type Topic } from "../src/topics/topic.ts";
 import { announcement } from "./load.ts";
 import { jsonOption, positive } from "./options.ts";
 import { print, progress, quantile, type Report } from "./report.ts";
@@ -62,14 +62,14 @@ async function insertTopics(db: Db, count: number): Promise<void> {
     const now = new Date();
     const size = Math.min(topicsAnInsertion, count - from);
     await topics.insertMany(
-      Array.from({ length: size }, (_, i) => toRecord(topicOf(from + i, now))),
+      Array.from({ length: size }, (_, i) => toTopicRecord(topicOf(from + i, now))),
       { ordered: false },
     );
   }
 }
 
 const topicOf = (number: number, now: Date): Topic => ({
-  ...definitionOf(JSON.parse(announcement(number).value) as TopicBody),
+  ...toDefinition(JSON.parse(announcement(number).value) as TopicBody),
   id: newId(),
   source: { kind: "announcement", topic: "bench.topic-pages", partition: 0, offset: number },
   createdOn: now,

@@ -4,9 +4,9 @@ import type { LogBounds, LogWatch } from "../src/sync/records.ts";
 
 /**
  * Warns when a compacted log goes on after a position that is older than the time for which tombstones stay: topics may
- * have been retired by tombstones that are gone. Throws Unavailable.
+ * have been retired by tombstones that are gone. Throws UnavailableError.
  */
-export async function warnOfLongAbsence(
+export async function warnAboutLongAbsence(
   claimed: ClaimedPosition | undefined,
   { high }: LogBounds,
   { watch, log, partition }: { readonly watch: LogWatch; readonly log: Logger; readonly partition: string },

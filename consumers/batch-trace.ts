@@ -1,5 +1,5 @@
-import { Unavailable, type Refusal } from "../src/lib/errors.ts";
-import { Fenced } from "../src/sync/positions.ts";
+import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
+import { FencedError } from "../src/sync/positions.ts";
 import type { LogRecord } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { isSampled, traceClock, type SpanContext, type Stage, type Tracing } from "../src/tracing/tracing.ts";
@@ -16,7 +16,7 @@ export interface BatchTrace {
 
 /** What became of a batch, as far as traces show it. */
 interface Outcome {
-  readonly refusals: readonly { readonly offset: number; readonly refusal: Refusal }[];
+  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
 }
 
 export interface TracedBatch {
@@ -37,7 +37,7 @@ interface TimedStage {
 }
 
 /** So many records of a batch show its stages, which are the same for all; the others are linked to the first. */
-const mostWithStages = 20;
+const maxWithStages = 20;
 
 /**
  * Begins the trace of a batch. Undefined when none of its records carries a `traceparent` whose trace somebody wants to see:
@@ -119,7 +119,7 @@ function tellOf(tracing: Tracing, { traced, stages, failure, errorOf, ...batch }
   const { ended } = last;
   let shown: SpanContext | undefined;
   for (const [index, { record, parent }] of traced.entries()) {
-    const withStages = index < mostWithStages;
+    const withStages = index < maxWithStages;
     const within = tracing.tell({
       name: `process ${batch.partition.topic}`,
       kind: "consumer",
@@ -156,7 +156,7 @@ const attributesOf = (
 });
 
 function failureOf(error: unknown): string {
-  if (error instanceof Fenced) return "FENCED";
-  if (error instanceof Unavailable) return "UNAVAILABLE";
+  if (error instanceof FencedError) return "FENCED";
+  if (error instanceof UnavailableError) return "UNAVAILABLE";
   return "INTERNAL";
 }

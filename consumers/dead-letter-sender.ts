@@ -1,35 +1,38 @@
 import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
-import { headerText, keylessHeader, nameOfPlace, timeHeader } from "../src/dead-letters/letter.ts";
-import { Unavailable, type Refusal } from "../src/lib/errors.ts";
+import { headerText, keylessHeader, formatRecordPosition, timeHeader } from "../src/dead-letters/letter.ts";
+import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
 import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 
 /** A record that was refused, and why. */
-export interface DeadLetter {
+export interface OutgoingDeadLetter {
   readonly partition: Partition;
   /** Of the partition's log; see Position. */
   readonly epoch: number;
   readonly record: LogRecord;
-  readonly refusal: Refusal;
+  readonly refusal: RefusalError;
 }
 
 /** What was refused of a stretch of records, by offset. */
-export interface Refused {
+export interface RefusedRecord {
   readonly partition: Partition;
   readonly epoch: number;
   readonly records: readonly LogRecord[];
-  readonly refused: readonly { readonly offset: number; readonly refusal: Refusal }[];
+  readonly refused: readonly { readonly offset: number; readonly refusal: RefusalError }[];
 }
 
 /** Headers longer than this are cut: the reasons must not make a letter too large. */
-const mostHeaderCharacters = 8_000;
+const maxHeaderCharacters = 8_000;
 
 /**
  * Sends dead letters: the record as it came (bytes, key, headers, timestamp) with the reason in its headers, under the
  * names that Kafka Connect uses and our own. What the topic rejects is sent again in a form that it accepts: without its
- * value when it is too large, without its timestamp and with a key otherwise. Throws Unavailable when a letter could not be kept.
+ * value when it is too large, without its timestamp and with a key otherwise. Throws UnavailableError when a letter could not be kept.
  */
-export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLetter[]): Promise<void> {
+export async function sendDeadLetters(
+  sink: RecordSink,
+  letters: readonly OutgoingDeadLetter[],
+): Promise<void> {
   let sending: readonly Form[] = letters.map((letter) => ({
     letter,
     isReference: letter.record.skippedBatch !== undefined,
@@ -43,23 +46,23 @@ export async function sendDeadLetters(sink: RecordSink, letters: readonly DeadLe
 
 /** How a letter is sent. */
 interface Form {
-  readonly letter: DeadLetter;
+  readonly letter: OutgoingDeadLetter;
   /** Without its value: it says where the value lies. */
   readonly isReference: boolean;
   /** With the time of sending and with a key, as every topic accepts it. */
   readonly isPlain: boolean;
 }
 
-/** The next simpler form. Throws Unavailable when there is none. */
+/** The next simpler form. Throws UnavailableError when there is none. */
 function simplify(form: Form | undefined, { reason, message }: Rejection): Form {
   if (form !== undefined && reason === "too-large" && !form.isReference)
     return { ...form, isReference: true };
   if (form !== undefined && reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
-  throw new Unavailable(`the dead-letter topic refuses a record: ${message}`);
+  throw new UnavailableError(`the dead-letter topic refuses a record: ${message}`);
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
-export async function sendRefused(sink: RecordSink, refusedRecords: Refused): Promise<void> {
+export async function sendRefused(sink: RecordSink, refusedRecords: RefusedRecord): Promise<void> {
   const { partition, epoch, records, refused } = refusedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
   const letters = refused.flatMap(({ offset, refusal }) => {
@@ -74,15 +77,15 @@ function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {
   return isPlain ? toPlain(record, letter) : record;
 }
 
-function toLetter(letter: DeadLetter): OutgoingRecord {
+function toLetter(letter: OutgoingDeadLetter): OutgoingRecord {
   const { key, value, headers, timestamp } = letter.record;
   return { key, value, timestamp, headers: { ...headers, ...reasons(letter) } };
 }
 
-function toReference(letter: DeadLetter): OutgoingRecord {
+function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
   const { partition, record } = letter;
   return {
-    key: record.key !== null && record.key.length > mostHeaderCharacters ? null : record.key,
+    key: record.key !== null && record.key.length > maxHeaderCharacters ? null : record.key,
     value: null,
     timestamp: record.timestamp,
     headers: {
@@ -100,7 +103,7 @@ function omission({ topic, partition }: Partition, { skippedBatch, value, offset
 }
 
 /** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */
-function toPlain(record: OutgoingRecord, { record: original }: DeadLetter): OutgoingRecord {
+function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLetter): OutgoingRecord {
   const { key, headers } = record;
   const id = headers["topicsync.id"];
   return {
@@ -115,7 +118,12 @@ function toPlain(record: OutgoingRecord, { record: original }: DeadLetter): Outg
   };
 }
 
-function reasons({ partition: { topic, partition }, epoch, record, refusal }: DeadLetter): DeadLetterHeaders {
+function reasons({
+  partition: { topic, partition },
+  epoch,
+  record,
+  refusal,
+}: OutgoingDeadLetter): DeadLetterHeaders {
   const { offset } = record;
   return {
     "__connect.errors.topic": topic,
@@ -123,7 +131,7 @@ function reasons({ partition: { topic, partition }, epoch, record, refusal }: De
     "__connect.errors.offset": String(offset),
     "__connect.errors.exception.class.name": `topicsync.${refusal.code}`,
     "__connect.errors.exception.message": cut(refusal.message),
-    "topicsync.id": nameOfPlace({ topic, partition, offset, epoch }),
+    "topicsync.id": formatRecordPosition({ topic, partition, offset, epoch }),
     "topicsync.epoch": String(epoch),
     "topicsync.code": refusal.code,
     "topicsync.details": JSON.stringify(
@@ -135,4 +143,4 @@ function reasons({ partition: { topic, partition }, epoch, record, refusal }: De
 }
 
 const cut = (text: string): string =>
-  text.length <= mostHeaderCharacters ? text : `${text.slice(0, mostHeaderCharacters)}…`;
+  text.length <= maxHeaderCharacters ? text : `${text.slice(0, maxHeaderCharacters)}…`;

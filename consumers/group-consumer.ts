@@ -5,22 +5,22 @@ import {
   createPartitionReader,
   type PartitionReader,
   type PartitionStatus,
-  type PartitionWork,
+  type BatchHandler,
 } from "./partition-reader.ts";
 
-export interface LogConsumerOptions<Prepared> {
+export interface GroupConsumerOptions<Prepared> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   /** What is done with the records of each partition that the group assigns. */
-  readonly workOf: (partition: Partition) => PartitionWork<Prepared>;
+  readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
   readonly log: Logger;
   /** Called when the consumer ended and will not come back: the process has to end as well. */
   readonly died: (error: unknown) => void;
 }
 
 /** The consumer of a Kafka topic whose positions are stored with what its records make. */
-export interface LogConsumer {
-  /** Resolves when the group has assigned partitions. Throws Unavailable; it can be called again then. */
+export interface GroupConsumer {
+  /** Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then. */
   start(): Promise<void>;
   /** "joining" until the group gave this member its partitions, which may be none. */
   status(): {
@@ -32,8 +32,8 @@ export interface LogConsumer {
 }
 
 /** Makes the consumer; nothing is read before `start`. */
-export function createLogConsumer<Prepared>(options: LogConsumerOptions<Prepared>): LogConsumer {
-  const { member, watch, workOf, log } = options;
+export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prepared>): GroupConsumer {
+  const { member, watch, createHandler: workOf, log } = options;
   const readers = new Map<number, PartitionReader>();
   let state: "joining" | "assigned" | "dead" = "joining";
 

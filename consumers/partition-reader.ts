@@ -1,27 +1,32 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf, Unavailable } from "../src/lib/errors.ts";
+import { getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import { Fenced, type ClaimedPosition, type Position, type PositionStep } from "../src/sync/positions.ts";
+import {
+  FencedError,
+  type ClaimedPosition,
+  type Position,
+  type PositionStep,
+} from "../src/sync/positions.ts";
 import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 import { reduceBatchSize, fitBatchSize, splitIntoBatches } from "./batch-size.ts";
-import { warnOfLongAbsence } from "./absence.ts";
+import { warnAboutLongAbsence } from "./absence.ts";
 import { advance, findStart, provesNewEpoch, suspectOffset, type Findings } from "./start-position.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
-export interface PartitionWork<Prepared> {
+export interface BatchHandler<Prepared> {
   /**
    * How many records a store writes well in one transaction; 2,000 where nothing is said. A store that is slow or cannot take so
    * many gets fewer.
    */
-  readonly mostRecordsAWrite?: number;
-  /** Takes the partition over and gives its stored position; undefined when there is none. Throws Unavailable. */
+  readonly maxRecordsPerWrite?: number;
+  /** Takes the partition over and gives its stored position; undefined when there is none. Throws UnavailableError. */
   claim(): Promise<ClaimedPosition | undefined>;
   /** Reads records, while the ones before are still being written. Never throws. */
   prepare(records: readonly LogRecord[]): Prepared;
   /**
-   * Writes and moves the position. Throws Unavailable, Fenced, or what it could not foresee; nothing is stored then, unless
+   * Writes and moves the position. Throws UnavailableError, FencedError, or what it could not foresee; nothing is stored then, unless
    * only the answer to the commit was lost.
    */
   write(prepared: Prepared, step: Step): Promise<void>;
@@ -60,7 +65,7 @@ export interface ReaderOptions<Prepared> {
   readonly partition: Partition;
   readonly member: GroupMember;
   readonly watch: LogWatch;
-  readonly work: PartitionWork<Prepared>;
+  readonly work: BatchHandler<Prepared>;
   readonly log: Logger;
   /** Called when the reader cannot go on by itself: a fault of the program. */
   readonly failed: (error: unknown) => void;
@@ -70,7 +75,7 @@ const defaultRecordsAWrite = 2_000;
 const heartbeatEveryMs = 1_000;
 const firstWaitMs = 250;
 /** Short: whoever is asked takes its own time before it gives up. */
-const longestWaitMs = 1_000;
+const maxWaitMs = 1_000;
 
 /**
  * Makes a reader and begins at once: it pauses the partition, looks its position up and resumes from there. While one
@@ -79,7 +84,7 @@ const longestWaitMs = 1_000;
  */
 export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
   const { partition, member, watch, work, log } = options;
-  const { mostRecordsAWrite = defaultRecordsAWrite } = work;
+  const { maxRecordsPerWrite: mostRecordsAWrite = defaultRecordsAWrite } = work;
   const name = `${partition.topic}-${partition.partition}`;
   /** Why the partition is paused; undefined while it is read. */
   let paused: string | undefined;
@@ -104,7 +109,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   const waitAfterFailure = async (): Promise<void> => {
     if (failures === 0) return;
-    const wait = Math.min(firstWaitMs * 2 ** (failures - 1), longestWaitMs);
+    const wait = Math.min(firstWaitMs * 2 ** (failures - 1), maxWaitMs);
     await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
   };
 
@@ -127,7 +132,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         break;
       } catch (error) {
         failures += 1;
-        paused = messageOf(error);
+        paused = getErrorMessage(error);
         cause = causeOf(error);
         if (cause === "error")
           log.error({ partition: name, err: error }, "the sync is paused by an unexpected error");
@@ -151,12 +156,12 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     });
   }
 
-  /** Sets `next` by the stored position and the log, and returns where fetching starts. Throws Unavailable. */
+  /** Sets `next` by the stored position and the log, and returns where fetching starts. Throws UnavailableError. */
   async function start(claimed: ClaimedPosition | undefined): Promise<number> {
     const bounds = (await watch.bounds()).get(partition.partition);
-    if (bounds === undefined) throw new Unavailable(`Kafka does not know the partition ${name}`);
+    if (bounds === undefined) throw new UnavailableError(`Kafka does not know the partition ${name}`);
     // Later on the position is old because nothing was announced.
-    if (!hasRead) await warnOfLongAbsence(claimed, bounds, { watch, log, partition: name });
+    if (!hasRead) await warnAboutLongAbsence(claimed, bounds, { watch, log, partition: name });
     const view = { ...bounds, firstNewer: await firstNewer(position) };
     const { warning, fetchFrom, ...found } = findStart(position, view, findings);
     if (warning !== undefined) {
@@ -168,7 +173,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     return fetchFrom;
   }
 
-  /** The first offset with a later timestamp than anything applied; undefined when that is not known. Throws Unavailable. */
+  /** The first offset with a later timestamp than anything applied; undefined when that is not known. Throws UnavailableError. */
   async function firstNewer(at: Position | undefined): Promise<number | undefined> {
     if (at?.newest === undefined) return undefined;
     return (await watch.firstSince(at.newest + 1)).get(partition.partition);
@@ -196,7 +201,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       unconfirmed = { prepared, to };
       cause = causeOf(error);
       if (cause === undefined) {
-        log.warn({ partition: name }, `${messageOf(error)}: looking it up again`);
+        log.warn({ partition: name }, `${getErrorMessage(error)}: looking it up again`);
       } else {
         most = reduceBatchSize(most);
         if (cause === "error")
@@ -206,7 +211,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
           );
         else log.warn({ partition: name, err: error }, "a batch could not be written: it will be read again");
       }
-      begin(messageOf(error));
+      begin(getErrorMessage(error));
       return false;
     }
   }
@@ -218,7 +223,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       return suspectOffset(at, await firstNewer(at), findings.examinedTo);
     } catch (error) {
       failures += 1;
-      log.warn({ partition: name, reason: messageOf(error) }, "the log could not be looked at");
+      log.warn({ partition: name, reason: getErrorMessage(error) }, "the log could not be looked at");
       return "unknown";
     }
   }
@@ -312,8 +317,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
 /** Undefined for a position that another consumer moved: nothing failed then. */
 function causeOf(error: unknown): PauseCause | undefined {
-  if (error instanceof Fenced) return undefined;
-  return error instanceof Unavailable ? "outage" : "error";
+  if (error instanceof FencedError) return undefined;
+  return error instanceof UnavailableError ? "outage" : "error";
 }
 
 /** Waits for something, telling the group meanwhile that we live. */

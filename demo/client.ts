@@ -24,7 +24,7 @@ export async function post(url: string, { user, password }: Credentials, body: o
 }
 
 /** The code and the message of an error's answer, in one line. */
-export function reasonOf({ status, text }: Answer): string {
+export function getReason({ status, text }: Answer): string {
   const { error } = JSON.parse(text) as { error: { code: string; message: string } };
   return `${status} ${error.code}: ${error.message}`;
 }

@@ -10,11 +10,11 @@ import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
 import { createProgress } from "../src/cli/progress.ts";
-import { messageOf } from "../src/lib/errors.ts";
+import { getErrorMessage } from "../src/lib/errors.ts";
 import { openChannel, sampleAnnouncements, type Channel } from "./channel.ts";
-import { post, reasonOf, type Credentials } from "./client.ts";
+import { post, getReason, type Credentials } from "./client.ts";
 import { startAll, type DemoService } from "./service.ts";
-import { bad, chapter, exchange, good, say, table, tell } from "./story.ts";
+import { bad, chapter, exchange, good, printLine, table, tell } from "./story.ts";
 
 const { stay } = new Command("npm run demo --")
   .description("Shows topicsync at work on a broker and a store that it starts itself.")
@@ -28,13 +28,13 @@ const application = "Mobile Agent";
 try {
   await demo();
 } catch (error) {
-  say();
-  say(`The demo could not go on: ${messageOf(error)}`);
+  printLine();
+  printLine(`The demo could not go on: ${getErrorMessage(error)}`);
   process.exitCode = 1;
 }
 
 async function demo(): Promise<void> {
-  say("topicsync keeps a MongoDB collection of event topics in step with a message broker.");
+  printLine("topicsync keeps a MongoDB collection of event topics in step with a message broker.");
 
   chapter("A broker, a store and the service");
   await using service = await startAll(resolve(".topicsync"), { ...administrator, application });
@@ -144,9 +144,9 @@ async function showRefusals(
   table(
     ["what was sent", "what came back"],
     [
-      ["POST with an external id that exists", bad(reasonOf(sameId))],
-      ["POST with a combination that exists", bad(reasonOf(sameCombination))],
-      ["POST with a wrong password", bad(reasonOf(badPassword))],
+      ["POST with an external id that exists", bad(getReason(sameId))],
+      ["POST with a combination that exists", bad(getReason(sameCombination))],
+      ["POST with a wrong password", bad(getReason(badPassword))],
       [
         "announcement with a misspelt member, headerquery",
         `on the dead-letter topic\n${bad(`${letter.code}: ${letter.message}`)}`,
@@ -199,17 +199,17 @@ async function stayUntilInterrupted(service: DemoService): Promise<void> {
       ["dead-letter topic", service.deadLetterTopic],
     ],
   );
-  say();
-  say(
+  printLine();
+  printLine(
     curl("/api/svc_api_notif_mgmt/topic", {
       name: "My topic",
       externalId: "my-topic",
       headerQuery: "eventType=AlarmCreateEvent",
     }),
   );
-  say(curl(`/api/now/push/${app}/installation`, { platform: "ios", token: "my-token" }));
-  say(curl(`/api/now/push/${app}/removeInstallation`, { platform: "ios" }));
-  say(`curl -i ${service.url}/readyz`);
+  printLine(curl(`/api/now/push/${app}/installation`, { platform: "ios", token: "my-token" }));
+  printLine(curl(`/api/now/push/${app}/removeInstallation`, { platform: "ios" }));
+  printLine(`curl -i ${service.url}/readyz`);
   await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-  say();
+  printLine();
 }

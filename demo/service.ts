@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config.ts";
-import { startProcess, untilReady } from "../src/embedded/process.ts";
+import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import { tell } from "./story.ts";
 
@@ -55,7 +55,9 @@ export async function startAll(
     },
   });
   started.defer(() => service.stop());
-  await untilReady(service, () => Promise.resolve(readyUrl(logFile) !== undefined), { name: "topicsync" });
+  await waitUntilReady(service, () => Promise.resolve(readyUrl(logFile) !== undefined), {
+    name: "topicsync",
+  });
   const url = readyUrl(logFile) ?? "";
   tell(`The service answers at ${url}.`);
 

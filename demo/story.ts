@@ -5,24 +5,24 @@ import Table from "cli-table3";
 /** Prints a story for people: chapters, sentences, tables. */
 let chapters = 0;
 
-export const say = (text = ""): void => void process.stdout.write(`${text}\n`);
+export const printLine = (text = ""): void => void process.stdout.write(`${text}\n`);
 
 /** Begins a chapter. */
 export function chapter(title: string): void {
   chapters += 1;
-  say();
-  say(styleText(["bold", "cyan"], `${chapters}. ${title}`));
+  printLine();
+  printLine(styleText(["bold", "cyan"], `${chapters}. ${title}`));
 }
 
 /** A sentence of the story. */
 export const tell = (text: string): void => {
-  say(`  ${text}`);
+  printLine(`  ${text}`);
 };
 
 /** What somebody does, and what comes of it. */
 export function exchange(asked: string, answered: string): void {
-  say(`  ${styleText("dim", "→")} ${asked}`);
-  say(`  ${styleText("dim", "←")} ${answered}`);
+  printLine(`  ${styleText("dim", "→")} ${asked}`);
+  printLine(`  ${styleText("dim", "←")} ${answered}`);
 }
 
 /** A table, indented as the story is. */
@@ -36,7 +36,7 @@ export function table(head: string[], rows: (string | number)[][], widths?: numb
     ...(widths === undefined ? {} : { colWidths: widths, wordWrap: true }),
   });
   printed.push(...rows);
-  say(printed.toString().replaceAll(/^/gm, "  "));
+  printLine(printed.toString().replaceAll(/^/gm, "  "));
 }
 
 export const good = (text: string): string => styleText("green", text);

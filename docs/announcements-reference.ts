@@ -1,7 +1,7 @@
 /** The reference of what is read from Kafka and written there, in Markdown, made of what the AsyncAPI document is made of. */
 import { channels, type Channel } from "../consumers/asyncapi.ts";
 import type { Message } from "../consumers/asyncapi-messages.ts";
-import { anchorOf } from "./markdown.ts";
+import { toAnchor } from "./markdown.ts";
 import { membersTable } from "./members.ts";
 
 /** Every Kafka topic, then every message once. */
@@ -13,7 +13,7 @@ export function announcementsReference(): string {
 }
 
 function channelOf({ address, setting, action, summary, description, messages }: Channel): string {
-  const links = messages.map(({ title }) => `[${title}](#${anchorOf(title)})`);
+  const links = messages.map(({ title }) => `[${title}](#${toAnchor(title)})`);
   const does = action === "receive" ? "Read" : "Written";
   return [
     `### ${summary}`,

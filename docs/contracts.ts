@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 
 import { asyncApiDocument } from "../consumers/asyncapi.ts";
-import { operationsOf } from "../http/app.ts";
+import { listOperations } from "../http/app.ts";
 import { openApiDocument } from "../http/openapi/document.ts";
 import { announcementsReference } from "./announcements-reference.ts";
 import { httpReference } from "./http-reference.ts";
@@ -12,7 +12,7 @@ import { httpReference } from "./http-reference.ts";
 /** Stands for what an operation works with: describing operations calls none. */
 const uncalled = undefined as never;
 
-const operations = operationsOf({
+const operations = listOperations({
   topics: uncalled,
   topicListing: uncalled,
   topicSwitch: uncalled,

@@ -1,6 +1,6 @@
 /** The reference of the HTTP operations in Markdown, made of what they are served by. */
 import { statuses, type ErrorCode } from "../http/framework/errors.ts";
-import { failuresOf, meanings, ofEveryRequest } from "../http/framework/failures.ts";
+import { listFailures, meanings, ofEveryRequest } from "../http/framework/failures.ts";
 import { tagDescriptions } from "../http/openapi/document.ts";
 import type { Operation } from "../http/framework/operation.ts";
 import { schemaName } from "../src/lib/published-schema.ts";
@@ -82,7 +82,7 @@ const repliesOf = ({ replies }: Operation): string =>
 const everyRequest: ReadonlySet<ErrorCode> = new Set(ofEveryRequest);
 
 function refusalsOf(operation: Operation): string {
-  const own = [...failuresOf(operation)].flatMap(([status, its]) => {
+  const own = [...listFailures(operation)].flatMap(([status, its]) => {
     const told = its.filter((code) => !everyRequest.has(code));
     return told.length === 0 ? [] : [`${status} ${told.map((code) => `\`${code}\``).join(" ")}`];
   });

@@ -8,7 +8,7 @@ export const table = (head: readonly string[], rows: readonly (readonly string[]
 export const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** The anchor that GitHub gives the first heading of this text. */
-export const anchorOf = (heading: string): string =>
+export const toAnchor = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\-_ ]/gu, "")

@@ -7,22 +7,22 @@ import type { InstallationDeactivator } from "../src/installations/deactivation.
 import type { InstallationListing } from "../src/installations/listing.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { TellOverview } from "../src/overview/overview.ts";
+import type { GetOverview } from "../src/overview/overview.ts";
 import type { Sessions } from "../src/sessions/session.ts";
-import type { TopicDirectory } from "../src/matching/directory.ts";
+import type { LiveTopicIndex } from "../src/matching/directory.ts";
 import type { TopicListing } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
 import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/credentials.ts";
-import type { CheckToken } from "../src/users/oidc.ts";
+import type { VerifyToken } from "../src/users/oidc.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
 import { addressBehind, createIsSecure } from "./framework/address.ts";
 import { createSend } from "./framework/answer.ts";
 import { createAuthentication } from "./framework/auth.ts";
 import { applicationOperations, platformOperations } from "./routes/catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
-import { deadLetterOperations, type DeadLetterOffices } from "./routes/dead-letters.ts";
+import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
 import { documentationOperations } from "./openapi/documentation.ts";
 import { begin } from "./framework/exchange.ts";
 import { createFail } from "./framework/error-response.ts";
@@ -31,13 +31,13 @@ import { healthOperations, type CheckReadiness, type MetricsText } from "./route
 import { deactivationOperations } from "./routes/installation-deactivation.ts";
 import { installationListOperations } from "./routes/installation-list.ts";
 import { installationOperations } from "./routes/installations.ts";
-import { pathIn } from "./framework/message.ts";
+import { getPath } from "./framework/message.ts";
 import { openIdOperations, type OpenIdEntry } from "./routes/openid-sign-in.ts";
 import { bearerScheme, usualSchemes } from "./openapi/document.ts";
 import type { Operation } from "./framework/operation.ts";
 import { overviewOperations } from "./routes/overview.ts";
 import { pickOperations } from "./routes/pick.ts";
-import { requestTrace } from "./framework/tracing.ts";
+import { createRequestTrace } from "./framework/tracing.ts";
 import { apiHeaders } from "./framework/headers.ts";
 import { serve } from "./framework/serve.ts";
 import { sessionOperations } from "./routes/sessions.ts";
@@ -51,7 +51,7 @@ export interface AppOptions {
   readonly topics: TopicService;
   readonly topicListing: TopicListing;
   readonly topicSwitch: TopicSwitch;
-  readonly directory: TopicDirectory;
+  readonly directory: LiveTopicIndex;
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
   readonly deactivator: InstallationDeactivator;
@@ -63,14 +63,14 @@ export interface AppOptions {
   readonly openId: OpenIdEntry | undefined;
   readonly verify: Authenticate;
   /** Where the tokens of an OpenID provider are taken. */
-  readonly checkToken: CheckToken | undefined;
+  readonly checkToken: VerifyToken | undefined;
   readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
-  readonly overview: TellOverview;
-  readonly deadLetters: DeadLetterOffices;
+  readonly overview: GetOverview;
+  readonly deadLetters: DeadLetterServices;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;
   /** Where browsers find the facade, as far as that is known. */
@@ -88,7 +88,7 @@ export interface AppOptions {
 type EdgeOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
 
 /** Everything that can be asked for over HTTP, what is asked for most first. */
-export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
+export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
     ...installationListOperations(options.listing),
@@ -115,11 +115,11 @@ export function operationsOf(options: Omit<AppOptions, EdgeOption>): readonly Op
 /** Builds the HTTP facade; it listens nowhere yet. */
 export function createApp(options: AppOptions): RequestListener {
   const { audit, overTls, trustedProxies, tracing, log, stopping } = options;
-  const trace = tracing && requestTrace(tracing, { overTls });
+  const trace = tracing && createRequestTrace(tracing, { overTls });
   const send = createSend({ common: apiHeaders({ overTls }), log, trace, stopping });
   const fail = createFail(send, log);
   const isSecure = createIsSecure(options);
-  const answer = serve(operationsOf(options), {
+  const answer = serve(listOperations(options), {
     authentication: createAuthentication({ ...options, isSecure }),
     addressOf: addressBehind(trustedProxies),
     isSecure,
@@ -130,7 +130,7 @@ export function createApp(options: AppOptions): RequestListener {
   return (request, response) => {
     const exchange = begin(request, response);
     try {
-      request.url = pathIn(request.url ?? "");
+      request.url = getPath(request.url ?? "");
       guard(exchange);
     } catch (error) {
       fail(exchange, error);

@@ -5,12 +5,12 @@ const count = { type: "integer", minimum: 0 } as const;
 const time = { type: ["string", "null"], format: "date-time" } as const;
 
 /** What was refused has a mailbox for each Kafka topic that is read. */
-export const letterChannels = ["announcements", "push-feedback"] as const;
+export const deadLetterChannels = ["announcements", "push-feedback"] as const;
 
-export type LetterChannel = (typeof letterChannels)[number];
+export type DeadLetterChannel = (typeof deadLetterChannels)[number];
 
 const channel = {
-  enum: letterChannels,
+  enum: deadLetterChannels,
   default: "announcements",
   description:
     "Which Kafka topic the letters were refused from. Those of the push feedback have push tokens in them: they need the role `push_admin` besides.",
@@ -96,12 +96,12 @@ const letterItem = {
   },
 } as const;
 
-export type LetterItem = FromSchema<typeof letterItem>;
+export type DeadLetterItem = FromSchema<typeof letterItem>;
 
 const truth = { enum: ["true", "false"] } as const;
 
 /** The query of `GET /api/topicsync/v1/dead-letters`: texts, as they stand in a URL. */
-export const letterQuerySchema = {
+export const deadLetterQuerySchema = {
   $id: "dead-letter-query",
   type: "object",
   additionalProperties: false,
@@ -127,10 +127,10 @@ export const letterQuerySchema = {
 } as const;
 
 /** The query; `FromSchema` takes a member with a default for one that is always there. */
-export type LetterQueryTexts = FromSchema<typeof letterQuerySchema>;
+export type DeadLetterQueryTexts = FromSchema<typeof deadLetterQuerySchema>;
 
 /** The answer to it. */
-export const letterListSchema = {
+export const deadLetterListSchema = {
   $id: "dead-letter-list",
   type: "object",
   additionalProperties: false,
@@ -138,7 +138,7 @@ export const letterListSchema = {
   properties: {
     channels: {
       type: "array",
-      items: { enum: letterChannels },
+      items: { enum: deadLetterChannels },
       description: "Those that the caller may ask for.",
     },
     counts: {
@@ -161,10 +161,10 @@ export const letterListSchema = {
   },
 } as const;
 
-export type LetterList = FromSchema<typeof letterListSchema>;
+export type DeadLetterList = FromSchema<typeof deadLetterListSchema>;
 
 /** The query of `GET /api/topicsync/v1/dead-letters/{id}`. */
-export const letterChannelQuerySchema = {
+export const deadLetterChannelQuerySchema = {
   $id: "dead-letter-channel-query",
   type: "object",
   additionalProperties: false,
@@ -172,13 +172,13 @@ export const letterChannelQuerySchema = {
   properties: { channel },
 } as const;
 
-export type LetterChannelQuery = FromSchema<typeof letterChannelQuerySchema>;
+export type DeadLetterChannelQuery = FromSchema<typeof deadLetterChannelQuerySchema>;
 
 const base64 = { type: "string", contentEncoding: "base64" } as const;
 const base64OrNull = { type: ["string", "null"], contentEncoding: "base64" } as const;
 
 /** The answer to it: everything about a letter. */
-export const letterSchema = {
+export const deadLetterSchema = {
   $id: "dead-letter",
   type: "object",
   additionalProperties: false,
@@ -234,7 +234,7 @@ export const letterSchema = {
   },
 } as const;
 
-export type LetterView = FromSchema<typeof letterSchema>;
+export type DeadLetterView = FromSchema<typeof deadLetterSchema>;
 
 const ids = {
   type: "array",
@@ -252,7 +252,7 @@ export const replayBodySchema = {
   required: ["ids"],
   properties: {
     ids,
-    channel: { enum: letterChannels, description: channel.description },
+    channel: { enum: deadLetterChannels, description: channel.description },
     again: { type: "boolean", description: "Also what was replayed before." },
     force: {
       type: "boolean",
@@ -312,7 +312,7 @@ export const outcomesBodySchema = {
   type: "object",
   additionalProperties: false,
   required: ["ids"],
-  properties: { ids, channel: { enum: letterChannels, description: channel.description } },
+  properties: { ids, channel: { enum: deadLetterChannels, description: channel.description } },
 } as const;
 
 export type OutcomesBody = FromSchema<typeof outcomesBodySchema>;

@@ -34,7 +34,7 @@ const latestLetter = {
   },
 } as const;
 
-export type LatestLetter = FromSchema<typeof latestLetter>;
+export type LatestDeadLetter = FromSchema<typeof latestLetter>;
 
 const installationTotal = {
   type: "object",
@@ -48,7 +48,7 @@ const installationTotal = {
   },
 } as const;
 
-export type InstallationTotal = FromSchema<typeof installationTotal>;
+export type InstallationCount = FromSchema<typeof installationTotal>;
 
 /** The answer of `GET /api/topicsync/v1/overview`: how everything is. */
 export const overviewSchema = {

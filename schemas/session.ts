@@ -12,7 +12,7 @@ export const credentialsSchema = {
   },
 } as const;
 
-export type Credentials = FromSchema<typeof credentialsSchema>;
+export type CredentialsBody = FromSchema<typeof credentialsSchema>;
 
 /** Who is signed in. */
 export const sessionSchema = {
@@ -39,7 +39,7 @@ export const sessionSchema = {
 export type SessionView = FromSchema<typeof sessionSchema>;
 
 /** How one can sign in on the console, besides with a user and a password. */
-export const signInWaysSchema = {
+export const signInOptionsSchema = {
   $id: "signInWays",
   type: "object",
   additionalProperties: false,
@@ -58,7 +58,7 @@ export const signInWaysSchema = {
   },
 } as const;
 
-export type SignInWays = FromSchema<typeof signInWaysSchema>;
+export type SignInOptions = FromSchema<typeof signInOptionsSchema>;
 
 /** Why signing in with OpenID came to nothing, as `/console?sign-in=…` is told. */
 export const signInFailures = [

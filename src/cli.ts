@@ -6,7 +6,7 @@ import { addCatalogCommands } from "./cli/catalog.ts";
 import { addCompletionCommand } from "./cli/completion/command.ts";
 import { addDeadLettersCommand } from "./cli/dead-letters.ts";
 import { addFiltersCommand } from "./cli/filters.ts";
-import { bearClosedOutput, complain, visible } from "./cli/output.ts";
+import { ignoreBrokenPipe, printError, visible } from "./cli/output.ts";
 import { addInstallationsCommand } from "./cli/installations.ts";
 import { addPickCommand } from "./cli/pick.ts";
 import { addStatusCommand } from "./cli/status.ts";
@@ -14,11 +14,11 @@ import { addTopicsCommand } from "./cli/topics.ts";
 import { addUsersCommand } from "./cli/users.ts";
 import {
   ConfigurationError,
-  DatabaseConflict,
+  DatabaseConflictError,
   exitCodes,
-  messageOf,
-  Refusal,
-  Unavailable,
+  getErrorMessage,
+  RefusalError,
+  UnavailableError,
 } from "./lib/errors.ts";
 import { version } from "./lib/version.ts";
 
@@ -57,21 +57,21 @@ addFiltersCommand(program);
 addPickCommand(program);
 addCompletionCommand(program);
 
-bearClosedOutput();
+ignoreBrokenPipe();
 try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
   // It may quote what is stored; its own lines stay.
   if (!(error instanceof CommanderError))
-    for (const line of `topicsync: ${messageOf(error)}`.split("\n")) complain(visible(line));
+    for (const line of `topicsync: ${getErrorMessage(error)}`.split("\n")) printError(visible(line));
 }
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
-  if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
-  if (error instanceof Refusal) return exitCodes.refused;
-  if (error instanceof Unavailable) return exitCodes.unavailable;
+  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
+  if (error instanceof RefusalError) return exitCodes.refused;
+  if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

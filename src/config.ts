@@ -3,10 +3,10 @@ import { isIP } from "node:net";
 import { parseEnv } from "node:util";
 
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
-import { ConfigurationError, messageOf } from "./lib/errors.ts";
+import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
 import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/oidc-config.ts";
-import { checkOf } from "./lib/validation.ts";
+import { createValidator } from "./lib/validation.ts";
 
 export interface KafkaConfig {
   /** host:port each; undefined asks for the embedded broker. */
@@ -16,7 +16,7 @@ export interface KafkaConfig {
   readonly announcementsTopic: string;
   readonly deadLetterTopic: string;
   /** Undefined: no push feedback is read. */
-  readonly pushFeedback: Channel | undefined;
+  readonly pushFeedback: ConsumerChannel | undefined;
   /** The largest batch of records that is decompressed. */
   readonly maxBatchBytes: number;
   /** PEM texts; undefined for a plain connection. */
@@ -26,7 +26,7 @@ export interface KafkaConfig {
 }
 
 /** A Kafka topic that is read, with all that belongs to it. */
-export interface Channel {
+export interface ConsumerChannel {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly groupId: string;
@@ -73,7 +73,7 @@ export interface StackConfig {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const check = checkOf<Settings>(settingsSchema, { defaults: true });
+const check = createValidator<Settings>(settingsSchema, { defaults: true });
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 
 /** The environment with the variables of a `.env` file beneath it: what is set outside the file wins. */
@@ -82,7 +82,7 @@ export function environmentWithFile(environment: Environment, file = ".env"): En
     return { ...parseEnv(readFileSync(file, "utf8")), ...environment };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return environment;
-    throw new ConfigurationError(`${file} cannot be read: ${messageOf(error)}`);
+    throw new ConfigurationError(`${file} cannot be read: ${getErrorMessage(error)}`);
   }
 }
 
@@ -175,7 +175,7 @@ function group(settings: Settings, faults: string[]): Config {
 function pushFeedback({
   KAFKA_PUSH_FEEDBACK_TOPIC: topic,
   KAFKA_GROUP_ID: group,
-}: Settings): Channel | undefined {
+}: Settings): ConsumerChannel | undefined {
   if (topic === undefined) return undefined;
   return Object.freeze({
     topic,
@@ -295,7 +295,7 @@ function readText(name: string, file: string, faults: string[]): string | undefi
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    faults.push(`${name}: ${messageOf(error)}`);
+    faults.push(`${name}: ${getErrorMessage(error)}`);
     return undefined;
   }
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { messageOf } from "../src/lib/errors.ts";
-import { errorForLog } from "../src/lib/logger.ts";
+import { getErrorMessage } from "../src/lib/errors.ts";
+import { serializeError } from "../src/lib/logger.ts";
 import { unique } from "./support/names.ts";
 import { sharedStack, testDatabase } from "./support/stack.ts";
 
@@ -18,10 +18,10 @@ it("an error of MongoDB is logged without the documents and tokens that it carri
   assert.ok(error instanceof Error && /E11000/.test(error.message), "the store refused it");
   const wrapped = new Error(`it failed: ${error.message}`, { cause: error });
   for (const one of [error, wrapped]) {
-    const logged = JSON.stringify(errorForLog(one));
+    const logged = JSON.stringify(serializeError(one));
     assert.match(logged, /E11000/);
     assert.match(logged, /logger\.test/, "where it came from");
-    assert.doesNotMatch(logged + messageOf(one), /secret/);
+    assert.doesNotMatch(logged + getErrorMessage(one), /secret/);
   }
-  assert.match(JSON.stringify(errorForLog(error)), /"code":11000/);
+  assert.match(JSON.stringify(serializeError(error)), /"code":11000/);
 });

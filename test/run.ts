@@ -11,7 +11,7 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
 import { environmentWithFile, readConfig } from "../src/config.ts";
-import { messageOf } from "../src/lib/errors.ts";
+import { getErrorMessage } from "../src/lib/errors.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import type { Running } from "../src/embedded/stack.ts";
 import { findLeaks } from "./support/secrets.ts";
@@ -130,7 +130,7 @@ if (files.length === 0) {
   try {
     process.exitCode = (await runTests(files)) ? 0 : 1;
   } catch (error) {
-    say(messageOf(error));
+    say(getErrorMessage(error));
     process.exitCode = 1;
   }
 }

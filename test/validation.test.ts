@@ -6,20 +6,20 @@ import { fileURLToPath } from "node:url";
 
 import { registrationSchema, type Registration } from "../schemas/installation.ts";
 import { topicBodySchema, type TopicBody } from "../schemas/topic.ts";
-import { checkOf, schemaReader } from "../src/lib/validation.ts";
+import { createValidator, createSchemaCompiler } from "../src/lib/validation.ts";
 
-const checkTopic = checkOf<TopicBody>(topicBodySchema);
-const checkRegistration = checkOf<Registration>(registrationSchema);
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
+const checkRegistration = createValidator<Registration>(registrationSchema);
 
 const faultsOf = (checked: ReturnType<typeof checkTopic> | ReturnType<typeof checkRegistration>) =>
   checked.ok ? [] : checked.faults;
 
-const rules = schemaReader({});
+const rules = createSchemaCompiler({});
 
 /** By a reader of its own: some schemas are also part of others, under the same name. */
 const distrustfully = (schema: object) => (): void => {
   assert.equal(rules.validateSchema(schema, true), true);
-  schemaReader({ meta: false, validateSchema: false }).compile(schema);
+  createSchemaCompiler({ meta: false, validateSchema: false }).compile(schema);
 };
 
 describe("the schemas", () => {

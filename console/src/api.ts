@@ -31,7 +31,7 @@ const unreadable = {
 let csrfToken = "none";
 
 /** Remembers what goes with each request. */
-export function useToken(token: string | null): void {
+export function setCsrfToken(token: string | null): void {
   csrfToken = token ?? "none";
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Redirect, Route, Router, Switch } from "wouter-preact";
 
 import type { SessionView } from "../../schemas/session.ts";
-import { ApiError, ask, useToken } from "./api.ts";
+import { ApiError, ask, setCsrfToken } from "./api.ts";
 import { Layout } from "./layout.tsx";
 import { comeBack, takeFailure } from "./openid.ts";
 import { pagesFor } from "./pages.ts";
@@ -24,7 +24,7 @@ export function App() {
   const [state, setState] = useState<State>({ kind: "asking" });
 
   function enter(session: SessionView): void {
-    useToken(session.csrfToken);
+    setCsrfToken(session.csrfToken);
     setState({ kind: "in", session });
   }
 

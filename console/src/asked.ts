@@ -14,7 +14,7 @@ export interface Asked<T> {
 }
 
 /** Asks for what is at a path, and again for each other path; for nothing where there is none. */
-export function useAsked<T>(path: string | undefined): Asked<T> {
+export function useQuery<T>(path: string | undefined): Asked<T> {
   const [state, setState] = useState<State<T>>(nothing);
   const [times, setTimes] = useState(0);
   const { leave } = useSession();
@@ -70,7 +70,7 @@ export interface Doing {
 }
 
 /** Follows what is done for the user: one thing at a time. */
-export function useDoing(): Doing {
+export function useAction(): Doing {
   const [state, setState] = useState<Pick<Doing, "error" | "busy">>({ error: undefined, busy: false });
   const { leave } = useSession();
   return {

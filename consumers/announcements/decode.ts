@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import { messageOf, Refusal } from "../../src/lib/errors.ts";
+import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
 import { filterFaults } from "../../src/matching/filter/topic-filters.ts";
 import type { LogRecord, SkippedBatch } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
@@ -8,21 +8,21 @@ import type { TopicDefinition } from "../../src/topics/topic.ts";
 import {
   checkFormat,
   checkHeaders,
-  dataOf,
+  getEventData,
   type EventData,
-  formOf,
+  describeMode,
   isCloudEvent,
-  modeOf,
+  getMode,
   refuseNested,
 } from "./envelopes/cloud-event.ts";
 import { framedJson, framedKey, framedPlace, isFramed, unframe } from "./envelopes/confluent.ts";
 import { definitionContent, type Content } from "./envelopes/content.ts";
 import { isObject, jsonIn } from "./envelopes/json.ts";
-import { plain, readAs, refusalAt, type Place } from "./envelopes/place.ts";
+import { plain, readAs, createRefusal, type JsonLocation } from "./envelopes/place.ts";
 import { isNotification, notificationContent } from "./envelopes/tmf688.ts";
 
 /** As much as an HTTP body may have: the two ways in accept the same topics. */
-export const mostValueBytes = 100 * 1024;
+export const maxValueBytes = 100 * 1024;
 
 /** Reads a record as an announcement (contract, section 4). Never throws: what cannot be used says why. */
 export function decode(record: LogRecord): Announcement {
@@ -40,16 +40,16 @@ export function decode(record: LogRecord): Announcement {
       : { kind: "define", offset, definition };
   } catch (error) {
     const refusal =
-      error instanceof Refusal
+      error instanceof RefusalError
         ? error
-        : new Refusal("UNDECODABLE", `The announcement cannot be read: ${messageOf(error)}`);
+        : new RefusalError("UNDECODABLE", `The announcement cannot be read: ${getErrorMessage(error)}`);
     return { kind: "unusable", offset, refusal };
   }
 }
 
 /** The refusal of records that were not read, since their batch is too large to be decompressed. */
-export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): Refusal =>
-  new Refusal(
+export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RefusalError =>
+  new RefusalError(
     "TOO_LARGE",
     `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
   );
@@ -77,29 +77,29 @@ const memberOf = (json: unknown, name: string): unknown =>
   isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 
 function contentOf(value: Buffer, { headers }: LogRecord): Content {
-  if (value.length > mostValueBytes) {
-    throw new Refusal(
+  if (value.length > maxValueBytes) {
+    throw new RefusalError(
       "TOO_LARGE",
-      `The announcement has ${value.length} bytes; a topic definition has at most ${mostValueBytes}.`,
+      `The announcement has ${value.length} bytes; a topic definition has at most ${maxValueBytes}.`,
     );
   }
   const { json, place } = openEnvelopes(value, headers);
   return isNotification(json) ? notificationContent(json, place) : definitionContent(json, place);
 }
 
-/** Opens a value by what the record says of itself: its first byte, its headers and its members. Throws a Refusal. */
+/** Opens a value by what the record says of itself: its first byte, its headers and its members. Throws a RefusalError. */
 function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData {
   const framed = isFramed(value) ? unframe(value, "value") : undefined;
   const root = framed === undefined ? plain : framedPlace(framed);
-  const mode = modeOf(headers);
-  const place = mode === undefined ? root : readAs(formOf(mode), root);
+  const mode = getMode(headers);
+  const place = mode === undefined ? root : readAs(describeMode(mode), root);
   if (mode === "structured") checkFormat(headers, place);
   if (mode === "binary") checkHeaders(headers, place);
   const json = framed === undefined ? jsonIn(value, place) : framedJson(framed, place);
 
   if (mode === "binary") return unnested({ json, place });
-  if (mode === "structured") return unnested(dataOf(json, place));
-  if (isCloudEvent(json)) return unnested(dataOf(json, readAs(formOf("structured"), place)));
+  if (mode === "structured") return unnested(getEventData(json, place));
+  if (isCloudEvent(json)) return unnested(getEventData(json, readAs(describeMode("structured"), place)));
   return { json, place };
 }
 
@@ -110,7 +110,7 @@ function unnested(data: EventData): EventData {
 
 function requiredKey({ key }: LogRecord): string {
   if (key === null) {
-    throw new Refusal(
+    throw new RefusalError(
       "MISSING_KEY",
       "A record without a value retires the topic that its key names, but it has no key.",
     );
@@ -125,18 +125,19 @@ function checkKey(key: Buffer, content: Content): void {
 }
 
 /** A filter that cannot be read would be stored and never match. */
-function checkFilters(definition: TopicDefinition, place: Place): void {
+function checkFilters(definition: TopicDefinition, place: JsonLocation): void {
   const faults = filterFaults(definition);
-  if (faults.length > 0) throw refusalAt(place, "BAD_FILTER", "has a filter that cannot be read.", faults);
+  if (faults.length > 0)
+    throw createRefusal(place, "BAD_FILTER", "has a filter that cannot be read.", faults);
 }
 
-const keyMismatch = (key: string, { externalId, place, idMember }: Content): Refusal =>
-  refusalAt(place, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
+const keyMismatch = (key: string, { externalId, place, idMember }: Content): RefusalError =>
+  createRefusal(place, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
     { path: `/${idMember}`, message: `must be the record's key, which is "${key}"` },
   ]);
 
 function keyText(key: Buffer): string {
   if (isFramed(key)) return framedKey(unframe(key, "key"));
-  if (!isUtf8(key)) throw new Refusal("UNDECODABLE", "The record's key is not UTF-8 text.");
+  if (!isUtf8(key)) throw new RefusalError("UNDECODABLE", "The record's key is not UTF-8 text.");
   return key.toString("utf8");
 }

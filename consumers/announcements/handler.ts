@@ -10,7 +10,7 @@ import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
 import { decode } from "./decode.ts";
-import type { PartitionWork } from "../partition-reader.ts";
+import type { BatchHandler } from "../partition-reader.ts";
 
 export interface AnnouncementOptions {
   readonly groupId: string;
@@ -32,10 +32,10 @@ interface Prepared {
 }
 
 /** decode → validate → decide → write → dead letters → commit, for one partition of the announcements topic. */
-export function announcementWork(
+export function createAnnouncementHandler(
   partition: Partition,
   options: AnnouncementOptions,
-): PartitionWork<Prepared> {
+): BatchHandler<Prepared> {
   const { groupId, topics, positions, deadLetters, tracing, log } = options;
   const key: PositionKey = { group: groupId, ...partition };
 

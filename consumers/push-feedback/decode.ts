@@ -2,14 +2,14 @@ import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
 import { headerText, timeHeader } from "../../src/dead-letters/letter.ts";
-import { messageOf, Refusal, sentenceOf, type Fault } from "../../src/lib/errors.ts";
+import { getErrorMessage, RefusalError, toSentence, type Fault } from "../../src/lib/errors.ts";
 import type { ReadReport, TokenReport } from "../../src/installations/feedback.ts";
 import type { LogRecord } from "../../src/sync/records.ts";
-import { checkOf } from "../../src/lib/validation.ts";
-import { mostValueBytes, refuseBatch } from "../announcements/decode.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import { maxValueBytes, refuseBatch } from "../announcements/decode.ts";
 
-const checkFeedback = checkOf<PushFeedback>(pushFeedbackSchema);
-const mostReasonCharacters = 200;
+const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
+const maxReasonCharacters = 200;
 /** Of what a Date can hold (ECMAScript, section 21.4.1.1). */
 const latestTime = 8.64e15;
 
@@ -20,13 +20,13 @@ export function decodeReport(record: LogRecord): ReadReport {
   try {
     return { offset, report: reportIn(record) };
   } catch (error) {
-    if (error instanceof Refusal) return { offset, refusal: error };
-    const message = `The report cannot be read: ${messageOf(error)}`;
-    return { offset, refusal: new Refusal("UNDECODABLE", message) };
+    if (error instanceof RefusalError) return { offset, refusal: error };
+    const message = `The report cannot be read: ${getErrorMessage(error)}`;
+    return { offset, refusal: new RefusalError("UNDECODABLE", message) };
   }
 }
 
-/** Throws a Refusal. */
+/** Throws a RefusalError. */
 function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
   const checked = checkFeedback(jsonIn(value));
   if (!checked.ok) throw violation(checked.faults);
@@ -41,16 +41,16 @@ function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
 }
 
 function jsonIn(value: Buffer | null): unknown {
-  if (value === null) throw new Refusal("SCHEMA_VIOLATION", "The report has no value.");
-  if (value.length > mostValueBytes) {
-    const message = `The report has ${value.length} bytes; it may have ${mostValueBytes}.`;
-    throw new Refusal("TOO_LARGE", message);
+  if (value === null) throw new RefusalError("SCHEMA_VIOLATION", "The report has no value.");
+  if (value.length > maxValueBytes) {
+    const message = `The report has ${value.length} bytes; it may have ${maxValueBytes}.`;
+    throw new RefusalError("TOO_LARGE", message);
   }
-  if (!isUtf8(value)) throw new Refusal("UNDECODABLE", "The report is not UTF-8 text.");
+  if (!isUtf8(value)) throw new RefusalError("UNDECODABLE", "The report is not UTF-8 text.");
   try {
     return JSON.parse(value.toString("utf8"));
   } catch (error) {
-    throw new Refusal("MALFORMED_JSON", `The report is not JSON: ${messageOf(error)}`);
+    throw new RefusalError("MALFORMED_JSON", `The report is not JSON: ${getErrorMessage(error)}`);
   }
 }
 
@@ -66,13 +66,13 @@ function timeOf([reportedOn, firstWritten, timestamp]: readonly (string | undefi
   throw violation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
 }
 
-const violation = (faults: readonly Fault[]): Refusal =>
-  new Refusal(
+const violation = (faults: readonly Fault[]): RefusalError =>
+  new RefusalError(
     "SCHEMA_VIOLATION",
-    `The report is not what it should be. ${sentenceOf(faults, "The report")}`,
+    `The report is not what it should be. ${toSentence(faults, "The report")}`,
     faults,
   );
 
 const shortened = (reason: string): string =>
   // A character of two halves may be cut in its midst.
-  reason.length <= mostReasonCharacters ? reason : reason.slice(0, mostReasonCharacters).toWellFormed();
+  reason.length <= maxReasonCharacters ? reason : reason.slice(0, maxReasonCharacters).toWellFormed();

@@ -7,7 +7,7 @@ import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
 import { decodeReport } from "./decode.ts";
-import type { PartitionWork } from "../partition-reader.ts";
+import type { BatchHandler } from "../partition-reader.ts";
 
 export interface FeedbackOptions {
   readonly groupId: string;
@@ -21,7 +21,7 @@ export interface FeedbackOptions {
 }
 
 /** An update costs a store much more than an insertion, and whoever registers one of these tokens has to wait for it. */
-const mostRecordsAWrite = 500;
+const maxRecordsPerWrite = 500;
 
 interface Prepared {
   readonly records: readonly LogRecord[];
@@ -32,12 +32,15 @@ interface Prepared {
 }
 
 /** decode → validate → decide → deactivate → dead letters → commit, for one partition of the push feedback topic. */
-export function feedbackWork(partition: Partition, options: FeedbackOptions): PartitionWork<Prepared> {
+export function createFeedbackHandler(
+  partition: Partition,
+  options: FeedbackOptions,
+): BatchHandler<Prepared> {
   const { groupId, feedback, positions, deadLetters, tracing, log } = options;
   const key: PositionKey = { group: groupId, ...partition };
 
   return {
-    mostRecordsAWrite,
+    maxRecordsPerWrite: maxRecordsPerWrite,
     claim: () => positions.claim(key),
     prepare(records) {
       const trace = traceBatch(tracing, { partition, groupId, records });

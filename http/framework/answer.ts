@@ -4,16 +4,16 @@ import type { Logger } from "../../src/lib/logger.ts";
 import type { ErrorCode } from "./errors.ts";
 import { createEventStreams, eventStreamHeaders, type Watched } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
-import { requestLog } from "./logging.ts";
+import { createRequestLog } from "./logging.ts";
 import type { TraceRequest } from "./tracing.ts";
 import type { Headers, ReplyHeaders } from "./headers.ts";
-import { isUnread, mostLingerBytes, lingerMs } from "./unread.ts";
+import { isUnread, maxLingerBytes, lingerMs } from "./unread.ts";
 
 /** The Content-Type of JSON. */
 export const jsonType = "application/json; charset=utf-8";
 
 /** What is sent. */
-export interface Answer {
+export interface HttpResponseBody {
   readonly status: number;
   /** Without it the answer has no body. */
   readonly body?: { readonly type: string; readonly content: string | Buffer } | undefined;
@@ -28,10 +28,10 @@ export interface Answer {
 }
 
 /**
- * Answers a request, writes its line in the log, and tells of it where requests are traced. Throws Overloaded, before
+ * Answers a request, writes its line in the log, and tells of it where requests are traced. Throws OverloadedError, before
  * anything is sent, when too many watch events.
  */
-export type Send = (exchange: Exchange, answer: Answer) => void;
+export type Send = (exchange: Exchange, answer: HttpResponseBody) => void;
 
 export interface SendOptions {
   /** The headers of every answer. */
@@ -45,7 +45,7 @@ export interface SendOptions {
 
 /** Makes the one place where requests are answered. */
 export function createSend({ common, log, trace, stopping }: SendOptions): Send {
-  const tell = requestLog(log);
+  const tell = createRequestLog(log);
   const commonLines = linesOf(common);
   const streams = createEventStreams(stopping);
 
@@ -112,7 +112,7 @@ function endAfterLingering(
   request
     .on("data", (chunk: Buffer) => {
       taken += chunk.length;
-      if (taken > mostLingerBytes) end();
+      if (taken > maxLingerBytes) end();
     })
     .once("close", end)
     .once("end", end)

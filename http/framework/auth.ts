@@ -2,15 +2,15 @@ import { parse } from "basic-auth";
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
-import { Unavailable } from "../../src/lib/errors.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
 import type { Session, Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/credentials.ts";
-import { BadToken } from "../../src/users/oidc-claims.ts";
-import type { CheckToken } from "../../src/users/oidc.ts";
+import { InvalidTokenError } from "../../src/users/oidc-claims.ts";
+import type { VerifyToken } from "../../src/users/oidc.ts";
 import type { User } from "../../src/users/user.ts";
 import type { IsSecure } from "./address.ts";
 import { HttpError } from "./errors.ts";
-import { csrfHeader, sessionIdIn } from "./session-cookie.ts";
+import { csrfHeader, readSessionId } from "./session-cookie.ts";
 
 /** Who sent a request, and the session that they came with. */
 export interface Caller {
@@ -22,7 +22,7 @@ export interface Caller {
 export interface Authentication {
   /**
    * An active user whose credentials are right, at once where that is remembered, or whose session the request carries;
-   * `address` is the caller's. Throws an HttpError, TooManyAttempts, Overloaded and Unavailable.
+   * `address` is the caller's. Throws an HttpError, TooManyAttemptsError, OverloadedError and UnavailableError.
    */
   readonly authenticate: (request: IncomingMessage, address: string) => Caller | Promise<Caller>;
 }
@@ -35,7 +35,7 @@ const bearer = 'Bearer realm="topicsync"';
 export interface AuthenticationOptions {
   readonly verify: Authenticate;
   /** Where the tokens of an OpenID provider are taken. */
-  readonly checkToken: CheckToken | undefined;
+  readonly checkToken: VerifyToken | undefined;
   readonly sessions: Pick<Sessions, "find">;
   readonly isSecure: IsSecure;
 }
@@ -72,7 +72,7 @@ export function createAuthentication({
   return {
     authenticate(request, address) {
       const { authorization } = request.headers;
-      const sessionId = authorization === undefined ? sessionIdIn(request, isSecure(request)) : undefined;
+      const sessionId = authorization === undefined ? readSessionId(request, isSecure(request)) : undefined;
       if (sessionId !== undefined) return signedIn(request, sessionId);
       const credentials = parse(authorization ?? "");
       if (credentials !== undefined) {
@@ -111,7 +111,7 @@ const unauthenticated = (message: string, schemes: string): HttpError =>
   });
 
 function refuseToken(error: unknown): never {
-  if (error instanceof BadToken) {
+  if (error instanceof InvalidTokenError) {
     // Its characters must fit between quotes (RFC 6750, section 3).
     const why = error.message.replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'");
     throw new HttpError("UNAUTHENTICATED", `The bearer token is not taken: ${why}.`, {
@@ -121,7 +121,7 @@ function refuseToken(error: unknown): never {
       },
     });
   }
-  if (error instanceof Unavailable) {
+  if (error instanceof UnavailableError) {
     throw new HttpError("UNAVAILABLE", "The OpenID provider's keys cannot be had at the moment.", {
       detail: "Try again in 5 seconds.",
       headers: { "Retry-After": "5" },

@@ -3,10 +3,10 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate } from "node:zlib";
 
-import { messageOf } from "../../src/lib/errors.ts";
+import { getErrorMessage } from "../../src/lib/errors.ts";
 import { HttpError } from "./errors.ts";
 import { structureFault } from "./json-structure.ts";
-import { mostBodyBytes } from "./unread.ts";
+import { maxBodyBytes } from "./unread.ts";
 
 const mediaType = "application/json";
 
@@ -30,7 +30,7 @@ export function checkBodyHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 
       status: wrongTypeStatus,
     });
   }
-  if (Number(headers["content-length"] ?? 0) > mostBodyBytes) throw tooLarge();
+  if (Number(headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1): another charset is another format. */
@@ -62,7 +62,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     let length = 0;
     request.on("data", (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= mostBodyBytes) chunks.push(chunk);
+      if (length <= maxBodyBytes) chunks.push(chunk);
       else reject(tooLarge());
     });
     request.on("end", () => {
@@ -85,7 +85,7 @@ const decompressors: ReadonlyMap<string, Decompress> = new Map([
 
 async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
   try {
-    return await decompress(bytes, { maxOutputLength: mostBodyBytes });
+    return await decompress(bytes, { maxOutputLength: maxBodyBytes });
   } catch (error) {
     throw error instanceof RangeError ? tooLarge() : unreadable(error);
   }
@@ -99,7 +99,7 @@ function parse(bytes: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw malformed(messageOf(error));
+    throw malformed(getErrorMessage(error));
   }
   const fault = structureFault(text);
   if (fault !== undefined) throw malformed(fault);
@@ -109,8 +109,8 @@ function parse(bytes: Buffer): unknown {
 const malformed = (why: string): HttpError => new HttpError("MALFORMED_JSON", `The body is not JSON: ${why}`);
 
 const tooLarge = (): HttpError =>
-  new HttpError("BODY_TOO_LARGE", `The body has more than ${mostBodyBytes} bytes.`);
+  new HttpError("BODY_TOO_LARGE", `The body has more than ${maxBodyBytes} bytes.`);
 
 /** Cut off, or not decompressible. */
 const unreadable = (error: unknown): HttpError =>
-  new HttpError("BAD_REQUEST", `The body could not be read: ${messageOf(error)}`);
+  new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-import { errorBodyOf, HttpError, statusOf } from "./errors.ts";
+import { toErrorBody, HttpError, getStatus } from "./errors.ts";
 import type { Headers } from "./headers.ts";
 
 /** Whoever sent nonsense gets so long to read the answer. */
@@ -73,8 +73,8 @@ function afterAnswers(socket: Duplex, then: () => void): void {
 }
 
 function rawAnswer(refusal: HttpError, headers: Headers): string {
-  const body = JSON.stringify(errorBodyOf(refusal));
-  const status = statusOf(refusal);
+  const body = JSON.stringify(toErrorBody(refusal));
+  const status = getStatus(refusal);
   const lines = Object.entries({
     ...headers,
     "X-Request-Id": randomUUID(),

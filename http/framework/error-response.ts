@@ -1,16 +1,16 @@
 import {
-  KafkaUnavailable,
-  messageOf,
-  Overloaded,
-  Refusal,
-  sentenceOf,
-  StillLoading,
-  TooManyAttempts,
-  Unavailable,
+  KafkaUnavailableError,
+  getErrorMessage,
+  OverloadedError,
+  RefusalError,
+  toSentence,
+  NotLoadedError,
+  TooManyAttemptsError,
+  UnavailableError,
 } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import { jsonType, type Send } from "./answer.ts";
-import { errorBodyOf, HttpError, statusOf, type ErrorDescription } from "./errors.ts";
+import { toErrorBody, HttpError, getStatus, type ErrorDescription } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** Answers a request with what went wrong. Never throws. */
@@ -28,12 +28,12 @@ export const createFail =
     if (code === "INTERNAL") log.error({ requestId, operation, err: error }, "the request failed");
     if (code === "UNAVAILABLE" || code === "OVERLOADED")
       log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
-    const body = { type: jsonType, content: JSON.stringify(errorBodyOf(described)) };
-    send(exchange, { status: statusOf(described), body, headers, code });
+    const body = { type: jsonType, content: JSON.stringify(toErrorBody(described)) };
+    send(exchange, { status: getStatus(described), body, headers, code });
   };
 
 const reasonOf = (error: unknown): string =>
-  messageOf(error instanceof HttpError ? (error.cause ?? error) : error);
+  getErrorMessage(error instanceof HttpError ? (error.cause ?? error) : error);
 
 function describe(error: unknown, { requestId, operation = "The request" }: Exchange): ErrorDescription {
   const plain = { detail: "", details: [], headers: {} };
@@ -47,11 +47,11 @@ function describe(error: unknown, { requestId, operation = "The request" }: Exch
       status: error.status,
     };
   }
-  if (error instanceof Refusal) {
-    const detail = sentenceOf(error.details, "The body");
+  if (error instanceof RefusalError) {
+    const detail = toSentence(error.details, "The body");
     return { ...plain, code: error.code, message: error.message, detail, details: error.details };
   }
-  if (error instanceof StillLoading) {
+  if (error instanceof NotLoadedError) {
     return {
       ...plain,
       code: "UNAVAILABLE",
@@ -60,16 +60,16 @@ function describe(error: unknown, { requestId, operation = "The request" }: Exch
       headers: { "Retry-After": retryAfterSeconds },
     };
   }
-  if (error instanceof Unavailable) {
+  if (error instanceof UnavailableError) {
     return {
       ...plain,
       code: "UNAVAILABLE",
-      message: `${error instanceof KafkaUnavailable ? "Kafka" : "The database"} does not answer at the moment.`,
+      message: `${error instanceof KafkaUnavailableError ? "Kafka" : "The database"} does not answer at the moment.`,
       detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
       headers: { "Retry-After": retryAfterSeconds },
     };
   }
-  if (error instanceof Overloaded) {
+  if (error instanceof OverloadedError) {
     return {
       ...plain,
       code: "OVERLOADED",
@@ -78,7 +78,7 @@ function describe(error: unknown, { requestId, operation = "The request" }: Exch
       headers: { "Retry-After": "1" },
     };
   }
-  if (error instanceof TooManyAttempts) {
+  if (error instanceof TooManyAttemptsError) {
     const { retryAfterSeconds } = error;
     return {
       ...plain,

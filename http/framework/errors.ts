@@ -117,11 +117,11 @@ export interface ErrorDescription {
 }
 
 /** The status that goes with an error. */
-export const statusOf = ({ code, status }: Pick<ErrorDescription, "code" | "status">): number =>
+export const getStatus = ({ code, status }: Pick<ErrorDescription, "code" | "status">): number =>
   status ?? statuses[code];
 
 /** The one error body. */
-export const errorBodyOf = (
+export const toErrorBody = (
   described: Pick<ErrorDescription, "code" | "message" | "detail"> & Partial<ErrorDescription>,
 ): ErrorBody => {
   const { message, detail, code, details = [] } = described;

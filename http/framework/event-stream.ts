@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Overloaded } from "../../src/lib/errors.ts";
+import { OverloadedError } from "../../src/lib/errors.ts";
 
 /** What an operation tells bit by bit, until `abort` is aborted: its caller left, or the service stops. */
 export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
@@ -17,7 +17,7 @@ export interface Watched {
 
 /** Server-sent events (WHATWG HTML, section 9.2), each a JSON text. */
 export interface EventStreams {
-  /** Takes one more of a user. Throws Overloaded. */
+  /** Takes one more of a user. Throws OverloadedError. */
   admit(user: string): void;
   /** Sends what comes, after `admit` and the headers, until the caller may not watch any more, and ends the answer. */
   send(response: ServerResponse, watched: Watched): Promise<void>;
@@ -52,8 +52,8 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
     admit(user) {
       const own = streamsByUser.get(user) ?? 0;
       if (own >= maxStreamsPerUser)
-        throw new Overloaded(`${user.slice(0, 100)} has ${own} event streams open`);
-      if (streams >= maxStreams) throw new Overloaded(`${streams} event streams are open`);
+        throw new OverloadedError(`${user.slice(0, 100)} has ${own} event streams open`);
+      if (streams >= maxStreams) throw new OverloadedError(`${streams} event streams are open`);
       count(user, 1);
     },
     async send(response, { events, user, mayGoOn }) {

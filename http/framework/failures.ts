@@ -49,7 +49,7 @@ export const ofEveryRequest = [
 ] as const;
 
 /** Every error that an operation can answer with, by status: the one place where that is derived. */
-export function failuresOf(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
+export function listFailures(operation: Operation): ReadonlyMap<number, readonly ErrorCode[]> {
   const failures = new Map<number, ErrorCode[]>();
   const add = (status: number, code: ErrorCode) => {
     failures.set(status, [...(failures.get(status) ?? []), code]);

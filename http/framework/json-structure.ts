@@ -7,7 +7,7 @@ const closeBrace = 0x7d;
 const closeBracket = 0x5d;
 
 /** Nothing that is sent here is nested deeper; what walks through values calls itself as often. */
-const mostDepth = 100;
+const maxDepth = 100;
 
 /**
  * What is wrong with a text that is JSON by its grammar but that parsers read differently: a member that stands twice (RFC 8259,
@@ -29,8 +29,8 @@ export function structureFault(json: string): string | undefined {
       }
       at = end;
     } else if (code === openBrace || code === openBracket) {
-      if (open.push(code === openBrace ? new Set() : undefined) > mostDepth)
-        return `it is nested deeper than ${mostDepth} levels`;
+      if (open.push(code === openBrace ? new Set() : undefined) > maxDepth)
+        return `it is nested deeper than ${maxDepth} levels`;
     } else if (code === closeBrace || code === closeBracket) open.pop();
   }
   return undefined;

@@ -1,6 +1,6 @@
 import type { Logger } from "../../src/lib/logger.ts";
 import type { Exchange } from "./exchange.ts";
-import { mostUrlLength } from "./guard.ts";
+import { maxUrlLength } from "./guard.ts";
 
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
@@ -8,17 +8,17 @@ const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"])
 export const isProbe = (path: string): boolean => probes.has(path);
 
 /** How a request was answered. */
-export interface Outcome {
+export interface RequestOutcome {
   readonly status: number;
   /** Whether the audit tells of the request as well. */
   readonly audited: boolean;
 }
 
 /** Logs a request that was just answered: no headers and no bodies, so no secret can slip through. */
-export type LogRequest = (exchange: Exchange, outcome: Outcome) => void;
+export type LogRequest = (exchange: Exchange, outcome: RequestOutcome) => void;
 
 /** Makes the log of requests. */
-export function requestLog(log: Logger): LogRequest {
+export function createRequestLog(log: Logger): LogRequest {
   // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
   const lines = log.child({}, { redact: [] });
   return ({ request, requestId, began }, { status, audited }) => {
@@ -26,7 +26,7 @@ export function requestLog(log: Logger): LogRequest {
     const level = levelOf({ status, audited, left });
     if (!lines.isLevelEnabled(level)) return;
     const { method = "", url: target = "" } = request;
-    const url = pathOf(target);
+    const url = getPath(target);
     if (isProbe(url)) return;
     const end = left ? ": the caller left before the answer" : ` ${status}`;
     lines[level](
@@ -36,14 +36,18 @@ export function requestLog(log: Logger): LogRequest {
   };
 }
 
-function levelOf({ status, audited, left }: Outcome & { readonly left: boolean }): "warn" | "info" | "debug" {
+function levelOf({
+  status,
+  audited,
+  left,
+}: RequestOutcome & { readonly left: boolean }): "warn" | "info" | "debug" {
   if (left) return "info";
   if (status >= 500) return "warn";
   return audited ? "debug" : "info";
 }
 
 /** Without the query, which may hold what nobody should read; and not endless. */
-export function pathOf(url: string): string {
+export function getPath(url: string): string {
   const query = url.indexOf("?");
-  return url.slice(0, Math.min(query === -1 ? url.length : query, mostUrlLength));
+  return url.slice(0, Math.min(query === -1 ? url.length : query, maxUrlLength));
 }

@@ -18,7 +18,7 @@ const absolute = /^https?:\/\/([^/?#]+)(.*)$/is;
  * Why a request is none that RFC 9112 allows, where Node's parser lets it pass: what one program takes for the end of a
  * request and another does not lets requests be hidden in requests. Undefined for a good one.
  */
-export function messageFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+export function findMessageFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   // Node reads HTTP/0.9 and the first line of HTTP/2 as well.
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return "Only HTTP/1.1 and HTTP/1.0 are understood.";
   const { host, "transfer-encoding": coding } = headers;
@@ -47,7 +47,7 @@ function isGivenTwice(header: string, rawHeaders: readonly string[]): boolean {
  * The path and query of a request's target, which may be a whole URL (RFC 9112, section 3.2.2). What is neither becomes a path
  * that there is not: Express would answer what it cannot read in its own way.
  */
-export function pathIn(target: string): string {
+export function getPath(target: string): string {
   if (target.startsWith("/")) return target;
   const [, authority = "", rest = ""] = absolute.exec(target) ?? [];
   if (authority === "" || !hostAndPort.test(authority)) return `/${target}`;

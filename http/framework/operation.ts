@@ -1,7 +1,7 @@
 import type { AuditEvent } from "../../src/lib/audit.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { Role, User } from "../../src/users/user.ts";
-import type { Checked } from "../../src/lib/validation.ts";
+import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Events } from "./event-stream.ts";
 import type { ReplyHeaders } from "./headers.ts";
@@ -50,7 +50,7 @@ export interface Reply {
 /** A JSON body: its schema for people, and its check. */
 export interface BodyRules<Body> {
   readonly schema: object;
-  readonly check: (value: unknown) => Checked<Body>;
+  readonly check: (value: unknown) => ValidationResult<Body>;
   /** How a body that is not JSON is answered: the push operations say 400 (specification 4.1), the others 415. */
   readonly wrongTypeStatus: 400 | 415;
 }
@@ -89,7 +89,7 @@ export interface Operation<Body = unknown> {
   readonly replies: Readonly<Record<number, ReplyDescription>>;
   /** Codes of the errors that only this operation knows; see failures.ts for those that follow from the rest. */
   readonly refusals?: readonly ErrorCode[];
-  /** Throws Refusal, HttpError, Overloaded and Unavailable. */
+  /** Throws RefusalError, HttpError, OverloadedError and UnavailableError. */
   handle(call: Call<Body>): Reply | Promise<Reply>;
 }
 

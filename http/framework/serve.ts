@@ -5,7 +5,7 @@ import { parse as parseQuery } from "node:querystring";
 import { isDeepStrictEqual } from "node:util";
 
 import type { Audit } from "../../src/lib/audit.ts";
-import { Refusal, Unavailable } from "../../src/lib/errors.ts";
+import { RefusalError, UnavailableError } from "../../src/lib/errors.ts";
 import type { User } from "../../src/users/user.ts";
 import type { AddressOf, IsSecure } from "./address.ts";
 import { jsonType, type Send } from "./answer.ts";
@@ -43,15 +43,15 @@ interface Route {
 type Perform = (exchange: Exchange, parameters: Route["parameters"]) => Promise<void>;
 
 /** Routes beyond these are found anew each time, and so are those of longer URLs. */
-const mostRemembered = 1_000;
-const mostRememberedLength = 256;
+const maxRemembered = 1_000;
+const maxRememberedLength = 256;
 
 /**
  * Serves operations. Express finds which one a request means, and says what it is when it means none; a route that was found
  * is remembered by its method and URL, since the same few are asked for thousands of times a second.
  */
 export function serve(operations: readonly Operation[], edge: Edge): Serve {
-  const routes = new LRUCache<string, Route>({ max: mostRemembered });
+  const routes = new LRUCache<string, Route>({ max: maxRemembered });
   const app = express();
   app.disable("x-powered-by");
   app.enable("case sensitive routing");
@@ -64,7 +64,7 @@ export function serve(operations: readonly Operation[], edge: Edge): Serve {
   const handlerOf = (operation: Operation, perform: Perform, template: string): RequestHandler => {
     return ({ method, url, params }, { locals }) => {
       const route = { operation, perform, template, parameters: params as Route["parameters"] };
-      if (url.length <= mostRememberedLength) routes.set(`${method} ${url}`, route);
+      if (url.length <= maxRememberedLength) routes.set(`${method} ${url}`, route);
       answer((locals as Locals).exchange, route);
     };
   };
@@ -165,7 +165,7 @@ function performing(operation: Operation, edge: Edge): Perform {
       return user.name === name && isDeepStrictEqual(user.roles, roles);
     } catch (error) {
       // The overview has to show an outage of the database while it lasts.
-      return error instanceof Unavailable;
+      return error instanceof UnavailableError;
     }
   }
 
@@ -200,7 +200,7 @@ function requireJsonAccepted({ request }: Exchange): void {
   });
 }
 
-/** The body, checked. Throws an HttpError, or a Refusal with every fault. */
+/** The body, checked. Throws an HttpError, or a RefusalError with every fault. */
 async function bodyOf<Body>(
   { request, response }: Exchange,
   { check, wrongTypeStatus }: BodyRules<Body>,
@@ -210,5 +210,5 @@ async function bodyOf<Body>(
   if (expectsContinue(request)) response.writeContinue();
   const checked = check((await readJson(request)) ?? null);
   if (checked.ok) return checked.value;
-  throw new Refusal("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
+  throw new RefusalError("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
 }

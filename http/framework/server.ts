@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { TlsPair } from "../../src/lib/tls.ts";
 import { answerClientError, answerConnect } from "./client-error.ts";
-import { mostHeadersRead } from "./guard.ts";
+import { maxHeadersRead } from "./guard.ts";
 import { apiHeaders } from "./headers.ts";
 
 /** A listening HTTP server. */
@@ -67,7 +67,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       : createSecureServer({ ...settings, handshakeTimeout, cert: tls.cert, key: tls.key }, handle);
   const server = secure ?? createServer(settings, handle);
   server.maxConnections = maxConnections;
-  server.maxHeadersCount = mostHeadersRead;
+  server.maxHeadersCount = maxHeadersRead;
   server.timeout = idleTimeout;
   // Whether the body is wanted, and whether the expectation is known, is decided where everything is.
   server.on("checkContinue", handle).on("checkExpectation", handle);

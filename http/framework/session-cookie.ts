@@ -18,16 +18,16 @@ export const csrfHeader = "x-csrf-token";
  * The session's id that a request carries, if any. Over TLS the plain name does not count: a sibling host can set it, and so
  * sign somebody in under its own session.
  */
-export function sessionIdIn({ headers: { cookie } }: IncomingMessage, secure: boolean): string | undefined {
+export function readSessionId({ headers: { cookie } }: IncomingMessage, secure: boolean): string | undefined {
   return cookie === undefined ? undefined : parseCookie(cookie)[nameOf(secure)];
 }
 
 /** `Set-Cookie` for a session that began. No script can read it, and no page of another site sends it. */
-export const cookieOf = ({ id, expiresOn }: Session, secure: boolean): string =>
+export const formatSessionCookie = ({ id, expiresOn }: Session, secure: boolean): string =>
   setCookie(id, secure, expiresOn);
 
 /** `Set-Cookie` that makes the browser forget it. */
-export const noCookie = (secure: boolean): string => setCookie("", secure, new Date(0));
+export const clearSessionCookie = (secure: boolean): string => setCookie("", secure, new Date(0));
 
 const setCookie = (value: string, secure: boolean, expires: Date): string =>
   stringifySetCookie({

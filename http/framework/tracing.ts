@@ -1,7 +1,7 @@
 import { traceClock, type Tracing } from "../../src/tracing/tracing.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Exchange } from "./exchange.ts";
-import { isProbe, pathOf } from "./logging.ts";
+import { isProbe, getPath } from "./logging.ts";
 
 /** How a request was answered. */
 export interface TracedAnswer {
@@ -31,10 +31,13 @@ const methods: ReadonlySet<string> = new Set([
  * `traceparent` names it. As in the log, no headers, no query and no body. Only what the service is to blame for is an
  * error; the code of a refusal is an attribute.
  */
-export function requestTrace(tracing: Tracing, { overTls }: { readonly overTls: boolean }): TraceRequest {
+export function createRequestTrace(
+  tracing: Tracing,
+  { overTls }: { readonly overTls: boolean },
+): TraceRequest {
   const scheme = overTls ? "https" : "http";
   return ({ request, requestId, began, route }, { status, code }) => {
-    const path = pathOf(request.url ?? "");
+    const path = getPath(request.url ?? "");
     if (isProbe(path)) return;
     const now = traceClock();
     const ended = now();

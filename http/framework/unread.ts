@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 
 /** A body up to this size is read, or else dropped by Node after the answer, and the connection goes on. */
-export const mostBodyBytes = 100 * 1024;
+export const maxBodyBytes = 100 * 1024;
 
 /** So much of a body that nobody wants is still taken, and for so long, that its sender comes to read the answer. */
-export const mostLingerBytes = 1024 * 1024;
+export const maxLingerBytes = 1024 * 1024;
 export const lingerMs = 1_000;
 
 /** Whether the sender waits for a word before it sends the body; HTTP/1.0 does not know that (RFC 9110, section 10.1.1). */
@@ -20,5 +20,5 @@ export function isUnread(request: IncomingMessage): boolean {
   const { "content-length": length, "transfer-encoding": encoding } = request.headers;
   if (encoding !== undefined) return true;
   if (length === undefined || length === "0") return false;
-  return Number(length) > mostBodyBytes || expectsContinue(request);
+  return Number(length) > maxBodyBytes || expectsContinue(request);
 }

@@ -1,7 +1,7 @@
 import { publishedSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
-import { responsesOf } from "./responses.ts";
+import { buildResponses } from "./responses.ts";
 import type { Operation } from "../framework/operation.ts";
 
 /** How callers can show who they are: security schemes of OpenAPI, by name. */
@@ -110,7 +110,7 @@ function describe(operation: Operation, path: string, { components, schemes }: C
             content: { "application/json": { schema: components.schema(body.schema) } },
           },
         }),
-    responses: responsesOf(operation, components),
+    responses: buildResponses(operation, components),
     security: access === "anybody" ? [] : Object.keys(schemes).map((name) => ({ [name]: [] })),
   };
 }

@@ -1,13 +1,13 @@
 import { errorBodySchema } from "../../schemas/error.ts";
 import { statuses, type ErrorCode } from "../framework/errors.ts";
-import { failuresOf, meanings } from "../framework/failures.ts";
+import { listFailures, meanings } from "../framework/failures.ts";
 import type { Components } from "./components.ts";
 import type { Operation, ReplyDescription } from "../framework/operation.ts";
 
 /** Every answer of an operation, by status. */
-export function responsesOf(operation: Operation, components: Components): Record<string, object> {
+export function buildResponses(operation: Operation, components: Components): Record<string, object> {
   const responses: Record<string, object> = {};
-  for (const [status, codes] of failuresOf(operation)) {
+  for (const [status, codes] of listFailures(operation)) {
     const name = responseName(operation, status, codes);
     responses[status] = components.response(name, failure(status, codes, components));
   }

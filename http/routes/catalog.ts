@@ -17,13 +17,13 @@ import {
 import type { PushPlatform } from "../../src/installations/catalog.ts";
 import type { CatalogAdministration, ChangedName } from "../../src/installations/catalog-administration.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { added, found } from "../framework/names.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 
-const checkNewApplication = checkOf<NewApplication>(newApplicationSchema);
-const checkNewPlatform = checkOf<NewPlatform>(newPlatformSchema);
-const checkTokenRule = checkOf<TokenRuleBody>(tokenRuleSchema);
+const checkNewApplication = createValidator<NewApplication>(newApplicationSchema);
+const checkNewPlatform = createValidator<NewPlatform>(newPlatformSchema);
+const checkTokenRule = createValidator<TokenRuleBody>(tokenRuleSchema);
 
 const applicationsPath = "/api/topicsync/v1/applications";
 const platformsPath = "/api/topicsync/v1/platforms";

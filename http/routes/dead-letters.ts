@@ -1,45 +1,47 @@
 import {
-  letterChannelQuerySchema,
-  letterChannels,
-  letterListSchema,
-  letterQuerySchema,
-  letterSchema,
+  deadLetterChannelQuerySchema,
+  deadLetterChannels,
+  deadLetterListSchema,
+  deadLetterQuerySchema,
+  deadLetterSchema,
   outcomesBodySchema,
   outcomesSchema,
   replayBodySchema,
   replayResultSchema,
-  type LetterChannel,
-  type LetterChannelQuery,
-  type LetterList,
-  type LetterQueryTexts,
+  type DeadLetterChannel,
+  type DeadLetterChannelQuery,
+  type DeadLetterList,
+  type DeadLetterQueryTexts,
   type Outcomes,
   type OutcomesBody,
   type ReplayBody,
   type ReplayResult,
 } from "../../schemas/dead-letters.ts";
 import { replayedEvent } from "../../src/dead-letters/audit.ts";
-import type { DeadLetterOffice } from "../../src/dead-letters/office.ts";
-import { letterView, replayView } from "../../src/dead-letters/view.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import type { DeadLetterService } from "../../src/dead-letters/office.ts";
+import { toDeadLetterView, toReplayView } from "../../src/dead-letters/view.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import { roles, type User } from "../../src/users/user.ts";
-import { checkOf, type Checked } from "../../src/lib/validation.ts";
+import { createValidator, type ValidationResult } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 /** The dead letters of each channel that is read. */
-export type DeadLetterOffices = Readonly<Partial<Record<LetterChannel, DeadLetterOffice>>>;
+export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
 
 const path = "/api/topicsync/v1/dead-letters";
 const uncached = { "Cache-Control": "no-store" } as const;
 const common = { access: roles.eventManagement, tag: "dead letters" } as const;
 
-const checkQuery = checkOf<LetterQueryTexts>(letterQuerySchema, { defaults: true });
-const checkChannelQuery = checkOf<LetterChannelQuery>(letterChannelQuerySchema, { defaults: true });
-const checkReplay = checkOf<ReplayBody>(replayBodySchema);
-const checkOutcomes = checkOf<OutcomesBody>(outcomesBodySchema);
+const checkQuery = createValidator<DeadLetterQueryTexts>(deadLetterQuerySchema, { defaults: true });
+const checkChannelQuery = createValidator<DeadLetterChannelQuery>(deadLetterChannelQuerySchema, {
+  defaults: true,
+});
+const checkReplay = createValidator<ReplayBody>(replayBodySchema);
+const checkOutcomes = createValidator<OutcomesBody>(outcomesBodySchema);
 
 /** What was refused: looking at it, sending it back, and what came of that. */
-export const deadLetterOperations = (offices: DeadLetterOffices): readonly Operation[] => [
+export const deadLetterOperations = (offices: DeadLetterServices): readonly Operation[] => [
   operation({
     ...common,
     id: "listDeadLetters",
@@ -47,23 +49,26 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     paths: [path],
     summary: "List what was refused",
     description: "Dead letters, the newest first, and how many there are of each code.",
-    query: parametersOf(letterQuerySchema.properties),
-    replies: { 200: { description: "A page of letters.", schema: letterListSchema } },
+    query: parametersOf(deadLetterQuerySchema.properties),
+    replies: { 200: { description: "A page of letters.", schema: deadLetterListSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ query, user }) {
       const { channel, replayed, limit, code, after } = checked(checkQuery, query);
-      const page = await officeOf(offices, channel, user).page({
+      const page = await getService(offices, channel, user).page({
         code,
         replayed: replayed === undefined ? undefined : replayed === "true",
         after,
         limit: Number(limit),
       });
-      const json: LetterList = {
-        channels: letterChannels.filter((one) => offices[one] !== undefined && isAllowed(one, user)),
+      const json: DeadLetterList = {
+        channels: deadLetterChannels.filter((one) => offices[one] !== undefined && isAllowed(one, user)),
         counts: Object.fromEntries(page.counts),
         all: page.all,
         older: page.older,
-        letters: page.letters.map((one) => ({ ...one, replay: one.replay ? replayView(one.replay) : null })),
+        letters: page.letters.map((one) => ({
+          ...one,
+          replay: one.replay ? toReplayView(one.replay) : null,
+        })),
         next: page.next ?? null,
       };
       return { status: 200, json, headers: uncached };
@@ -77,13 +82,13 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     summary: "Show everything about a dead letter",
     description: "Its bytes, key and headers as they came, what is wrong with it, and its replays.",
     parameters: { id: "Of the letter: the topic, partition and offset of what was refused." },
-    query: parametersOf(letterChannelQuerySchema.properties),
-    replies: { 200: { description: "The letter.", schema: letterSchema } },
+    query: parametersOf(deadLetterChannelQuerySchema.properties),
+    replies: { 200: { description: "The letter.", schema: deadLetterSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ parameters: { id = "" }, query, user }) {
       const { channel } = checked(checkChannelQuery, query);
-      const found = await officeOf(offices, channel, user).show(id);
-      if (found !== undefined) return { status: 200, json: letterView(found), headers: uncached };
+      const found = await getService(offices, channel, user).show(id);
+      if (found !== undefined) return { status: 200, json: toDeadLetterView(found), headers: uncached };
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
         detail: "Only the newest are looked at; `topicsync dead-letters` has all.",
       });
@@ -103,7 +108,7 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     refusals: ["NOT_FOUND"],
     async handle({ body, user }) {
       const { ids, channel = "announcements", again = false, force = false, dryRun = false } = body;
-      const result = await officeOf(offices, channel, user).replay({ ids, again, force, dryRun });
+      const result = await getService(offices, channel, user).replay({ ids, again, force, dryRun });
       const { to, sent, skipped } = result;
       const json: ReplayResult = { to, sent: [...sent], skipped: [...skipped] };
       const reply = { status: 200, json };
@@ -121,10 +126,10 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
     replies: { 200: { description: "The last replay of each letter.", schema: outcomesSchema } },
     refusals: ["NOT_FOUND"],
     async handle({ body: { ids, channel = "announcements" }, user }) {
-      const outcomes = await officeOf(offices, channel, user).outcomes(ids);
+      const outcomes = await getService(offices, channel, user).outcomes(ids);
       const letters = ids.map((id, i) => {
         const replay = outcomes[i];
-        return { id, replay: replay === undefined ? null : replayView(replay) };
+        return { id, replay: replay === undefined ? null : toReplayView(replay) };
       });
       return { status: 200, json: { letters } satisfies Outcomes, headers: uncached };
     },
@@ -134,18 +139,21 @@ export const deadLetterOperations = (offices: DeadLetterOffices): readonly Opera
 const parametersOf = (properties: Readonly<Record<string, { readonly description: string }>>) =>
   Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
 
-function checked<T>(check: (value: unknown) => Checked<T>, query: Readonly<Record<string, unknown>>): T {
+function checked<T>(
+  check: (value: unknown) => ValidationResult<T>,
+  query: Readonly<Record<string, unknown>>,
+): T {
   const found = check({ ...query });
   if (found.ok) return found.value;
-  throw new Refusal("SCHEMA_VIOLATION", "The query is not what this operation takes.", found.faults);
+  throw new RefusalError("SCHEMA_VIOLATION", "The query is not what this operation takes.", found.faults);
 }
 
 /** What was refused of the push feedback has push tokens in it. */
-const isAllowed = (channel: LetterChannel, user: User): boolean =>
+const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>
   channel === "announcements" || user.roles.includes(roles.pushAdmin);
 
 /** The letters of a channel. Throws an HttpError where there are none, or not for this user. */
-function officeOf(offices: DeadLetterOffices, channel: LetterChannel, user: User): DeadLetterOffice {
+function getService(offices: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {
   if (!isAllowed(channel, user)) {
     throw new HttpError("FORBIDDEN", `The user "${user.name}" may not see dead letters of the ${channel}.`, {
       detail: `They have push tokens in them: that needs the role ${roles.pushAdmin} as well.`,

@@ -2,13 +2,13 @@ import { healthSchema, readinessSchema } from "../../schemas/health.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 /** Whether a part of the service works, and why not. */
-export interface Check {
+export interface CheckResult {
   readonly ok: boolean;
   readonly reason?: string;
 }
 
 /** Looks at everything that the service needs to do its work. Never throws. */
-export type CheckReadiness = () => Promise<Readonly<Record<string, Check>>>;
+export type CheckReadiness = () => Promise<Readonly<Record<string, CheckResult>>>;
 
 /** Numbers for Prometheus. */
 export interface MetricsText {

@@ -6,10 +6,10 @@ import {
 } from "../../schemas/installation-deactivation.ts";
 import { deactivationEvents, type InstallationDeactivator } from "../../src/installations/deactivation.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
-const checkDeactivation = checkOf<DeactivationBody>(deactivationSchema);
+const checkDeactivation = createValidator<DeactivationBody>(deactivationSchema);
 
 /** `POST /api/topicsync/v1/installations/deactivate`: push tokens that an administrator chose. */
 export const deactivationOperations = (deactivator: InstallationDeactivator): readonly Operation[] => [

@@ -4,14 +4,14 @@ import {
   type InstallationList,
   type InstallationQueryTexts,
 } from "../../schemas/installation-list.ts";
-import { viewOf } from "../../src/installations/installation.ts";
+import { toInstallationView } from "../../src/installations/installation.ts";
 import type { InstallationListing } from "../../src/installations/listing.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { checkedQuery, queryParametersOf } from "../framework/query.ts";
+import { validateQuery, toQueryParameters } from "../framework/query.ts";
 
-const checkQuery = checkOf<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
+const checkQuery = createValidator<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
 /** `GET /api/topicsync/v1/installations`: the stored push tokens, page by page. */
 export const installationListOperations = (listing: InstallationListing): readonly Operation[] => [
@@ -24,11 +24,11 @@ export const installationListOperations = (listing: InstallationListing): readon
     summary: "List push tokens",
     description:
       "In the order of their ids, which never changes: a token that is registered meanwhile may be in a later page or not at all. Tokens are shortened unless asked for. It searches for about a second: where little is meant among much, a page is short or empty, and `next` goes on.",
-    query: queryParametersOf(installationQuerySchema),
+    query: toQueryParameters(installationQuerySchema),
     replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
     refusals: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
-      const { active, unseenSince, fullTokens, limit, after, ...filter } = checkedQuery(checkQuery, query);
+      const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
       const page = await listing.page(
         {
           ...filter,
@@ -38,7 +38,9 @@ export const installationListOperations = (listing: InstallationListing): readon
         { after, limit: Number(limit) },
       );
       const json: InstallationList = {
-        installations: page.installations.map((one) => viewOf(one, { fullTokens: fullTokens === "true" })),
+        installations: page.installations.map((one) =>
+          toInstallationView(one, { fullTokens: fullTokens === "true" }),
+        ),
         next: page.next ?? null,
         looked: page.looked,
       };

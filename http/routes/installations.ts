@@ -8,11 +8,11 @@ import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import type { InstallationKey } from "../../src/installations/ports.ts";
 import type { InstallationService } from "../../src/installations/service.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 
-const checkRegistration = checkOf<Registration>(registrationSchema);
-const checkRemoval = checkOf<Removal>(removalSchema);
+const checkRegistration = createValidator<Registration>(registrationSchema);
+const checkRemoval = createValidator<Removal>(removalSchema);
 
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
 

@@ -1,10 +1,10 @@
-import { signInWaysSchema, type SignInWays } from "../../schemas/session.ts";
+import { signInOptionsSchema, type SignInOptions } from "../../schemas/session.ts";
 import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
-import { SignInFailure } from "../../src/users/sign-in-failure.ts";
+import { SignInError } from "../../src/users/sign-in-failure.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { cookieOf } from "../framework/session-cookie.ts";
+import { formatSessionCookie } from "../framework/session-cookie.ts";
 import { createSignInCookie } from "../framework/sign-in-cookie.ts";
 
 const path = "/api/topicsync/v1/session/openid";
@@ -22,7 +22,7 @@ export interface OpenIdEntry {
 /** Signing in on the console by way of an OpenID provider. */
 export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessions): readonly Operation[] {
   const cookie = createSignInCookie(entry?.publicUrl.startsWith("https:") ?? true);
-  const { openId }: SignInWays = entry === undefined ? {} : { openId: wayOf(entry) };
+  const { openId }: SignInOptions = entry === undefined ? {} : { openId: wayOf(entry) };
   return [
     operation({
       id: "getSignInWays",
@@ -32,7 +32,7 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
       tag: "console",
       summary: "Tell how one can sign in",
       description: "What there is besides a user and a password.",
-      replies: { 200: { description: "The ways.", schema: signInWaysSchema } },
+      replies: { 200: { description: "The ways.", schema: signInOptionsSchema } },
       handle: () => ({ status: 200, json: { openId } }),
     }),
     operation({
@@ -69,7 +69,7 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
           const user = await signIn.finish({ id: cookie.read(cookies), answer: answerIn(query), address });
           const session = await sessions.beginAs(user, signIn.issuer);
           return {
-            ...redirection("/console", [cookieOf(session, secure), cookie.forget]),
+            ...redirection("/console", [formatSessionCookie(session, secure), cookie.forget]),
             audit: { action: "session.began", user: user.name },
             by: user,
           };
@@ -78,7 +78,7 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
   ];
 }
 
-const wayOf = ({ signIn, publicUrl }: OpenIdEntry): NonNullable<SignInWays["openId"]> => ({
+const wayOf = ({ signIn, publicUrl }: OpenIdEntry): NonNullable<SignInOptions["openId"]> => ({
   provider: new URL(signIn.issuer).host,
   url: `${publicUrl}${path}`,
 });
@@ -95,7 +95,7 @@ async function orBack(work: () => Promise<Reply>, ...cookies: readonly string[])
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SignInFailure) return redirection(`/console?sign-in=${error.reason}`, cookies);
+    if (error instanceof SignInError) return redirection(`/console?sign-in=${error.reason}`, cookies);
     throw error;
   }
 }

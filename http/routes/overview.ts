@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { overviewSchema, type Overview } from "../../schemas/overview.ts";
-import type { TellOverview } from "../../src/overview/overview.ts";
+import type { GetOverview } from "../../src/overview/overview.ts";
 import { roles, type User } from "../../src/users/user.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
@@ -12,7 +12,7 @@ const visibleTo = (user: User, overview: Overview): Overview =>
   user.roles.includes(roles.eventManagement) ? overview : { ...overview, letters: null, problems: [] };
 
 /** How everything is, once and for ever. */
-export const overviewOperations = (overview: TellOverview): readonly Operation[] => [
+export const overviewOperations = (overview: GetOverview): readonly Operation[] => [
   operation({
     id: "getOverview",
     method: "GET",

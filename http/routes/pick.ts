@@ -1,17 +1,17 @@
 import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import type { TopicDirectory } from "../../src/matching/directory.ts";
-import { explanationOf } from "../../src/matching/explanation.ts";
+import type { LiveTopicIndex } from "../../src/matching/directory.ts";
+import { toExplanation } from "../../src/matching/explanation.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Call, type Operation } from "../framework/operation.ts";
 
-const checkEvent = checkOf<Event>(eventSchema);
+const checkEvent = createValidator<Event>(eventSchema);
 
 /** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
-export const pickOperations = (directory: TopicDirectory): readonly Operation[] => [
+export const pickOperations = (directory: LiveTopicIndex): readonly Operation[] => [
   operation<Event>({
     id: "pickTopics",
     method: "POST",
@@ -52,23 +52,23 @@ function askedFor({ explain }: Call["query"]): string | undefined {
 }
 
 async function explanation(
-  directory: TopicDirectory,
+  directory: LiveTopicIndex,
   externalId: string,
   event: Event,
 ): Promise<NonNullable<PickResponse["explain"]>> {
   const results = await conditionsOf(directory, externalId, event);
   if (results === undefined)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
-  return explanationOf(externalId, results);
+  return toExplanation(externalId, results);
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
-async function conditionsOf(directory: TopicDirectory, externalId: string, event: Event) {
+async function conditionsOf(directory: LiveTopicIndex, externalId: string, event: Event) {
   try {
     return await directory.explain(externalId, event);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    throw new Refusal("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
+    throw new RefusalError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
       { path: `/${error.member ?? ""}`, message: error.problem },
     ]);
   }

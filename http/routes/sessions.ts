@@ -1,26 +1,26 @@
 import {
   credentialsSchema,
   sessionSchema,
-  type Credentials,
+  type CredentialsBody,
   type SessionView,
 } from "../../schemas/session.ts";
 import type { Session, Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/credentials.ts";
 import type { User } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { ownScheme } from "../framework/auth.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { cookieOf, noCookie } from "../framework/session-cookie.ts";
+import { formatSessionCookie, clearSessionCookie } from "../framework/session-cookie.ts";
 
-const checkCredentials = checkOf<Credentials>(credentialsSchema);
+const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
 
 const path = "/api/topicsync/v1/session";
 const noStore = { "Cache-Control": "no-store" } as const;
 
 /** Signing in on the console and out of it, and telling who is signed in. */
 export const sessionOperations = (sessions: Sessions, verify: Authenticate): readonly Operation[] => [
-  operation<Credentials>({
+  operation<CredentialsBody>({
     id: "signIn",
     method: "POST",
     paths: [path],
@@ -38,7 +38,7 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
       return {
         status: 200,
         json: viewOf(session.user, session),
-        headers: { ...noStore, "Set-Cookie": cookieOf(session, secure) },
+        headers: { ...noStore, "Set-Cookie": formatSessionCookie(session, secure) },
         audit: { action: "session.began", user: session.user.name },
         by: session.user,
       };
@@ -69,7 +69,7 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
       await sessions.end(session);
       return {
         status: 200,
-        headers: { ...noStore, "Set-Cookie": noCookie(secure) },
+        headers: { ...noStore, "Set-Cookie": clearSessionCookie(secure) },
         audit: { action: "session.ended", user: user.name },
       };
     },

@@ -6,18 +6,18 @@ import {
 } from "../../schemas/topic-check.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { detailOf } from "../../src/topics/shown.ts";
+import { toTopicDetail } from "../../src/topics/shown.ts";
 import type { TopicListing } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import { UnknownTopic, type Switched, type TopicSwitch } from "../../src/topics/switch.ts";
-import { definitionOf } from "../../src/topics/topic.ts";
+import { UnknownTopicError, type Switched, type TopicSwitch } from "../../src/topics/switch.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 
-const checkTopic = checkOf<TopicBody>(topicBodySchema);
-const checkDraft = checkOf<TopicDraft>(topicDraftSchema);
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
+const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 
 export interface TopicChanges {
   readonly topics: TopicService;
@@ -39,14 +39,14 @@ export const topicChangeOperations = ({
     switching: Promise<Switched>,
   ): Promise<Reply> {
     const { topic, changed } = await switching.catch((error: unknown) => {
-      throw error instanceof UnknownTopic
+      throw error instanceof UnknownTopicError
         ? new HttpError("NOT_FOUND", `${capitalised(error.message)}.`)
         : error;
     });
     const { externalId, id } = topic;
     return {
       status: 200,
-      json: detailOf((await topicListing.find(externalId)) ?? { topic }),
+      json: toTopicDetail((await topicListing.find(externalId)) ?? { topic }),
       ...(changed && { audit: { action, externalId, id } }),
     };
   }
@@ -66,7 +66,7 @@ export const topicChangeOperations = ({
       async handle({ body }) {
         const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
         const members = checkTopic(draft);
-        const faults = [...(members.ok ? [] : members.faults), ...(await topics.check(definitionOf(draft)))];
+        const faults = [...(members.ok ? [] : members.faults), ...(await topics.check(toDefinition(draft)))];
         const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
         return { status: 200, json, headers: { "Cache-Control": "no-store" } };
       },

@@ -5,15 +5,15 @@ import {
   type TopicQueryTexts,
 } from "../../schemas/topic-list.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import type { TopicListing } from "../../src/topics/listing.ts";
-import { detailOf, viewOf } from "../../src/topics/shown.ts";
+import { toTopicDetail, toTopicView } from "../../src/topics/shown.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
-const checkQuery = checkOf<TopicQueryTexts>(topicQuerySchema, { defaults: true });
+const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
 
 const noStore = { "Cache-Control": "no-store" } as const;
 
@@ -41,7 +41,7 @@ export const topicListOperations = (listing: TopicListing): readonly Operation[]
         { state, way: sort, search, namespace, source },
         { after, limit: Number(limit) },
       );
-      const json: TopicList = { topics: page.topics.map(viewOf), next: page.next ?? null };
+      const json: TopicList = { topics: page.topics.map(toTopicView), next: page.next ?? null };
       return { status: 200, json, headers: noStore };
     },
   }),
@@ -62,7 +62,7 @@ export const topicListOperations = (listing: TopicListing): readonly Operation[]
     async handle({ parameters: { id = "" } }) {
       const shown = await listing.find(id);
       if (shown === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-      return { status: 200, json: detailOf(shown), headers: noStore };
+      return { status: 200, json: toTopicDetail(shown), headers: noStore };
     },
   }),
 ];
@@ -71,7 +71,7 @@ function checked(query: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const found = checkQuery({ ...query });
   const faults = found.ok ? sortFaults(found.value) : found.faults;
   if (found.ok && faults.length === 0) return found.value;
-  throw new Refusal("SCHEMA_VIOLATION", "The query is not what this operation takes.", faults);
+  throw new RefusalError("SCHEMA_VIOLATION", "The query is not what this operation takes.", faults);
 }
 
 function sortFaults({ state, sort, search }: TopicQueryTexts) {

@@ -6,10 +6,10 @@ import {
 } from "../../schemas/topic.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { roles } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 
-const checkTopic = checkOf<TopicBody>(topicBodySchema);
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 /** `POST …/topic` (specification 4.3), under the neutral path segment and under the original one. */
 export const topicOperations = (topics: TopicService): readonly Operation[] => [

@@ -12,23 +12,23 @@ import {
   type UserQueryTexts,
   type UserView,
 } from "../../schemas/user.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import {
-  faultOfRoleChange,
+  findRoleChangeFault,
   type ChangedUser,
   type UserAdministration,
 } from "../../src/users/administration.ts";
 import { roles, type User } from "../../src/users/user.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { added, found } from "../framework/names.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { checkedQuery, queryParametersOf } from "../framework/query.ts";
+import { validateQuery, toQueryParameters } from "../framework/query.ts";
 
-const checkQuery = checkOf<UserQueryTexts>(userQuerySchema, { defaults: true });
-const checkNewUser = checkOf<NewUserBody>(newUserSchema);
-const checkRoleChange = checkOf<RoleChangeBody>(roleChangeSchema);
-const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
+const checkQuery = createValidator<UserQueryTexts>(userQuerySchema, { defaults: true });
+const checkNewUser = createValidator<NewUserBody>(newUserSchema);
+const checkRoleChange = createValidator<RoleChangeBody>(roleChangeSchema);
+const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 
 const path = "/api/topicsync/v1/users";
 const noStore = { "Cache-Control": "no-store" } as const;
@@ -53,11 +53,11 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     tag: "users",
     summary: "List users",
     description: "By name, page by page. Nothing of their passwords is told.",
-    query: queryParametersOf(userQuerySchema),
+    query: toQueryParameters(userQuerySchema),
     replies: { 200: { description: "A page of users.", schema: userListSchema } },
     refusals: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
-      const { prefix, after, limit } = checkedQuery(checkQuery, query);
+      const { prefix, after, limit } = validateQuery(checkQuery, query);
       const page = await users.page({ prefix, after, limit: Number(limit) + 1 });
       const shown = page.slice(0, Number(limit));
       const json: UserList = {
@@ -112,8 +112,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     description: `They count at once for sessions, and within 30 seconds for passwords. Nobody can take the role \`${roles.admin}\` from themselves.`,
     body: { schema: roleChangeSchema, check: checkRoleChange, wrongTypeStatus: 415 },
     async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
-      const fault = faultOfRoleChange({ add, remove });
-      if (fault !== undefined) throw new Refusal("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
+      const fault = findRoleChangeFault({ add, remove });
+      if (fault !== undefined)
+        throw new RefusalError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
       if (name === user.name && remove.includes(roles.admin))
         throw ownAccount(`You cannot take the role ${roles.admin} from yourself.`);
       return replyOf(found(await users.changeRoles(name, { add, remove }), "user", name));

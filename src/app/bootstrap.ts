@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { Audit, Origin } from "../lib/audit.ts";
 import type { Config } from "../config.ts";
 import type { CatalogStore } from "../installations/catalog.ts";
-import { bootstrapUser } from "../users/manage.ts";
+import { ensureUser } from "../users/manage.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 
 export interface BootstrapOptions {
@@ -12,14 +12,14 @@ export interface BootstrapOptions {
   readonly audit: Audit;
 }
 
-/** Makes sure that what the settings name exists. Throws Unavailable. */
+/** Makes sure that what the settings name exists. Throws UnavailableError. */
 export async function bootstrap(
   { bootstrap: user, push }: Pick<Config, "bootstrap" | "push">,
   { users, catalog, audit }: BootstrapOptions,
 ): Promise<void> {
   const origin: Origin = { via: "settings", by: "settings", from: hostname() };
   if (user !== undefined) {
-    const done = await bootstrapUser(users, user.user, user.password);
+    const done = await ensureUser(users, user.user, user.password);
     if (done !== "unchanged")
       audit.record({ action: `user.${done}`, user: user.user, roles: everyRole }, origin);
   }

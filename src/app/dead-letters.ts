@@ -1,14 +1,14 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
-import type { LetterChannel } from "../../schemas/dead-letters.ts";
-import type { Channel, KafkaConfig } from "../config.ts";
-import { createDeadLetterOffice, type DeadLetterOffice } from "../dead-letters/office.ts";
+import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
+import type { ConsumerChannel, KafkaConfig } from "../config.ts";
+import { createDeadLetterService, type DeadLetterService } from "../dead-letters/office.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import type { Database } from "../storage/database.ts";
 
-export interface OfficeNeeds {
+export interface DeadLetterServicesOptions {
   readonly database: Database;
   readonly broker: Broker;
   readonly lifecycle: Lifecycle;
@@ -16,17 +16,20 @@ export interface OfficeNeeds {
 }
 
 /** Wires the dead letters of each channel that is read, for whoever looks at them over HTTP. */
-export function createDeadLetterOffices(
+export function createDeadLetterServices(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
-  { database, broker, lifecycle, abort }: OfficeNeeds,
-): Readonly<Partial<Record<LetterChannel, DeadLetterOffice>>> {
+  { database, broker, lifecycle, abort }: DeadLetterServicesOptions,
+): Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>> {
   const replays = createReplayStore(database);
 
-  function officeOf(channel: LetterChannel, { topic, deadLetterTopic, groupId }: Channel): DeadLetterOffice {
+  function createServiceForChannel(
+    channel: DeadLetterChannel,
+    { topic, deadLetterTopic, groupId }: ConsumerChannel,
+  ): DeadLetterService {
     const writer = broker.writer(topic);
     lifecycle.onStop(`replays of the ${channel}`, () => writer.close());
     const sync = createSyncState(database, groupId);
-    return createDeadLetterOffice({
+    return createDeadLetterService({
       channel,
       topic,
       deadLetterTopic,
@@ -40,7 +43,7 @@ export function createDeadLetterOffices(
   }
 
   return {
-    announcements: officeOf("announcements", { topic, deadLetterTopic, groupId }),
-    ...(pushFeedback && { "push-feedback": officeOf("push-feedback", pushFeedback) }),
+    announcements: createServiceForChannel("announcements", { topic, deadLetterTopic, groupId }),
+    ...(pushFeedback && { "push-feedback": createServiceForChannel("push-feedback", pushFeedback) }),
   };
 }

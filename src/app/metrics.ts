@@ -4,7 +4,7 @@ import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { AppliedBatch } from "../sync/tally.ts";
-import type { Outcome } from "../topics/decide.ts";
+import type { AnnouncementOutcome } from "../topics/decide.ts";
 
 export interface MetricsOptions {
   readonly status: () => Promise<SyncStatus>;
@@ -36,7 +36,7 @@ const outcomes = [
   "unchanged",
   "retired",
   "refused",
-] as const satisfies Outcome[];
+] as const satisfies AnnouncementOutcome[];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];

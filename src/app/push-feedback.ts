@@ -1,6 +1,6 @@
-import { createLogConsumer, type LogConsumer } from "../../consumers/group-consumer.ts";
-import { feedbackWork } from "../../consumers/push-feedback/handler.ts";
-import type { Channel } from "../config.ts";
+import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
+import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
+import type { ConsumerChannel } from "../config.ts";
 import type { Catalog } from "../installations/catalog-cache.ts";
 import { createFeedbackService, type FeedbackDecision } from "../installations/feedback.ts";
 import type { Broker } from "../kafka/client.ts";
@@ -25,12 +25,12 @@ export interface FeedbackNeeds {
 
 /** The consumer of the push feedback, and its place in the log. */
 export interface PushFeedback {
-  readonly consumer: LogConsumer;
+  readonly consumer: GroupConsumer;
   readonly watched: WatchedLog;
 }
 
 /** Wires what reads push feedback; nothing is read before the consumer is started. */
-export function createPushFeedback(channel: Channel, needs: FeedbackNeeds): PushFeedback {
+export function createPushFeedback(channel: ConsumerChannel, needs: FeedbackNeeds): PushFeedback {
   const { database, broker, catalog, lifecycle, applied, tracing, died } = needs;
   const { topic, groupId } = channel;
   const log = needs.log.child({ consumer: "push feedback" });
@@ -38,11 +38,19 @@ export function createPushFeedback(channel: Channel, needs: FeedbackNeeds): Push
   const feedback = createFeedbackService(store, catalog);
   const deadLetters = broker.sink(channel.deadLetterTopic);
   lifecycle.onStop("dead letters of the push feedback", () => deadLetters.close());
-  const consumer = createLogConsumer({
+  const consumer = createGroupConsumer({
     member: broker.member(channel),
     watch: broker.watch(topic),
-    workOf: (partition) =>
-      feedbackWork(partition, { groupId, feedback, positions: store, deadLetters, applied, tracing, log }),
+    createHandler: (partition) =>
+      createFeedbackHandler(partition, {
+        groupId,
+        feedback,
+        positions: store,
+        deadLetters,
+        applied,
+        tracing,
+        log,
+      }),
     log,
     died,
   });

@@ -1,9 +1,9 @@
-import type { LogConsumer } from "../../consumers/group-consumer.ts";
-import type { Check, CheckReadiness } from "../../http/routes/health.ts";
+import type { GroupConsumer } from "../../consumers/group-consumer.ts";
+import type { CheckResult, CheckReadiness } from "../../http/routes/health.ts";
 import { cached } from "../lib/cached.ts";
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Broker } from "../kafka/client.ts";
-import { within } from "../lib/timeout.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import type { Database } from "../storage/database.ts";
 
 /** MongoDB and Kafka are asked once a second at most: anybody may ask for readiness. */
@@ -13,7 +13,7 @@ const pingEveryMs = 1_000;
 export function createReadiness(
   database: Pick<Database, "ping">,
   broker: Pick<Broker, "ping">,
-  consumers: Readonly<Record<string, LogConsumer>>,
+  consumers: Readonly<Record<string, GroupConsumer>>,
 ): CheckReadiness {
   const mongodb = cached(() => check(() => database.ping()), { ttlMs: pingEveryMs });
   const kafka = cached(() => check(() => broker.ping()), { ttlMs: pingEveryMs });
@@ -29,16 +29,16 @@ export function createReadiness(
 /** A probe waits for its answer no longer than this: whoever asks has little patience. */
 const probeMs = 2_000;
 
-async function check(ask: () => Promise<void>): Promise<Check> {
+async function check(ask: () => Promise<void>): Promise<CheckResult> {
   try {
-    await within(probeMs, ask());
+    await withTimeout(probeMs, ask());
     return { ok: true };
   } catch (error) {
-    return { ok: false, reason: messageOf(error) };
+    return { ok: false, reason: getErrorMessage(error) };
   }
 }
 
-function consumerCheck(consumer: LogConsumer): Check {
+function consumerCheck(consumer: GroupConsumer): CheckResult {
   const { state, partitions } = consumer.status();
   if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
   if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };

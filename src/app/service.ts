@@ -1,6 +1,6 @@
-import { announcementWork } from "../../consumers/announcements/handler.ts";
+import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
-import { createLogConsumer } from "../../consumers/group-consumer.ts";
+import { createGroupConsumer } from "../../consumers/group-consumer.ts";
 import { createApp } from "../../http/app.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import { redirectUriAt, type OpenIdEntry } from "../../http/routes/openid-sign-in.ts";
@@ -15,17 +15,17 @@ import { auditFeedback } from "../installations/audit.ts";
 import { createInstallationListing } from "../installations/listing.ts";
 import { shareRemovals } from "../installations/removal.ts";
 import { createInstallationService } from "../installations/service.ts";
-import { createDeadLetterOffices } from "./dead-letters.ts";
+import { createDeadLetterServices } from "./dead-letters.ts";
 import { createBroker } from "../kafka/client.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics } from "./metrics.ts";
 import { createHistory } from "../overview/history.ts";
-import { latestLetters } from "../overview/latest-letters.ts";
+import { createLatestDeadLetters } from "../overview/latest-letters.ts";
 import { createOverview } from "../overview/overview.ts";
-import { createTopicDirectory } from "../matching/directory.ts";
+import { createLiveTopicIndex } from "../matching/directory.ts";
 import { createReadiness } from "./readiness.ts";
-import { untilAvailable } from "../lib/retry.ts";
+import { retryUntilAvailable } from "../lib/retry.ts";
 import { createPushFeedback } from "./push-feedback.ts";
 import { createOpenIdSignIn } from "../sessions/openid-sign-in.ts";
 import { createSessions } from "../sessions/session.ts";
@@ -34,7 +34,7 @@ import { createDatabase } from "../storage/database.ts";
 import { createInstallationDeactivator } from "../storage/installation-deactivator.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
 import { createInstallationRemoval } from "../storage/installation-removal.ts";
-import { totalInstallations } from "../storage/installation-totals.ts";
+import { readInstallationTotals } from "../storage/installation-totals.ts";
 import { createInstallationStore } from "../storage/installations.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
@@ -54,7 +54,7 @@ import { readTlsPair } from "../lib/tls.ts";
 import { createUserAdministration } from "../users/administration.ts";
 import { createAuthenticate } from "../users/credentials.ts";
 import { createHashing } from "../users/hashing.ts";
-import type { CheckToken } from "../users/oidc.ts";
+import type { VerifyToken } from "../users/oidc.ts";
 import type { OidcConfig, SignInConfig } from "../users/oidc-config.ts";
 import { hashPassword } from "../users/password.ts";
 import { createLoginThrottle, type LoginThrottle } from "../users/throttle.ts";
@@ -83,7 +83,7 @@ export interface ServiceOptions {
 export interface Service {
   /** Where the HTTP facade listens: `http://host:port`. */
   readonly url: string;
-  /** Resolves when database, broker and consumer are in place. Throws DatabaseConflict; Unavailable once aborted. */
+  /** Resolves when database, broker and consumer are in place. Throws DatabaseConflictError; UnavailableError once aborted. */
   readonly ready: Promise<void>;
   /** Reads the certificate again, and opens the audit's file again; undefined where there is neither. */
   readonly reload: (() => void) | undefined;
@@ -103,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("Kafka", () => broker.close());
 
   const topicStore = createTopicStore(database, log);
-  const directory = createTopicDirectory(createTopicFeed(database, log), log);
+  const directory = createLiveTopicIndex(createTopicFeed(database, log), log);
   lifecycle.onStop("picker", () => directory.close());
   const topics = createTopicService(topicStore, {
     changed(writes) {
@@ -130,11 +130,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const announcements = { topic: config.kafka.announcementsTopic, groupId: config.kafka.groupId };
   const tally = createTally();
-  const consumer = createLogConsumer({
+  const consumer = createGroupConsumer({
     member: broker.member(announcements),
     watch: broker.watch(announcements.topic),
-    workOf: (partition) =>
-      announcementWork(partition, {
+    createHandler: (partition) =>
+      createAnnouncementHandler(partition, {
         groupId: config.kafka.groupId,
         topics,
         positions: topicStore,
@@ -235,10 +235,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       readiness,
       status,
       history,
-      letters: latestLetters(broker, config.kafka.deadLetterTopic, identifyTopic),
-      installations: () => totalInstallations(database),
+      letters: createLatestDeadLetters(broker, config.kafka.deadLetterTopic, identifyTopic),
+      installations: () => readInstallationTotals(database),
     }),
-    deadLetters: createDeadLetterOffices(config.kafka, { database, broker, lifecycle, abort }),
+    deadLetters: createDeadLetterServices(config.kafka, { database, broker, lifecycle, abort }),
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,
@@ -252,7 +252,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   async function becomeReady(): Promise<void> {
     await database.connect(abort);
-    await untilAvailable(() => bootstrap(config, { users, catalog: catalogStore, audit }), {
+    await retryUntilAvailable(() => bootstrap(config, { users, catalog: catalogStore, audit }), {
       what: "MongoDB",
       abort,
       log,
@@ -262,7 +262,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await broker.connect(abort);
     log.info("Kafka answers; the topics are in place");
     const starts = Object.values(consumers).map((one) =>
-      untilAvailable(() => one.start(), { what: "Kafka", abort, log }),
+      retryUntilAvailable(() => one.start(), { what: "Kafka", abort, log }),
     );
     await Promise.all(starts);
   }
@@ -292,8 +292,8 @@ const loginThrottle = (log: Logger) =>
   });
 
 /** Its library is loaded only where it is used, as is that of the entry below. */
-async function tokenCheck(config: OidcConfig): Promise<CheckToken> {
-  const { createCheckToken } = await import("../users/oidc.ts");
+async function tokenCheck(config: OidcConfig): Promise<VerifyToken> {
+  const { createVerifyToken: createCheckToken } = await import("../users/oidc.ts");
   return createCheckToken(config);
 }
 

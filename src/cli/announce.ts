@@ -5,15 +5,15 @@ import {
   applied,
   plural,
   publish,
-  refusedOf,
+  findRefusals,
   type Announced,
   type RefusedAnnouncement,
 } from "./announcing.ts";
 import { countDefinitions } from "./checked-definitions.ts";
 import { connected, type Connected } from "./connected.ts";
-import { sourceOf, type Source } from "./definitions.ts";
-import { eachOnce } from "./inputs.ts";
-import { complain, say } from "./output.ts";
+import { openSource, type Source } from "./definitions.ts";
+import { unique } from "./inputs.ts";
+import { printError, printLine } from "./output.ts";
 import { refusedTable } from "./refused.ts";
 
 /** Adds `topicsync announce`. */
@@ -23,11 +23,11 @@ export function addAnnounceCommand(program: Command): void {
     .description(
       "publish definitions to the announcements topic: NDJSON, a JSON array or a JSON object; nothing is sent when one of them is faulty",
     )
-    .argument("<file...>", 'files with definitions; "-" is standard input', eachOnce)
+    .argument("<file...>", 'files with definitions; "-" is standard input', unique)
     .option("-w, --wait", "wait until the running service stored or refused them, and say which")
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], options: AnnounceOptions) => {
-      const sources = await Promise.all(files.map(sourceOf));
+      const sources = await Promise.all(files.map(openSource));
       const count = await countDefinitions(sources, "announced");
       if (count === undefined) process.exitCode = exitCodes.refused;
       else await connected((connection) => announce(connection, { sources, count, ...options }));
@@ -56,16 +56,16 @@ async function announce(connection: Connected, { sources, count, wait, json }: W
     sent: wait === undefined ? () => undefined : (one) => void announced.push(one),
   });
   if (wait === undefined) {
-    say(json ? JSON.stringify({ announced: count }) : `announced ${plural(count)} to ${topic}`);
+    printLine(json ? JSON.stringify({ announced: count }) : `announced ${plural(count)} to ${topic}`);
     return;
   }
   if (!(await applied(connection, announced))) {
-    complain(`stopped waiting; all ${count} are announced, and the service applies them when it runs`);
+    printError(`stopped waiting; all ${count} are announced, and the service applies them when it runs`);
     process.exitCode = exitCodes.failure;
     return;
   }
   const from = new Map([...(letters ?? [])].map(([partition, { high }]) => [partition, high]));
-  const refused = await refusedOf(connection, announced, from);
+  const refused = await findRefusals(connection, announced, from);
   await report({ announced: count, refused, json });
   if (refused.length > 0) process.exitCode = exitCodes.refused;
 }
@@ -81,11 +81,11 @@ async function report({
 }): Promise<void> {
   const stored = announced - refused.length;
   if (json) {
-    say(JSON.stringify({ announced, stored, refused }, undefined, 2));
+    printLine(JSON.stringify({ announced, stored, refused }, undefined, 2));
     return;
   }
-  say(`stored: ${stored} of ${announced}`);
+  printLine(`stored: ${stored} of ${announced}`);
   if (refused.length === 0) return;
-  say(await refusedTable(refused));
-  say("`topicsync dead-letters` shows and replays what was refused.");
+  printLine(await refusedTable(refused));
+  printLine("`topicsync dead-letters` shows and replays what was refused.");
 }

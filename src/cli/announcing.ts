@@ -1,10 +1,10 @@
-import { letterOf, nameOfPlace } from "../dead-letters/letter.ts";
+import { parseDeadLetter, formatRecordPosition } from "../dead-letters/letter.ts";
 import type { PlacedOffset } from "../sync/records.ts";
 import { createTopicStore } from "../storage/topics.ts";
-import { untilApplied } from "../sync/applied.ts";
+import { waitUntilApplied } from "../sync/applied.ts";
 import type { Connected } from "./connected.ts";
 import { allDefinitions, type PlacedDefinition, type Source } from "./definitions.ts";
-import { complain } from "./output.ts";
+import { printError } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import type { RefusedDefinition } from "./refused.ts";
 
@@ -71,7 +71,7 @@ export async function applied(connection: Connected, announced: readonly Announc
   const progress = createProgress("applied by the service", announced.length, process.stderr);
   let before = 0;
   let movedAt = Date.now();
-  const isDone = await untilApplied(announced, {
+  const isDone = await waitUntilApplied(announced, {
     positions: () => store.positions(groupId, announcementsTopic),
     abort: connection.abort,
     at(done) {
@@ -80,7 +80,7 @@ export async function applied(connection: Connected, announced: readonly Announc
       before = done;
       if (Date.now() - movedAt < hintAfterMs) return;
       movedAt = Infinity;
-      complain(
+      printError(
         "nothing was applied for 10 s: does the service run? `topicsync status` tells where it stands",
       );
     },
@@ -93,18 +93,20 @@ export async function applied(connection: Connected, announced: readonly Announc
 }
 
 /** Those of the announced whose dead letters lie behind `from`. */
-export async function refusedOf(
+export async function findRefusals(
   { broker, config, abort }: Connected,
   announced: readonly Announced[],
   from: ReadonlyMap<number, number>,
 ): Promise<RefusedAnnouncement[]> {
   const { announcementsTopic, deadLetterTopic } = config.kafka;
   // The letters are newer than the announcements, so that of the same offset is of the same epoch.
-  const byPlace = new Map(announced.map((one) => [nameOfPlace({ topic: announcementsTopic, ...one }), one]));
+  const byPlace = new Map(
+    announced.map((one) => [formatRecordPosition({ topic: announcementsTopic, ...one }), one]),
+  );
   const refused = new Map<string, RefusedAnnouncement>();
   for await (const placed of (await broker()).read(deadLetterTopic, { from, abort })) {
-    const { id, source, code, message } = letterOf(deadLetterTopic, placed, () => undefined);
-    const one = source && byPlace.get(nameOfPlace({ ...source, epoch: 1 }));
+    const { id, source, code, message } = parseDeadLetter(deadLetterTopic, placed, () => undefined);
+    const one = source && byPlace.get(formatRecordPosition({ ...source, epoch: 1 }));
     if (one === undefined) continue;
     const { place, externalId } = one;
     refused.set(id, { place, externalId, id, code, message });

@@ -4,7 +4,7 @@ import { visible } from "./output.ts";
 /** So wide is the part of a long text that is shown, in columns. */
 const windowWidth = 70;
 /** A fault may quote the text; more of it is not shown. */
-const longestProblem = 200;
+const maxProblem = 200;
 
 /** A character as it is shown. */
 interface Cell {
@@ -67,6 +67,6 @@ function fitting(cells: readonly Cell[], most: number): Cell[] {
 
 /** A text without its middle where it is long: the end may say what to do. */
 function shortened(text: string): string {
-  const half = longestProblem / 2;
-  return visible(text.length <= longestProblem ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
+  const half = maxProblem / 2;
+  return visible(text.length <= maxProblem ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
 }

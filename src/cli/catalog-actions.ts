@@ -1,5 +1,5 @@
 import { exitCodes } from "../lib/errors.ts";
-import { NameTaken, type CatalogChange } from "../installations/catalog.ts";
+import { NameTakenError, type CatalogChange } from "../installations/catalog.ts";
 import {
   createCatalogAdministration,
   type CatalogAdministration,
@@ -7,11 +7,11 @@ import {
 import type { TokenRule } from "../installations/token-rules.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import type { Database } from "../storage/database.ts";
-import { countInstallations, type InstallationCount } from "../storage/installation-counts.ts";
+import { countInstallations, type PlatformCount } from "../storage/installation-counts.ts";
 import { newId } from "../topics/topic.ts";
 import { connected, type RecordChange } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
-import { complain, say, visible } from "./output.ts";
+import { printError, printLine, visible } from "./output.ts";
 
 /** The commands are called by what they manage. */
 export type CatalogName = "applications" | "platforms";
@@ -42,7 +42,7 @@ const administrationOf = (database: Database, catalog: CatalogName): CatalogAdmi
   createCatalogAdministration(kinds[catalog], createCatalogStore(database, newId)[catalog]);
 
 /** Lists them by name. */
-export async function list(catalog: CatalogName, { json }: JsonFlag): Promise<void> {
+export async function listNames(catalog: CatalogName, { json }: JsonFlag): Promise<void> {
   const found = await withCatalog(catalog, (known) => known.list());
   if (json) {
     sayJson(found);
@@ -50,7 +50,9 @@ export async function list(catalog: CatalogName, { json }: JsonFlag): Promise<vo
   }
   if (found.length === 0) {
     const setting = catalog === "applications" ? "PUSH_APPLICATIONS" : "PUSH_PLATFORMS";
-    say(`There are no ${catalog} yet: add one with \`topicsync ${catalog} add NAME\`, or set ${setting}.`);
+    printLine(
+      `There are no ${catalog} yet: add one with \`topicsync ${catalog} add NAME\`, or set ${setting}.`,
+    );
     return;
   }
   const hasRules = catalog === "platforms";
@@ -66,11 +68,11 @@ export async function list(catalog: CatalogName, { json }: JsonFlag): Promise<vo
       ...(hasRules ? [visible(tokenRule ?? "none")] : []),
     ]),
   );
-  say(table.toString());
+  printLine(table.toString());
 }
 
 /** Adds names; those that are there already are refused, and the others added nevertheless. */
-export async function add(
+export async function addName(
   catalog: CatalogName,
   names: readonly string[],
   { json, tokenRule }: JsonFlag & { readonly tokenRule?: TokenRule | undefined },
@@ -83,7 +85,7 @@ export async function add(
         record((await known.add({ name, tokenRule })).event);
         added.push(name);
       } catch (error) {
-        if (!(error instanceof NameTaken)) throw error;
+        if (!(error instanceof NameTakenError)) throw error;
         refused.push({ name, message: error.message });
       }
     }
@@ -93,12 +95,12 @@ export async function add(
     sayJson({ added, refused });
     return;
   }
-  for (const name of added) say(visible(`added ${name}`));
-  for (const { name, message } of refused) complain(visible(`${name} is not added: ${message}`));
+  for (const name of added) printLine(visible(`added ${name}`));
+  for (const { name, message } of refused) printError(visible(`${name} is not added: ${message}`));
 }
 
 /** Shows one, and counts its installations. */
-export async function show(catalog: CatalogName, name: string, { json }: JsonFlag): Promise<void> {
+export async function showName(catalog: CatalogName, name: string, { json }: JsonFlag): Promise<void> {
   const { record, installations } = await withCatalog(catalog, async (known, database) => {
     const found = (await known.find(name)) ?? none(catalog, name);
     return { record: found, installations: await installationsOf(database, catalog, name) };
@@ -108,10 +110,10 @@ export async function show(catalog: CatalogName, name: string, { json }: JsonFla
     return;
   }
   const { active, all } = installations;
-  say(visible(`name           ${record.name}`));
-  say(`active         ${record.active ? "yes" : "no"}`);
-  if (catalog === "platforms") say(visible(`token rule     ${record.tokenRule ?? "none"}`));
-  say(`installations  ${active} active, ${all} in all`);
+  printLine(visible(`name           ${record.name}`));
+  printLine(`active         ${record.active ? "yes" : "no"}`);
+  if (catalog === "platforms") printLine(visible(`token rule     ${record.tokenRule ?? "none"}`));
+  printLine(`installations  ${active} active, ${all} in all`);
 }
 
 /** Counts by the index, which begins with the application. */
@@ -119,7 +121,7 @@ async function installationsOf(
   database: Database,
   catalog: CatalogName,
   name: string,
-): Promise<InstallationCount> {
+): Promise<PlatformCount> {
   if (catalog === "applications") return countInstallations(database, { applications: [name] });
   const applications = await createCatalogStore(database, newId).applications.list();
   return countInstallations(database, {
@@ -129,23 +131,23 @@ async function installationsOf(
 }
 
 /** Changes one, and says what was done. */
-export async function change(
+export async function changeName(
   what: {
     readonly catalog: CatalogName;
     readonly name: string;
-    readonly change: CatalogChange;
+    readonly changeName: CatalogChange;
     readonly done: string;
   },
   { json }: JsonFlag,
 ): Promise<void> {
   const { catalog, name, done } = what;
   const changed = await changingCatalog(catalog, async (known, record) => {
-    const { record: found, event } = (await known.change(name, what.change)) ?? none(catalog, name);
+    const { record: found, event } = (await known.change(name, what.changeName)) ?? none(catalog, name);
     record(event);
     return found;
   });
   if (json) sayJson(changed);
-  else say(visible(done));
+  else printLine(visible(done));
 }
 
 function none(catalog: CatalogName, name: string): never {
@@ -155,5 +157,5 @@ function none(catalog: CatalogName, name: string): never {
 }
 
 const sayJson = (value: unknown): void => {
-  say(JSON.stringify(value, undefined, 2));
+  printLine(JSON.stringify(value, undefined, 2));
 };

@@ -16,7 +16,7 @@ export function addCatalogCommands(program: Command): void {
   addCommands(applications, "applications", "application");
   withNames(applications.command("add"), "application").action(
     async (names: string[], { json }: JsonFlag) => {
-      const { add } = await import("./catalog-actions.ts");
+      const { addName: add } = await import("./catalog-actions.ts");
       await add("applications", names, { json });
     },
   );
@@ -32,7 +32,7 @@ export function addCatalogCommands(program: Command): void {
       ),
     )
     .action(async (names: string[], { json, tokenRule }: JsonFlag & { tokenRule?: TokenRule }) => {
-      const { add } = await import("./catalog-actions.ts");
+      const { addName: add } = await import("./catalog-actions.ts");
       await add("platforms", names, { json, tokenRule });
     });
   platforms
@@ -49,10 +49,10 @@ export function addCatalogCommands(program: Command): void {
     )
     .option("--json", "print the platform as JSON")
     .action(async (name: string, rule: TokenRule | "none", flags: JsonFlag) => {
-      const { change } = await import("./catalog-actions.ts");
+      const { changeName: change } = await import("./catalog-actions.ts");
       const tokenRule = rule === "none" ? null : rule;
       const done = `${name} has ${rule === "none" ? "no rule" : `the rule ${rule}`}`;
-      await change({ catalog: "platforms", name, change: { tokenRule }, done }, flags);
+      await change({ catalog: "platforms", name, changeName: { tokenRule }, done }, flags);
     });
 }
 
@@ -63,7 +63,7 @@ function addCommands(command: Command, catalog: CatalogName, one: string): void 
     .description(`list the ${catalog}`)
     .option("--json", "print JSON instead of a table")
     .action(async (flags: JsonFlag) => {
-      const { list } = await import("./catalog-actions.ts");
+      const { listNames: list } = await import("./catalog-actions.ts");
       await list(catalog, flags);
     });
   command
@@ -72,7 +72,7 @@ function addCommands(command: Command, catalog: CatalogName, one: string): void 
     .argument("<name>", "its name")
     .option("--json", "print JSON")
     .action(async (name: string, flags: JsonFlag) => {
-      const { show } = await import("./catalog-actions.ts");
+      const { showName: show } = await import("./catalog-actions.ts");
       await show(catalog, name, flags);
     });
   for (const [verb, active] of [
@@ -89,8 +89,8 @@ function addCommands(command: Command, catalog: CatalogName, one: string): void 
       .argument("<name>", "its name")
       .option("--json", `print the ${one} as JSON`)
       .action(async (name: string, flags: JsonFlag) => {
-        const { change } = await import("./catalog-actions.ts");
-        await change({ catalog, name, change: { active }, done: `${verb}d ${name}` }, flags);
+        const { changeName: change } = await import("./catalog-actions.ts");
+        await change({ catalog, name, changeName: { active }, done: `${verb}d ${name}` }, flags);
       });
   }
 }

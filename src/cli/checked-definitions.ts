@@ -1,7 +1,7 @@
 import { allDefinitions, type InputFault, type Source } from "./definitions.ts";
-import { complain, visible } from "./output.ts";
+import { printError, visible } from "./output.ts";
 
-const mostFaultsShown = 20;
+const maxFaultsShown = 20;
 
 /** Counts the definitions; undefined when there are faults, which are told, and `done` was not done for any. */
 export async function countDefinitions(
@@ -13,12 +13,12 @@ export async function countDefinitions(
   let more = 0;
   for await (const one of allDefinitions(sources)) {
     if ("body" in one) count += 1;
-    else if (faults.length < mostFaultsShown) faults.push(one);
+    else if (faults.length < maxFaultsShown) faults.push(one);
     else more += 1;
   }
   if (faults.length === 0) return count;
-  for (const { place, fault } of faults) complain(visible(`${place}: ${fault}`));
-  if (more > 0) complain(`and ${more} more`);
-  complain(`Nothing was ${done}.`);
+  for (const { place, fault } of faults) printError(visible(`${place}: ${fault}`));
+  if (more > 0) printError(`and ${more} more`);
+  printError(`Nothing was ${done}.`);
   return undefined;
 }

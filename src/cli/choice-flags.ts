@@ -2,11 +2,11 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import ms, { type StringValue } from "ms";
 
 import type { Choice } from "../dead-letters/choose.ts";
-import { letterCodes, type LetterCode } from "../dead-letters/letter.ts";
+import { deadLetterCodes, type DeadLetterCode } from "../dead-letters/letter.ts";
 
 /** The options that choose dead letters, as they were given. */
 export interface ChoiceFlags {
-  readonly code?: LetterCode[];
+  readonly code?: DeadLetterCode[];
   readonly id?: string[];
   /** Milliseconds. */
   readonly newerThan?: number;
@@ -17,13 +17,15 @@ export interface ChoiceFlags {
 export const withChoice = (command: Command): Command =>
   command
     .addOption(
-      new Option("--code <code...>", "refused with one of these codes").choices(letterCodes).argParser(code),
+      new Option("--code <code...>", "refused with one of these codes")
+        .choices(deadLetterCodes)
+        .argParser(code),
     )
     .option("--newer-than <duration>", "announced within this time: 45s, 30m, 2h, 7d", duration)
     .option("--older-than <duration>", "announced before this time", duration);
 
 /** What the options say. */
-export function choiceOf({ code: codes, id: ids, newerThan, olderThan }: ChoiceFlags): Choice {
+export function toDeadLetterChoice({ code: codes, id: ids, newerThan, olderThan }: ChoiceFlags): Choice {
   const now = Date.now();
   return {
     ...(codes && { codes: new Set(codes) }),
@@ -33,9 +35,9 @@ export function choiceOf({ code: codes, id: ids, newerThan, olderThan }: ChoiceF
   };
 }
 
-function code(given: string, previous: LetterCode[] = []): LetterCode[] {
-  const known = letterCodes.find((one) => one === given);
-  if (known === undefined) throw new InvalidArgumentError(`Known codes are ${letterCodes.join(", ")}.`);
+function code(given: string, previous: DeadLetterCode[] = []): DeadLetterCode[] {
+  const known = deadLetterCodes.find((one) => one === given);
+  if (known === undefined) throw new InvalidArgumentError(`Known codes are ${deadLetterCodes.join(", ")}.`);
   return [...previous, known];
 }
 

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
-import { messageOf, Unavailable } from "../lib/errors.ts";
+import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Broker } from "../kafka/client.ts";
 import { createLifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
@@ -23,9 +23,9 @@ export interface Connected {
   readonly audit: () => RecordChange;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
-  /** Throws Unavailable when MongoDB does not answer within 10 s, DatabaseConflict when its indexes conflict. */
+  /** Throws UnavailableError when MongoDB does not answer within 10 s, DatabaseConflictError when its indexes conflict. */
   readonly database: () => Promise<Database>;
-  /** Throws Unavailable when Kafka does not answer within 10 s, or no embedded one runs where it is asked for. */
+  /** Throws UnavailableError when Kafka does not answer within 10 s, or no embedded one runs where it is asked for. */
   readonly broker: () => Promise<Broker>;
 }
 
@@ -33,7 +33,7 @@ export interface Connected {
 export type RecordChange = (event: AuditEvent) => void;
 
 /** A command does not wait for ever. */
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 
 /**
  * Gives a command the database and the broker of the settings, or those of the embedded stack that runs on its data
@@ -72,15 +72,18 @@ export async function connected<T>(work: (connection: Connected) => Promise<T>):
     address: string,
     connect: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const late = AbortSignal.timeout(longestWaitMs);
+    const late = AbortSignal.timeout(maxWaitMs);
     try {
       await connect(AbortSignal.any([abort.signal, late]));
     } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
-      const reason = late.aborted ? `within ${longestWaitMs / 1_000} s` : "before it was stopped";
-      throw new Unavailable(`${what} at ${address} did not answer ${reason}: ${messageOf(error)}`, {
-        cause: error,
-      });
+      if (!(error instanceof UnavailableError)) throw error;
+      const reason = late.aborted ? `within ${maxWaitMs / 1_000} s` : "before it was stopped";
+      throw new UnavailableError(
+        `${what} at ${address} did not answer ${reason}: ${getErrorMessage(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
-import type { Channel, KafkaConfig } from "../config.ts";
+import type { ConsumerChannel, KafkaConfig } from "../config.ts";
 import { openDeadLetters, type DeadLetters } from "../dead-letters/browse.ts";
 import { ConfigurationError } from "../lib/errors.ts";
 import { createReplayStore } from "../storage/replays.ts";
@@ -18,21 +18,21 @@ export const withChannel = (command: Command): Command =>
   command.option("--push-feedback", "of the push feedback topic, instead of the announcements topic");
 
 /** The topic that was chosen. Throws ConfigurationError when no push feedback is set. */
-export function channelOf(
+export function getChannel(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
   flags: ChannelFlags,
-): Channel {
+): ConsumerChannel {
   if (!flags.pushFeedback) return { topic, deadLetterTopic, groupId };
   if (pushFeedback !== undefined) return pushFeedback;
   throw new ConfigurationError("no push feedback is read: KAFKA_PUSH_FEEDBACK_TOPIC is not set");
 }
 
-/** The letters of the chosen dead-letter topic; none when there is no such topic yet. Throws Unavailable. */
+/** The letters of the chosen dead-letter topic; none when there is no such topic yet. Throws UnavailableError. */
 export async function openLetters(
   { config, broker, database, abort }: Connected,
   flags: ChannelFlags,
 ): Promise<DeadLetters> {
-  const { deadLetterTopic: topic, groupId } = channelOf(config.kafka, flags);
+  const { deadLetterTopic: topic, groupId } = getChannel(config.kafka, flags);
   const kafka = await broker();
   const exists = (await kafka.bounds(topic)) !== undefined;
   const store = await database();

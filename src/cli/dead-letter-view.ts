@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import ms from "ms";
 
 import type { ListedLetter } from "../dead-letters/browse.ts";
-import { nameOfPlace } from "../dead-letters/letter.ts";
+import { formatRecordPosition } from "../dead-letters/letter.ts";
 import { outcomeText } from "../dead-letters/outcome.ts";
 import type { RecordHeaders } from "../sync/records.ts";
 import { visible } from "./output.ts";
@@ -80,7 +80,7 @@ export function letterText({ letter, copies, replays }: ListedLetter, now: numbe
         ? "unknown"
         : `offset ${source.offset} of ${source.topic}-${source.partition}${source.epoch === undefined ? "" : `, epoch ${source.epoch} of its log`}`,
     ],
-    ["lies at", `${nameOfPlace(at)}${copies === 1 ? "" : `, the last of ${copies} copies`}`],
+    ["lies at", `${formatRecordPosition(at)}${copies === 1 ? "" : `, the last of ${copies} copies`}`],
     ["code", code],
     ["message", message],
     ...details.map(
@@ -103,7 +103,7 @@ export function letterText({ letter, copies, replays }: ListedLetter, now: numbe
   return value === null ? head : `${head}\n${valueText(value)}\n`;
 }
 
-const mostDumped = 1_024;
+const maxDumped = 1_024;
 const dumpedALine = 16;
 
 /** Pretty where it is JSON, as it is where it is text, else a hex dump of its first kB. */
@@ -122,14 +122,14 @@ function prettyOr(text: string): string {
 
 function hexDump(value: Buffer): string {
   const lines: string[] = [];
-  for (let at = 0; at < Math.min(value.length, mostDumped); at += dumpedALine) {
-    const part = value.subarray(at, Math.min(at + dumpedALine, mostDumped));
+  for (let at = 0; at < Math.min(value.length, maxDumped); at += dumpedALine) {
+    const part = value.subarray(at, Math.min(at + dumpedALine, maxDumped));
     const hex = [...part].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const text = part.toString("latin1").replaceAll(/[^ -~]/g, ".");
     lines.push(`${at.toString(16).padStart(8, "0")}  ${hex.padEnd(3 * dumpedALine)} ${text}`);
   }
-  if (value.length > mostDumped)
-    lines.push(`… ${value.length - mostDumped} bytes more; --raw writes all of them`);
+  if (value.length > maxDumped)
+    lines.push(`… ${value.length - maxDumped} bytes more; --raw writes all of them`);
   return lines.join("\n");
 }
 

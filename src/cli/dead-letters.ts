@@ -1,10 +1,10 @@
 import { Option, type Command } from "commander";
 
 import { listLetters } from "../dead-letters/browse.ts";
-import type { LetterCode } from "../dead-letters/letter.ts";
-import { choiceOf, withChoice, type ChoiceFlags } from "./choice-flags.ts";
+import type { DeadLetterCode } from "../dead-letters/letter.ts";
+import { toDeadLetterChoice, withChoice, type ChoiceFlags } from "./choice-flags.ts";
 import { connected, type Connected } from "./connected.ts";
-import { channelOf, openLetters, withChannel, type ChannelFlags } from "./dead-letter-channel.ts";
+import { getChannel, openLetters, withChannel, type ChannelFlags } from "./dead-letter-channel.ts";
 import { letterJson, letterText, listColumns, listRow } from "./dead-letter-view.ts";
 import { openOutput } from "./output.ts";
 import { replayLetters, type ReplayFlags } from "./replay.ts";
@@ -52,7 +52,7 @@ export function addDeadLettersCommand(program: Command): void {
     .option("--yes", "do not ask")
     .action(
       (ids: string[], flags: ReplayFlags & ChoiceFlags & ChannelFlags & { all?: true }, command: Command) => {
-        const choice = choiceOf({ ...flags, ...(ids.length > 0 && { id: ids }) });
+        const choice = toDeadLetterChoice({ ...flags, ...(ids.length > 0 && { id: ids }) });
         const isNarrowed = Object.keys(choice).length > 0;
         if (!isNarrowed && !flags.all)
           command.error("error: say which to replay: ids, --code, --newer-than, --older-than, or --all");
@@ -61,7 +61,7 @@ export function addDeadLettersCommand(program: Command): void {
           command.error("error: this is no terminal to ask on: give --yes to send, or --dry-run to look");
         return connected(async (connection) => {
           const opened = await openLetters(connection, flags);
-          const to = channelOf(connection.config.kafka, flags);
+          const to = getChannel(connection.config.kafka, flags);
           await replayLetters(connection, opened, {
             ...flags,
             to: to.topic,
@@ -79,11 +79,11 @@ async function list(connection: Connected, flags: ListFlags): Promise<void> {
   const { mailbox } = letters;
   const { replayed, json } = flags;
   const output = openOutput();
-  const counts = new Map<LetterCode, number>();
+  const counts = new Map<DeadLetterCode, number>();
   const rows = json
     ? undefined
     : await createRows(output, listColumns(mailbox.widestId, process.stdout.columns));
-  for await (const listed of listLetters(letters, choiceOf(flags), replayed)) {
+  for await (const listed of listLetters(letters, toDeadLetterChoice(flags), replayed)) {
     const { code: found } = listed.letter;
     counts.set(found, (counts.get(found) ?? 0) + 1);
     const goesOn =
@@ -95,11 +95,11 @@ async function list(connection: Connected, flags: ListFlags): Promise<void> {
   if (rows === undefined) return;
   if (counts.size > 0) await rows.end();
   await output.write(
-    `${totals(counts, mailbox.count, channelOf(connection.config.kafka, flags).deadLetterTopic)}\n`,
+    `${totals(counts, mailbox.count, getChannel(connection.config.kafka, flags).deadLetterTopic)}\n`,
   );
 }
 
-function totals(counts: ReadonlyMap<LetterCode, number>, all: number, topic: string): string {
+function totals(counts: ReadonlyMap<DeadLetterCode, number>, all: number, topic: string): string {
   if (all === 0) return `There are no dead letters in ${topic}: nothing was refused.`;
   if (counts.size === 0) return `None of the ${all} dead letters is like that.`;
   const sum = [...counts.values()].reduce((a, b) => a + b, 0);

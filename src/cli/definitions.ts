@@ -3,10 +3,10 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { messageOf, sentenceOf } from "../lib/errors.ts";
+import { getErrorMessage, toSentence } from "../lib/errors.ts";
 import { filterFaults } from "../matching/filter/topic-filters.ts";
-import { definitionOf } from "../topics/topic.ts";
-import { checkOf } from "../lib/validation.ts";
+import { toDefinition } from "../topics/topic.ts";
+import { createValidator } from "../lib/validation.ts";
 import { linesIn } from "./inputs.ts";
 
 /** Something that can be read more than once. */
@@ -16,7 +16,7 @@ export interface Source {
 }
 
 /** A file; "-" is standard input, which is kept in memory. */
-export async function sourceOf(file: string): Promise<Source> {
+export async function openSource(file: string): Promise<Source> {
   if (file !== "-") return { name: file, open: () => createReadStream(file) };
   const all = await buffer(process.stdin);
   return { name: "standard input", open: () => Readable.from([all]) };
@@ -34,7 +34,7 @@ export interface InputFault {
   readonly fault: string;
 }
 
-const checkTopic = checkOf<TopicBody>(topicBodySchema);
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 /**
  * The definitions of a source: NDJSON (one on each line), a JSON array of them, or a single JSON object. Whatever is no
@@ -47,9 +47,9 @@ export async function* definitionsIn(source: Source): AsyncGenerator<PlacedDefin
       continue;
     }
     const checked = checkTopic(json);
-    const faults = checked.ok ? filterFaults(definitionOf(checked.value)) : checked.faults;
+    const faults = checked.ok ? filterFaults(toDefinition(checked.value)) : checked.faults;
     if (checked.ok && faults.length === 0) yield { place, body: checked.value };
-    else yield { place, fault: sentenceOf(faults, "The definition") };
+    else yield { place, fault: toSentence(faults, "The definition") };
   }
 }
 
@@ -97,7 +97,7 @@ function parsed(line: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch (error) {
-    return error instanceof Error ? error : new Error(messageOf(error));
+    return error instanceof Error ? error : new Error(getErrorMessage(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { exitCodes, Unavailable } from "../lib/errors.ts";
+import { exitCodes, UnavailableError } from "../lib/errors.ts";
 import { canonical, mergeEquals } from "../matching/filter/canonical.ts";
 import { FilterSyntaxError, type Filter, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
@@ -11,7 +11,7 @@ import type { PickableTopic } from "../matching/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import { faultLines } from "./caret.ts";
 import { connected, type Connected } from "./connected.ts";
-import { complain, openOutput, say, visible } from "./output.ts";
+import { printError, openOutput, printLine, visible } from "./output.ts";
 import { createTopicProgress } from "./progress.ts";
 import { createRows } from "./rows.ts";
 
@@ -37,7 +37,7 @@ export function addFiltersCommand(program: Command): void {
       const filter = readFilter(text, contentQuery ? "contentQuery" : "headerQuery");
       if (filter === undefined) process.exitCode = exitCodes.refused;
       else if (json)
-        say(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonical(filter)) }));
+        printLine(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonical(filter)) }));
       else explain(filter);
     });
 
@@ -54,19 +54,19 @@ function readFilter(text: string, member: FilterMember): Filter | undefined {
     return parseFilter(text, member);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    for (const line of faultLines(text, error)) complain(line);
+    for (const line of faultLines(text, error)) printError(line);
     return undefined;
   }
 }
 
 function explain(filter: Filter): void {
   const { conditions, notes } = filterWords(filter);
-  if (conditions.length === 0) say("matches every event");
+  if (conditions.length === 0) printLine("matches every event");
   for (const [index, words] of conditions.entries())
-    say(visible(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
+    printLine(visible(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
   const text = printFilter(canonical(filter));
-  say(`\ncanonical: ${text === "" ? "(empty)" : visible(text)}`);
-  for (const note of notes) say(`note: ${visible(note)}`);
+  printLine(`\ncanonical: ${text === "" ? "(empty)" : visible(text)}`);
+  for (const note of notes) printLine(`note: ${visible(note)}`);
 }
 
 /** A filter of a stored topic that cannot be read. */
@@ -89,7 +89,7 @@ async function check({ database, abort }: Connected, { json }: Flags): Promise<v
   let topics = 0;
   let faulty = 0;
   for await (const topic of streamTopics(store)) {
-    if (abort.aborted) throw new Unavailable(`stopped after ${topics} topics`);
+    if (abort.aborted) throw new UnavailableError(`stopped after ${topics} topics`);
     topics += 1;
     const faults = faultsOf(topic);
     if (faults.length > 0) faulty += 1;

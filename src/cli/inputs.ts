@@ -5,10 +5,10 @@ import type { Readable } from "node:stream";
 
 import { InvalidArgumentError } from "commander";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 
 /** Collects file arguments; "-", standard input, may stand only once. */
-export function eachOnce(file: string, before: string[] | undefined): string[] {
+export function unique(file: string, before: string[] | undefined): string[] {
   if (file === "-" && before?.includes("-") === true)
     throw new InvalidArgumentError("Standard input can be read only once.");
   return [...(before ?? []), file];
@@ -18,7 +18,7 @@ export function eachOnce(file: string, before: string[] | undefined): string[] {
 export const openInput = (file: string): Readable => (file === "-" ? process.stdin : createReadStream(file));
 
 /** How many bytes the files have together; standard input and pipes count as none. Throws when one cannot be read. */
-export async function sizeOf(files: readonly string[]): Promise<number> {
+export async function getTotalSize(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(fileSize));
   return sizes.reduce((a, b) => a + b, 0);
 }
@@ -34,7 +34,7 @@ async function fileSize(file: string): Promise<number> {
 
 /** The error of a file that cannot be read. */
 export const unreadable = (file: string, error: unknown): Error =>
-  new Error(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
+  new Error(`cannot read ${file}: ${getErrorMessage(error)}`, { cause: error });
 
 /** The text of a whole file; "-" is standard input. Throws when it cannot be read. */
 export async function textIn(file: string): Promise<string> {

@@ -36,7 +36,7 @@ export const withScope = (command: Command): Command =>
     .option("--platform <name>", "of this push platform");
 
 /** What the options say. */
-export const queryOf = (flags: InstallationFlags): InstallationQuery => ({
+export const toInstallationQuery = (flags: InstallationFlags): InstallationQuery => ({
   application: flags.application,
   platform: flags.platform,
   user: flags.user,
@@ -46,5 +46,5 @@ export const queryOf = (flags: InstallationFlags): InstallationQuery => ({
 });
 
 /** The listing of a database. */
-export const listingOf = (database: Database): InstallationListing =>
+export const createListing = (database: Database): InstallationListing =>
   createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId));

@@ -2,13 +2,18 @@ import { open, type FileHandle } from "node:fs/promises";
 
 import { Option, type Command } from "commander";
 
-import { viewOf } from "../installations/installation.ts";
-import { cursorBehind } from "../installations/listing.ts";
+import { toInstallationView } from "../installations/installation.ts";
+import { cursorAfter } from "../installations/listing.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
-import { messageOf, Unavailable } from "../lib/errors.ts";
+import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import { connected, type Connected } from "./connected.ts";
-import { listingOf, queryOf, withInstallationFlags, type InstallationFlags } from "./installation-flags.ts";
-import { complain, openOutput } from "./output.ts";
+import {
+  createListing,
+  toInstallationQuery,
+  withInstallationFlags,
+  type InstallationFlags,
+} from "./installation-flags.ts";
+import { printError, openOutput } from "./output.ts";
 import { createProgress } from "./progress.ts";
 
 interface ExportFlags extends InstallationFlags {
@@ -48,19 +53,19 @@ async function exportAll({ database, abort }: Connected, flags: ExportFlags): Pr
   let { after } = target;
   let [count, looked] = [0, 0];
   try {
-    for await (const stretch of listingOf(store).all(queryOf(flags), after)) {
-      const views = stretch.installations.map((one) => viewOf(one, { fullTokens: true }));
+    for await (const stretch of createListing(store).all(toInstallationQuery(flags), after)) {
+      const views = stretch.installations.map((one) => toInstallationView(one, { fullTokens: true }));
       if (!(await target.write(views.map((view) => `${JSON.stringify(view)}\n`).join("")))) return;
-      if (stretch.last !== undefined) after = cursorBehind(stretch.last);
+      if (stretch.last !== undefined) after = cursorAfter(stretch.last);
       count += views.length;
       looked += stretch.looked;
       progress.at(Math.min(looked, total));
-      if (abort.aborted) throw new Unavailable(`stopped after ${count} installations`);
+      if (abort.aborted) throw new UnavailableError(`stopped after ${count} installations`);
     }
     progress.end(`exported ${count} installations`);
   } catch (error) {
     const where = flags.out === undefined ? `--after ${after ?? "(the beginning)"}` : "--resume";
-    complain(`not all is exported: go on with ${where}`);
+    printError(`not all is exported: go on with ${where}`);
     throw error;
   } finally {
     await target.close();
@@ -74,7 +79,7 @@ function standardOutput(after: string | undefined): Target {
 
 async function fileTarget(file: string, { resume, after }: ExportFlags): Promise<Target> {
   const handle = await open(file, resume ? "r+" : "wx", ownerOnly).catch((error: unknown) => {
-    throw new Error(`cannot write ${file}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`cannot write ${file}: ${getErrorMessage(error)}`, { cause: error });
   });
   const left = resume ? await resumeIn(handle, file) : { bytes: 0, after };
   let at = left.bytes;
@@ -96,7 +101,7 @@ async function fileTarget(file: string, { resume, after }: ExportFlags): Promise
 const ownerOnly = 0o600;
 
 /** More than any line has: a token of 4,096 characters and twenty owners. */
-const longestLine = 512 * 1024;
+const maxLine = 512 * 1024;
 
 /** Cuts a line off that was written in part, and tells behind which installation to go on. */
 async function resumeIn(
@@ -104,16 +109,16 @@ async function resumeIn(
   file: string,
 ): Promise<{ readonly bytes: number; readonly after: string | undefined }> {
   const { size } = await handle.stat();
-  const start = Math.max(0, size - longestLine);
+  const start = Math.max(0, size - maxLine);
   const tail = Buffer.alloc(size - start);
   await handle.read(tail, 0, tail.length, start);
   const end = tail.lastIndexOf("\n") + 1;
   const bytes = end === 0 ? 0 : start + end;
-  if (bytes === 0 && size >= longestLine) throw new Error(`${file} is no export of installations`);
+  if (bytes === 0 && size >= maxLine) throw new Error(`${file} is no export of installations`);
   await handle.truncate(bytes);
   if (bytes === 0) return { bytes, after: undefined };
   const line = tail.subarray(end < 2 ? 0 : tail.lastIndexOf("\n", end - 2) + 1, end).toString();
-  return { bytes, after: cursorBehind(idIn(line, file)) };
+  return { bytes, after: cursorAfter(idIn(line, file)) };
 }
 
 function idIn(line: string, file: string): string {

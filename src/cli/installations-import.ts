@@ -1,19 +1,23 @@
 import type { Command } from "commander";
 
-import { exitCodes, messageOf } from "../lib/errors.ts";
+import { exitCodes, getErrorMessage } from "../lib/errors.ts";
 import { createCatalog } from "../installations/catalog-cache.ts";
-import { createImporter, type Imported, type InstallationImporter } from "../installations/import.ts";
+import {
+  createInstallationImporter,
+  type ImportedInstallations,
+  type InstallationImporter,
+} from "../installations/import.ts";
 import type { Installation } from "../installations/installation.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import { createInstallationArchive } from "../storage/installation-archive.ts";
 import { newId } from "../topics/topic.ts";
 import { connected, type Connected } from "./connected.ts";
-import { eachOnce, linesIn, openInput, sizeOf, unreadable } from "./inputs.ts";
-import { complain, say, visible } from "./output.ts";
+import { unique, linesIn, openInput, getTotalSize, unreadable } from "./inputs.ts";
+import { printError, printLine, visible } from "./output.ts";
 import { createProgress } from "./progress.ts";
 
 const recordsABulk = 250;
-const mostFaultsShown = 20;
+const maxFaultsShown = 20;
 
 interface ImportFlags {
   readonly dryRun?: true;
@@ -27,7 +31,7 @@ export function addImportCommand(installations: Command): void {
     .description(
       "store exported installations; of two records of a token the one that was changed later stays, so the same can be imported again",
     )
-    .argument("<file...>", 'NDJSON, as `export` writes it; "-" is standard input', eachOnce)
+    .argument("<file...>", 'NDJSON, as `export` writes it; "-" is standard input', unique)
     .option("--dry-run", "say what would come of it, and store nothing")
     .option("--json", "print what came of it as JSON")
     .action((files: string[], flags: ImportFlags) =>
@@ -41,16 +45,16 @@ async function importAll(
   flags: ImportFlags,
 ): Promise<void> {
   const dryRun = flags.dryRun === true;
-  const size = await sizeOf(files);
+  const size = await getTotalSize(files);
   const record = dryRun ? undefined : audit();
   const store = await database();
   const catalog = createCatalog(createCatalogStore(store, newId));
-  const importer = createImporter(createInstallationArchive(store), catalog, newId);
+  const importer = createInstallationImporter(createInstallationArchive(store), catalog, newId);
   const progress = createProgress("importing (bytes)", size, process.stderr);
   const totals = { added: 0, updated: 0, kept: 0, refused: 0 };
   const refuse = (place: string, fault: string): void => {
     totals.refused += 1;
-    if (totals.refused <= mostFaultsShown) complain(visible(`${place}: ${fault}`));
+    if (totals.refused <= maxFaultsShown) printError(visible(`${place}: ${fault}`));
   };
 
   let before = 0;
@@ -69,14 +73,14 @@ async function importAll(
       progress.at(Math.min(before + bulk.bytes, size));
       if (abort.aborted) throw new Error(`stopped at ${bulk.last}; import the same again to go on`);
     }
-    before += await sizeOf([file]);
+    before += await getTotalSize([file]);
   }
-  if (totals.refused > mostFaultsShown) complain(`and ${totals.refused - mostFaultsShown} more`);
+  if (totals.refused > maxFaultsShown) printError(`and ${totals.refused - maxFaultsShown} more`);
   progress.end(dryRun ? "nothing was stored: this is a dry run" : "all is stored that could be");
   const { added, updated, kept, refused } = totals;
-  if (flags.json) say(JSON.stringify(totals));
+  if (flags.json) printLine(JSON.stringify(totals));
   else
-    say(
+    printLine(
       `${added} added, ${updated} updated, ${kept} kept as they are (as new, or newer), ${refused} refused`,
     );
   if (refused > 0) process.exitCode = exitCodes.refused;
@@ -124,13 +128,13 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    return error instanceof Error ? error : new Error(messageOf(error));
+    return error instanceof Error ? error : new Error(getErrorMessage(error));
   }
 }
 
 function addCounts(
   totals: { added: number; updated: number; kept: number },
-  { added, updated, kept }: Omit<Imported, "idTaken">,
+  { added, updated, kept }: Omit<ImportedInstallations, "idTaken">,
 ): void {
   totals.added += added;
   totals.updated += updated;

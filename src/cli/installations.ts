@@ -1,21 +1,21 @@
 import type { Command } from "commander";
 
-import { shortToken, viewOf, type Installation } from "../installations/installation.ts";
+import { abbreviateToken, toInstallationView, type Installation } from "../installations/installation.ts";
 import { sweep } from "../installations/sweep.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
 import { duration } from "./choice-flags.ts";
 import { connected, type Connected } from "./connected.ts";
 import { isConfirmed } from "./confirm.ts";
 import {
-  listingOf,
-  queryOf,
+  createListing,
+  toInstallationQuery,
   withInstallationFlags,
   withScope,
   type InstallationFlags,
 } from "./installation-flags.ts";
 import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
-import { openOutput, say, visible } from "./output.ts";
+import { openOutput, printLine, visible } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { createRows } from "./rows.ts";
 
@@ -57,16 +57,16 @@ const columns = ["token", "application", "platform", "user", "active", "last see
 
 async function list({ database, abort }: Connected, flags: ListFlags): Promise<void> {
   const { json, fullTokens = false } = flags;
-  const listing = listingOf(await database());
+  const listing = createListing(await database());
   const output = openOutput();
   const rows = json ? undefined : await createRows(output, columns);
   let count = 0;
-  for await (const { installations } of listing.all(queryOf(flags))) {
+  for await (const { installations } of listing.all(toInstallationQuery(flags))) {
     for (const one of installations) {
       count += 1;
       const goesOn =
         rows === undefined
-          ? await output.write(`${JSON.stringify(viewOf(one, { fullTokens }))}\n`)
+          ? await output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
           : await rows.add(rowOf(one, fullTokens));
       if (!goesOn) return;
     }
@@ -79,7 +79,7 @@ async function list({ database, abort }: Connected, flags: ListFlags): Promise<v
 
 const rowOf = (one: Installation, fullTokens: boolean): string[] =>
   [
-    fullTokens ? one.token : shortToken(one.token),
+    fullTokens ? one.token : abbreviateToken(one.token),
     one.application,
     one.platform,
     one.user,
@@ -104,7 +104,7 @@ async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFl
 
   async function go(title: string, deactivate: Parameters<typeof sweep>[1]["deactivate"]) {
     const progress = createProgress(title, total, process.stderr);
-    const swept = await sweep(listingOf(store), {
+    const swept = await sweep(createListing(store), {
       filter: { application, platform },
       unseenSince,
       deactivate,
@@ -119,10 +119,12 @@ async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFl
 
   if (!flags.yes || flags.dryRun) {
     const { found } = await go("looking", undefined);
-    say(`${plural(found)} ${found === 1 ? "was" : "were"} last seen before ${unseenSince.toISOString()}.`);
+    printLine(
+      `${plural(found)} ${found === 1 ? "was" : "were"} last seen before ${unseenSince.toISOString()}.`,
+    );
     if (found === 0 || flags.dryRun || abort.aborted) return;
     if (!(await isConfirmed(`Deactivate ${plural(found)}?`))) {
-      say("Nothing was deactivated.");
+      printLine("Nothing was deactivated.");
       return;
     }
   }
@@ -138,7 +140,7 @@ async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFl
     // Also of a sweep that is cut off.
     if (deactivated > 0) record({ action: "installations.swept", count: deactivated });
   }
-  say(`deactivated ${plural(deactivated)}: ${reason}`);
+  printLine(`deactivated ${plural(deactivated)}: ${reason}`);
 }
 
 const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 };

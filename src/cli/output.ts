@@ -9,7 +9,7 @@ export interface Output {
 /** Opens standard output. */
 export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output {
   const closed = new AbortController();
-  bearClosedOutput(stream, () => {
+  ignoreBrokenPipe(stream, () => {
     closed.abort();
   });
   return {
@@ -25,7 +25,7 @@ export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output 
  * Lets whoever reads standard output stop reading (`… | head`) without a word: what is written then goes nowhere, and
  * `closed` is called.
  */
-export function bearClosedOutput(
+export function ignoreBrokenPipe(
   stream: NodeJS.WriteStream = process.stdout,
   closed: () => void = () => undefined,
 ): void {
@@ -42,7 +42,7 @@ export const visible = (text: string): string =>
   );
 
 /** A line of a command's answer, on standard output. */
-export const say = (text: string): void => void process.stdout.write(`${text}\n`);
+export const printLine = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** A line beside the answer, on standard error. */
-export const complain = (text: string): void => void process.stderr.write(`${text}\n`);
+export const printError = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -1,7 +1,7 @@
 import { newPasswordSchema, type NewPasswordBody } from "../../schemas/user.ts";
-import { checkOf } from "../lib/validation.ts";
+import { createValidator } from "../lib/validation.ts";
 
-const checkNewPassword = checkOf<NewPasswordBody>(newPasswordSchema);
+const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 
 /**
  * Asks twice for a password that is to be set, or reads it from standard input when that is no terminal. Throws when it is

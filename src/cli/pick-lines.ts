@@ -1,7 +1,7 @@
-import { exitCodes, messageOf, Unavailable } from "../lib/errors.ts";
+import { exitCodes, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Connected } from "./connected.ts";
 import { linesIn, openInput, unreadable, type Line } from "./inputs.ts";
-import { complain, openOutput, visible, type Output } from "./output.ts";
+import { printError, openOutput, visible, type Output } from "./output.ts";
 import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
 import { answerJson, topicColumns, topicRow } from "./pick-view.ts";
 import { createLongProgress } from "./progress.ts";
@@ -27,7 +27,7 @@ interface Tally {
 
 const kilobyte = 1_000;
 const longKilobytes = 10_000;
-const mostFaultsShown = 20;
+const maxFaultsShown = 20;
 
 /**
  * Picks for each line, and tells at the end how many events belong to each topic; as JSON, an answer for each line instead.
@@ -44,7 +44,7 @@ export async function pickLines({ abort }: Connected, work: EventLines): Promise
   for (const file of files) {
     let bytes = 0;
     for await (const line of linesOf(file)) {
-      if (abort.aborted) throw new Unavailable(`stopped after ${tally.events} events`);
+      if (abort.aborted) throw new UnavailableError(`stopped after ${tally.events} events`);
       bytes = line.bytes;
       progress.at((before + bytes) / kilobyte);
       const picked = pickLine(topics, line, { file, tally });
@@ -57,7 +57,7 @@ export async function pickLines({ abort }: Connected, work: EventLines): Promise
   progress.end(`${tally.events} events are read`);
   if (!json) await summarise(output, tally, topics.size);
   if (tally.faulty === 0) return;
-  complain(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
+  printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
   process.exitCode = exitCodes.refused;
 }
 
@@ -81,8 +81,8 @@ function pickLine(
     event = JSON.parse(text);
   } catch (error) {
     tally.faulty += 1;
-    if (tally.faulty <= mostFaultsShown)
-      complain(visible(`${file}:${number}: is not JSON: ${messageOf(error)}`));
+    if (tally.faulty <= maxFaultsShown)
+      printError(visible(`${file}:${number}: is not JSON: ${getErrorMessage(error)}`));
     return undefined;
   }
   const picked = topics.pick(event);

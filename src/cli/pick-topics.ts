@@ -1,11 +1,11 @@
 import { FilterSyntaxError } from "../matching/filter/filter.ts";
 import type { FilterTexts } from "../matching/filter/topic-filters.ts";
 import { createPicker } from "../matching/picker/index.ts";
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { PickableTopic } from "../matching/ports.ts";
 import { countTopics, streamTopics } from "../storage/topic-stream.ts";
 import type { Connected } from "./connected.ts";
-import { complain } from "./output.ts";
+import { printError } from "./output.ts";
 import { createTopicProgress } from "./progress.ts";
 
 /** A topic as it is shown. */
@@ -32,7 +32,7 @@ export async function loadTopics(
   let asked: FilterTexts | undefined;
   let read = 0;
   for await (const { headerQuery, contentQuery, ...topic } of streamTopics(store)) {
-    if (abort.aborted) throw new Unavailable(`stopped after ${read} topics`);
+    if (abort.aborted) throw new UnavailableError(`stopped after ${read} topics`);
     read += 1;
     progress.at(read);
     if (topic.externalId === askedId) asked = { headerQuery, contentQuery };
@@ -60,5 +60,5 @@ function warnOfUnreadable(count: number): void {
   if (count === 0) return;
   const what =
     count === 1 ? "1 topic is left out: its filters" : `${count} topics are left out: their filters`;
-  complain(`warning: ${what} cannot be read; \`topicsync filters check\` lists them`);
+  printError(`warning: ${what} cannot be read; \`topicsync filters check\` lists them`);
 }

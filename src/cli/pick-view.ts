@@ -1,6 +1,6 @@
 import type { ConditionResult } from "../matching/filter/topic-filters.ts";
 import { conditionWords } from "../matching/filter/words.ts";
-import { explanationOf } from "../matching/explanation.ts";
+import { toExplanation } from "../matching/explanation.ts";
 import { visible, type Output } from "./output.ts";
 import type { PickedTopic } from "./pick-topics.ts";
 import { createRows } from "./rows.ts";
@@ -19,13 +19,13 @@ export interface Answer {
   readonly explained: ExplainedTopic | undefined;
 }
 
-const mostValuesShown = 10;
+const maxValuesShown = 10;
 
 /** An answer for programs, in the words of `POST …/topic/pick`. */
 export const answerJson = ({ file, topics, explained }: Answer): object => ({
   event: file,
   topics,
-  ...(explained && { explain: explanationOf(explained.externalId, explained.results) }),
+  ...(explained && { explain: toExplanation(explained.externalId, explained.results) }),
 });
 
 /** An answer for people. False once nobody reads any more. */
@@ -72,7 +72,7 @@ async function writeExplained(output: Output, { externalId, results }: Explained
 
 function foundText(found: readonly string[]): string {
   if (found.length === 0) return "nothing";
-  const some = found.slice(0, mostValuesShown).map((value) => visible(JSON.stringify(value)));
+  const some = found.slice(0, maxValuesShown).map((value) => visible(JSON.stringify(value)));
   const more = found.length - some.length;
   return some.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 
-import { exitCodes, messageOf } from "../lib/errors.ts";
+import { exitCodes, getErrorMessage } from "../lib/errors.ts";
 import { FilterSyntaxError } from "../matching/filter/filter.ts";
 import { explain, readFilters, type FilterTexts } from "../matching/filter/topic-filters.ts";
 import { faultLines } from "./caret.ts";
 import { connected, type Connected } from "./connected.ts";
-import { eachOnce, sizeOf, textIn } from "./inputs.ts";
-import { complain, openOutput, visible } from "./output.ts";
+import { unique, getTotalSize, textIn } from "./inputs.ts";
+import { printError, openOutput, visible } from "./output.ts";
 import { pickLines } from "./pick-lines.ts";
 import { loadTopics } from "./pick-topics.ts";
 import { answerJson, writeAnswer, type ExplainedTopic } from "./pick-view.ts";
@@ -22,7 +22,7 @@ export function addPickCommand(program: Command): void {
   program
     .command("pick")
     .description("tell which of the stored topics events belong to")
-    .argument("<event-file...>", 'files with an event each; "-" is standard input', eachOnce)
+    .argument("<event-file...>", 'files with an event each; "-" is standard input', unique)
     .option("--ndjson", "the files hold an event on each line; tell how many belong to each topic")
     .option(
       "--explain <externalId>",
@@ -33,7 +33,7 @@ export function addPickCommand(program: Command): void {
       if (flags.ndjson && flags.explain !== undefined)
         command.error("error: --explain is for single events, not for --ndjson");
       // Before the topics are read, which may take its time.
-      const bytes = await sizeOf(files);
+      const bytes = await getTotalSize(files);
       if (flags.ndjson) {
         await connected(async (connection) => {
           const topics = await loadTopics(connection, undefined);
@@ -59,7 +59,7 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
     try {
       events.push({ file, event: JSON.parse(text) as unknown });
     } catch (error) {
-      complain(visible(`${file}: is not JSON: ${messageOf(error)}`));
+      printError(visible(`${file}: is not JSON: ${getErrorMessage(error)}`));
       process.exitCode = exitCodes.refused;
     }
   }
@@ -94,8 +94,8 @@ function explainer(
     return (event) => ({ externalId, results: explain(conditions, event) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
-    complain(visible(`the ${error.member} of ${externalId} cannot be read:`));
-    for (const line of faultLines(filters[error.member] ?? "", error)) complain(line);
+    printError(visible(`the ${error.member} of ${externalId} cannot be read:`));
+    for (const line of faultLines(filters[error.member] ?? "", error)) printError(line);
     process.exitCode = exitCodes.refused;
     return undefined;
   }

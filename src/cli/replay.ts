@@ -2,10 +2,10 @@ import type { DeadLetters } from "../dead-letters/browse.ts";
 import type { Choice } from "../dead-letters/choose.ts";
 import { replayedEvent } from "../dead-letters/audit.ts";
 import { planReplay, type SkippedLetter } from "../dead-letters/plan.ts";
-import { destinationOf } from "../dead-letters/destination.ts";
+import { findDestination } from "../dead-letters/destination.ts";
 import { sendReplays } from "../dead-letters/replay.ts";
 import { createTopicStates, noTopicStates } from "../dead-letters/topic-states.ts";
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import { isConfirmed } from "./confirm.ts";
 import type { Connected } from "./connected.ts";
 import { visible, type Output } from "./output.ts";
@@ -29,7 +29,7 @@ export interface ReplayCommand extends ReplayFlags {
   readonly output: Output;
 }
 
-/** Plans, shows, asks and sends. Throws Unavailable, and an Error for an id that is not there. */
+/** Plans, shows, asks and sends. Throws UnavailableError, and an Error for an id that is not there. */
 export async function replayLetters(
   { broker, audit, abort }: Connected,
   opened: DeadLetters,
@@ -40,7 +40,7 @@ export async function replayLetters(
   if (unknown.length > 0) throw new Error(`there is no dead letter ${unknown.join(", ")}; nothing was sent`);
 
   const kafka = await broker();
-  const to = await destinationOf(kafka, topic, { namesTime: pushFeedback === true });
+  const to = await findDestination(kafka, topic, { namesTime: pushFeedback === true });
   const states = pushFeedback ? noTopicStates : createTopicStates({ ...opened, reader: kafka, topic, abort });
   const letters = { ...opened, states };
   const plan = await planReplay(letters, to, { choice, again, force });
@@ -74,7 +74,7 @@ export async function replayLetters(
     if (failure !== undefined) throw failure;
     progress.end(`${sent.length} of ${what} ${sent.length === 1 ? "was" : "were"} sent to ${topic}`);
     await tell(output, "was not sent", refused);
-    if (abort.aborted) throw new Unavailable(`stopped after ${sent.length} of ${what}`);
+    if (abort.aborted) throw new UnavailableError(`stopped after ${sent.length} of ${what}`);
   } finally {
     await writer.close();
   }

@@ -1,5 +1,11 @@
 import { environmentWithFile, readConfig, type Environment } from "../config.ts";
-import { ConfigurationError, DatabaseConflict, exitCodes, messageOf, Unavailable } from "../lib/errors.ts";
+import {
+  ConfigurationError,
+  DatabaseConflictError,
+  exitCodes,
+  getErrorMessage,
+  UnavailableError,
+} from "../lib/errors.ts";
 import { createLifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { startService } from "../app/service.ts";
@@ -21,7 +27,7 @@ export async function start(environment: Environment): Promise<number> {
   };
   const fail = (error: unknown): void => {
     if (abort.signal.aborted) return;
-    log.fatal({ err: error }, messageOf(error));
+    log.fatal({ err: error }, getErrorMessage(error));
     end(exitCodeOf(error));
   };
   // A signal can come twice, from the terminal and passed on by npm: the second must not cut the drain short.
@@ -35,10 +41,10 @@ export async function start(environment: Environment): Promise<number> {
     const tracing = await openTracing(settings, log);
     if (tracing !== undefined) lifecycle.onStop("traces", () => tracing.close());
     const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
-    if (abort.signal.aborted) throw new Unavailable("stopped before the service was started");
+    if (abort.signal.aborted) throw new UnavailableError("stopped before the service was started");
     const died = (error: unknown): void => {
       if (error instanceof ConfigurationError) fail(error);
-      else fail(new ConsumerDied(`the consumer died: ${messageOf(error)}`, { cause: error }));
+      else fail(new ConsumerDied(`the consumer died: ${getErrorMessage(error)}`, { cause: error }));
     };
     const service = await startService({
       config,
@@ -69,9 +75,9 @@ class ConsumerDied extends Error {
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof ConfigurationError) return exitCodes.configuration;
-  if (error instanceof DatabaseConflict) return exitCodes.databaseConflict;
+  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
   if (error instanceof ConsumerDied) return exitCodes.consumerDied;
-  if (error instanceof Unavailable) return exitCodes.unavailable;
+  if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }
 

@@ -1,13 +1,13 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { say, visible } from "./output.ts";
+import { printLine, visible } from "./output.ts";
 
 /** Prints where the sync stands, for people. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
   const { pushFeedback, problems, since } = status;
-  say(note);
+  printLine(note);
   await printLog(status, { since, what: "announcement" });
   if (pushFeedback !== null) await printLog(pushFeedback, { since, what: "report" });
-  for (const problem of problems) say(`Not known: ${problem}`);
+  for (const problem of problems) printLine(`Not known: ${problem}`);
 }
 
 type Log = Pick<SyncStatus, "group" | "topic" | "partitions"> & {
@@ -18,14 +18,14 @@ async function printLog(
   { group, topic, partitions, counts }: Log,
   { since, what }: { readonly since: string | null; readonly what: string },
 ): Promise<void> {
-  say(`The group ${group} in ${topic} is ${summaryOf(partitions, what)}.`);
+  printLine(`The group ${group} in ${topic} is ${summaryOf(partitions, what)}.`);
   if (partitions.length > 0) await printPartitions(partitions);
   for (const { partition, lastStableOffset, openTransactionSeconds: seconds } of partitions)
     if (seconds !== null && seconds > 0)
-      say(
+      printLine(
         `A transaction has been open in partition ${partition} for ${duration(seconds)}: what lies from offset ${lastStableOffset ?? "?"} on cannot be read before it ends.`,
       );
-  if (counts !== null && since !== null) say(`Since ${since}: ${countsText(counts)}.`);
+  if (counts !== null && since !== null) printLine(`Since ${since}: ${countsText(counts)}.`);
 }
 
 type Partitions = SyncStatus["partitions"];
@@ -58,7 +58,7 @@ async function printPartitions(partitions: Partitions): Promise<void> {
       stateText(one),
     ]),
   );
-  say(table.toString());
+  printLine(table.toString());
 }
 
 function stateText({ state, reason, cause }: Partitions[number]): string {

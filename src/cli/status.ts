@@ -2,18 +2,18 @@ import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
 import { environmentWithFile, readConfig, type Config } from "../config.ts";
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import { createPositions } from "../storage/positions.ts";
 import type { WatchedLog } from "../sync/standings.ts";
 import { createStatus } from "../sync/status.ts";
-import { checkOf } from "../lib/validation.ts";
+import { createValidator } from "../lib/validation.ts";
 import { connected } from "./connected.ts";
-import { say } from "./output.ts";
+import { printLine } from "./output.ts";
 import { askPassword } from "./password.ts";
 import { printStatus } from "./status-text.ts";
 
 const patienceMs = 10_000;
-const checkStatus = checkOf<SyncStatus>(syncStatusSchema);
+const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
 /** Adds `topicsync status`. */
 export function addStatusCommand(program: Command): void {
@@ -35,7 +35,7 @@ export function addStatusCommand(program: Command): void {
         user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };
       const service = await askService(url, credentials);
       const status = service.status ?? (await lookDirectly());
-      if (json) say(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
+      if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
     });
 }
@@ -88,7 +88,7 @@ function readinessOf(json: unknown): string {
 
 /** `fetch failed` says nothing; its cause does. */
 const reasonOf = (error: unknown): string =>
-  messageOf(error instanceof Error && error.cause instanceof Error ? error.cause : error);
+  getErrorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
 
 /** Where the sync stands, as Kafka and MongoDB tell: known also when no service runs. */
 const lookDirectly = (): Promise<SyncStatus> =>

@@ -25,7 +25,7 @@ export const withTopicChoice = (command: Command): Command =>
     );
 
 /** What the options say. */
-export const topicChoiceOf = ({
+export const toTopicChoice = ({
   externalId: externalIds,
   name,
   namespace,

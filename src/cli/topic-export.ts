@@ -1,12 +1,12 @@
 import { open, rename, rm } from "node:fs/promises";
 
-import { messageOf, Unavailable } from "../lib/errors.ts";
+import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import { listTopics } from "../storage/topic-list.ts";
 import { countTopics } from "../storage/topic-stream.ts";
 import type { Connected } from "./connected.ts";
-import { complain, openOutput, say, type Output } from "./output.ts";
+import { printError, openOutput, printLine, type Output } from "./output.ts";
 import { createProgress } from "./progress.ts";
-import { topicChoiceOf, type TopicChoiceFlags } from "./topic-choice.ts";
+import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
 import { definitionJson } from "./topic-view.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
@@ -22,11 +22,11 @@ export async function exportTopics(connection: Connected, flags: ExportFlags): P
   const { out, json } = flags;
   if (out === undefined) {
     const count = await writeTo(openOutput(), connection, flags);
-    complain(`exported ${plural(count)}`);
+    printError(`exported ${plural(count)}`);
     return;
   }
   const count = await intoFile(out, (output) => writeTo(output, connection, flags));
-  say(json ? JSON.stringify({ exported: count, file: out }) : `exported ${plural(count)} to ${out}`);
+  printLine(json ? JSON.stringify({ exported: count, file: out }) : `exported ${plural(count)} to ${out}`);
 }
 
 async function writeTo(output: Output, { database, abort }: Connected, flags: ExportFlags): Promise<number> {
@@ -43,8 +43,8 @@ async function writeTo(output: Output, { database, abort }: Connected, flags: Ex
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  for await (const topic of listTopics(store, topicChoiceOf(flags))) {
-    if (abort.aborted) throw new Unavailable(`stopped after ${done} topics`);
+  for await (const topic of listTopics(store, toTopicChoice(flags))) {
+    if (abort.aborted) throw new UnavailableError(`stopped after ${done} topics`);
     lines.push(`${definitionJson(topic)}\n`);
     done += 1;
     if (lines.length === linesAtOnce && !(await flush())) return done;
@@ -58,7 +58,7 @@ async function writeTo(output: Output, { database, abort }: Connected, flags: Ex
 async function intoFile<T>(file: string, work: (output: Output) => Promise<T>): Promise<T> {
   const part = `${file}.part`;
   const handle = await open(part, "w").catch((error: unknown) => {
-    throw new Error(`cannot write ${part}: ${messageOf(error)}`, { cause: error });
+    throw new Error(`cannot write ${part}: ${getErrorMessage(error)}`, { cause: error });
   });
   try {
     const result = await work({

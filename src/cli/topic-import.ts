@@ -1,13 +1,18 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { exitCodes, Refusal } from "../lib/errors.ts";
+import { exitCodes, RefusalError } from "../lib/errors.ts";
 import { createTopicStore } from "../storage/topics.ts";
-import { bestAtOnce, createImporter, createRehearsal, type Importer } from "../topics/importing.ts";
+import {
+  importConcurrency,
+  createTopicImporter,
+  createDryRunImporter,
+  type Importer,
+} from "../topics/importing.ts";
 import { createTopicService } from "../topics/service.ts";
 import { countDefinitions } from "./checked-definitions.ts";
 import { connected, type Connected } from "./connected.ts";
-import { allDefinitions, sourceOf, type PlacedDefinition, type Source } from "./definitions.ts";
+import { allDefinitions, openSource, type PlacedDefinition, type Source } from "./definitions.ts";
 import { commandLineUser } from "./os-user.ts";
-import { say } from "./output.ts";
+import { printLine } from "./output.ts";
 import { createProgress } from "./progress.ts";
 import { refusedTable, type RefusedDefinition } from "./refused.ts";
 
@@ -25,7 +30,7 @@ interface Report {
 
 /** Creates topics from files, which are checked whole before anything is stored. */
 export async function importTopics(files: readonly string[], flags: ImportFlags): Promise<void> {
-  const sources = await Promise.all(files.map(sourceOf));
+  const sources = await Promise.all(files.map(openSource));
   const count = await countDefinitions(sources, "imported");
   if (count === undefined) {
     process.exitCode = exitCodes.refused;
@@ -40,7 +45,7 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
 
 async function importerOf({ database, audit, log }: Connected, { dryRun }: ImportFlags): Promise<Importer> {
   const store = createTopicStore(await database(), log);
-  if (dryRun) return createRehearsal(store);
+  if (dryRun) return createDryRunImporter(store);
   const record = audit();
   const topics = createTopicService(store, {
     changed({ created = [] }) {
@@ -48,7 +53,7 @@ async function importerOf({ database, audit, log }: Connected, { dryRun }: Impor
     },
   });
   const user = commandLineUser();
-  return createImporter(store, (body: TopicBody) => topics.create(body, user));
+  return createTopicImporter(store, (body: TopicBody) => topics.create(body, user));
 }
 
 interface Work {
@@ -69,7 +74,7 @@ async function take({ abort }: Connected, { sources, count, importer }: Work): P
     const outcomes = await importer.take(taken.map(({ body }) => body));
     for (const [index, { place, body }] of taken.entries()) {
       const outcome = outcomes[index];
-      if (outcome instanceof Refusal) {
+      if (outcome instanceof RefusalError) {
         const { code, message } = outcome;
         report.refused.push({ place, externalId: body.externalId, code, message });
       } else if (outcome !== undefined) report[outcome] += 1;
@@ -83,7 +88,7 @@ async function take({ abort }: Connected, { sources, count, importer }: Work): P
       throw new Error(`stopped after ${done} of ${count}; the same command goes on from there`);
     if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
     waiting.push(one);
-    if (waiting.length === bestAtOnce) await flush();
+    if (waiting.length === importConcurrency) await flush();
   }
   await flush();
   progress.end(`${done} of ${count} are done`);
@@ -92,10 +97,10 @@ async function take({ abort }: Connected, { sources, count, importer }: Work): P
 
 async function tell({ created, unchanged, refused }: Report, { dryRun, json }: ImportFlags): Promise<void> {
   if (json) {
-    say(JSON.stringify({ ...(dryRun && { dryRun }), created, unchanged, refused }, undefined, 2));
+    printLine(JSON.stringify({ ...(dryRun && { dryRun }), created, unchanged, refused }, undefined, 2));
     return;
   }
   const counts = `${created} created, ${unchanged} unchanged, ${refused.length} refused`;
-  say(dryRun ? `this would come of it: ${counts}` : counts);
-  if (refused.length > 0) say(await refusedTable(refused));
+  printLine(dryRun ? `this would come of it: ${counts}` : counts);
+  if (refused.length > 0) printLine(await refusedTable(refused));
 }

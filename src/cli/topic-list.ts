@@ -1,13 +1,13 @@
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import { listDisabled } from "../storage/disabled-topics.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { listTopics } from "../storage/topic-list.ts";
 import { createTopicStore } from "../storage/topics.ts";
-import type { ShownTopic } from "../topics/topic.ts";
+import type { ListedTopic } from "../topics/topic.ts";
 import type { Connected } from "./connected.ts";
-import { complain, openOutput } from "./output.ts";
+import { printError, openOutput } from "./output.ts";
 import { createRows } from "./rows.ts";
-import { topicChoiceOf, type TopicChoiceFlags } from "./topic-choice.ts";
+import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
 import { topicColumns, topicJson, topicRow } from "./topic-view.ts";
 
 export interface ListFlags extends TopicChoiceFlags {
@@ -21,7 +21,7 @@ export interface ListFlags extends TopicChoiceFlags {
 const linesForPeople = 100;
 
 /** Prints topics while they are read. */
-export async function list(connection: Connected, flags: ListFlags): Promise<void> {
+export async function listTopicsCommand(connection: Connected, flags: ListFlags): Promise<void> {
   const { json } = flags;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : linesForPeople));
   const output = openOutput();
@@ -29,7 +29,7 @@ export async function list(connection: Connected, flags: ListFlags): Promise<voi
   let shown = 0;
   let isMore = false;
   for await (const one of chosen(connection, flags, limit)) {
-    if (connection.abort.aborted) throw new Unavailable(`stopped after ${shown} topics`);
+    if (connection.abort.aborted) throw new UnavailableError(`stopped after ${shown} topics`);
     isMore = shown === limit;
     if (isMore) break;
     shown += 1;
@@ -40,7 +40,7 @@ export async function list(connection: Connected, flags: ListFlags): Promise<voi
     if (!goesOn) return;
   }
   if (rows !== undefined && shown > 0) await rows.end();
-  if (isMore) complain(`These are the first ${shown}; there are more: --all shows them, --limit so many.`);
+  if (isMore) printError(`These are the first ${shown}; there are more: --all shows them, --limit so many.`);
   else if (rows !== undefined) await output.write(`${summary(shown, flags)}\n`);
 }
 
@@ -49,7 +49,7 @@ async function* chosen(
   { database, log }: Connected,
   flags: ListFlags,
   limit: number | undefined,
-): AsyncGenerator<ShownTopic> {
+): AsyncGenerator<ListedTopic> {
   const store = await database();
   if (flags.disabled) {
     const stores = { store: createTopicStore(store, log), retired: createRetiredTopicStore(store) };
@@ -57,7 +57,7 @@ async function* chosen(
     return;
   }
   const most = limit === undefined ? undefined : limit + 1;
-  for await (const topic of listTopics(store, topicChoiceOf(flags), most)) yield { topic };
+  for await (const topic of listTopics(store, toTopicChoice(flags), most)) yield { topic };
 }
 
 function summary(shown: number, { disabled, externalId, name, namespace, source }: ListFlags): string {

@@ -1,7 +1,7 @@
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { filterWords } from "../matching/filter/words.ts";
-import type { RetiredTopic, ShownTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
+import type { RetiredTopic, ListedTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
 import { faultLines } from "./caret.ts";
 import { visible } from "./output.ts";
 import type { Column } from "./rows.ts";
@@ -16,7 +16,7 @@ export const topicColumns: readonly Column[] = [
 ];
 
 /** A topic as a line of the list; for a disabled one, who disabled it and when. */
-export const topicRow = ({ topic, retired }: ShownTopic): readonly string[] => [
+export const topicRow = ({ topic, retired }: ListedTopic): readonly string[] => [
   visible(topic.externalId),
   visible(topic.name),
   visible(topic.namespace),
@@ -25,7 +25,7 @@ export const topicRow = ({ topic, retired }: ShownTopic): readonly string[] => [
 ];
 
 /** A topic for programs. */
-export function topicJson({ topic, retired }: ShownTopic): Record<string, unknown> {
+export function topicJson({ topic, retired }: ListedTopic): Record<string, unknown> {
   const {
     externalId,
     name,
@@ -57,7 +57,7 @@ export const definitionJson = ({
 }: TopicDefinition): string => JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
 
 /** Everything about a topic, for people. */
-export function topicText({ topic, retired }: ShownTopic): string {
+export function topicText({ topic, retired }: ListedTopic): string {
   const fields = [
     ["external id", visible(topic.externalId)],
     ["name", visible(topic.name)],

@@ -2,7 +2,7 @@ import { Option, type Command } from "commander";
 
 import type { TopicBody } from "../../schemas/topic.ts";
 import { connected } from "./connected.ts";
-import { eachOnce } from "./inputs.ts";
+import { unique } from "./inputs.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { countArgument, withTopicChoice } from "./topic-choice.ts";
 import type { ExportFlags } from "./topic-export.ts";
@@ -32,7 +32,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--all", "show all there are")
     .option("--json", "print a line of JSON for each (NDJSON) instead of a table; all there are")
     .action(async (flags: ListFlags) => {
-      const { list } = await import("./topic-list.ts");
+      const { listTopicsCommand: list } = await import("./topic-list.ts");
       await connected((connection) => list(connection, flags));
     });
 
@@ -42,7 +42,7 @@ export function addTopicsCommand(program: Command): void {
     .argument("<external-id>", "its external id")
     .option("--json", "print JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { show } = await import("./topic-changes.ts");
+      const { showTopic: show } = await import("./topic-changes.ts");
       await connected((connection) => show(connection, externalId, flags));
     });
 
@@ -56,7 +56,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--content-query <filter>", "filter inside the event's `event` object; empty matches every event")
     .option("--json", "print the topic as JSON")
     .action(async ({ json, ...body }: TopicBody & JsonFlag) => {
-      const { add } = await import("./topic-changes.ts");
+      const { addTopic: add } = await import("./topic-changes.ts");
       await connected((connection) => add(connection, body, { json }));
     });
 
@@ -66,7 +66,7 @@ export function addTopicsCommand(program: Command): void {
     .argument("<external-id>", "its external id; one that was announced belongs to the channel")
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { disable } = await import("./topic-changes.ts");
+      const { disableTopic: disable } = await import("./topic-changes.ts");
       await connected((connection) => disable(connection, externalId, flags));
     });
 
@@ -76,7 +76,7 @@ export function addTopicsCommand(program: Command): void {
     .argument("<external-id>", "its external id")
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { enable } = await import("./topic-changes.ts");
+      const { enableTopic: enable } = await import("./topic-changes.ts");
       await connected((connection) => enable(connection, externalId, flags));
     });
 
@@ -94,7 +94,7 @@ export function addTopicsCommand(program: Command): void {
     .description(
       "create topics from definitions: NDJSON, a JSON array or a JSON object; nothing is stored when one of them is faulty, and what is there already is left as it is",
     )
-    .argument("<file...>", 'files with definitions; "-" is standard input', eachOnce)
+    .argument("<file...>", 'files with definitions; "-" is standard input', unique)
     .option("--dry-run", "say what would come of it, and store nothing")
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], flags: ImportFlags) => {

@@ -11,17 +11,17 @@ import { hashPassword } from "../users/password.ts";
 import type { User } from "../users/user.ts";
 import { connected } from "./connected.ts";
 import type { JsonFlag } from "./json-flag.ts";
-import { say, visible } from "./output.ts";
+import { printLine, visible } from "./output.ts";
 
 /** Lists the users by name. */
-export async function list({ json }: JsonFlag): Promise<void> {
+export async function listUsers({ json }: JsonFlag): Promise<void> {
   const found = await withUsers((users) => users.list());
   if (json) {
-    say(JSON.stringify(found, undefined, 2));
+    printLine(JSON.stringify(found, undefined, 2));
     return;
   }
   if (found.length === 0) {
-    say(
+    printLine(
       "There are no users yet: add one with `topicsync users add NAME`, or set BOOTSTRAP_USER and BOOTSTRAP_PASSWORD.",
     );
     return;
@@ -35,7 +35,7 @@ export async function list({ json }: JsonFlag): Promise<void> {
       active ? "yes" : "no",
     ]),
   );
-  say(table.toString());
+  printLine(table.toString());
 }
 
 /** Gives the work the users. */
@@ -67,7 +67,7 @@ export function none(name: string): never {
 }
 
 /** Says what was done, or gives the user to programs. */
-export function tell(user: User, lines: readonly string[], json: true | undefined): void {
-  if (json) say(JSON.stringify(user, undefined, 2));
-  else for (const line of lines) say(visible(line));
+export function printUserChange(user: User, lines: readonly string[], json: true | undefined): void {
+  if (json) printLine(JSON.stringify(user, undefined, 2));
+  else for (const line of lines) printLine(visible(line));
 }

@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
 import { userNamePattern, userNameRule } from "../../schemas/user.ts";
-import { faultOfRoleChange } from "../users/administration.ts";
+import { findRoleChangeFault } from "../users/administration.ts";
 import { everyRole } from "../users/user.ts";
 import type { JsonFlag } from "./json-flag.ts";
 import { askNewPassword } from "./password.ts";
-import { changing, list, none, tell, withUsers } from "./user-actions.ts";
+import { changing, listUsers, none, printUserChange, withUsers } from "./user-actions.ts";
 
 /** Adds `topicsync users …`: who may use the HTTP facade. */
 export function addUsersCommand(program: Command): void {
@@ -24,14 +24,14 @@ export function addUsersCommand(program: Command): void {
       const user = await changing(name, (users) => users.add({ name, password, roles }));
       const withRoles =
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
-      tell(user, [`added ${name}${withRoles}`], json);
+      printUserChange(user, [`added ${name}${withRoles}`], json);
     });
 
   users
     .command("list")
     .description("list the users")
     .option("--json", "print JSON instead of a table")
-    .action(list);
+    .action(listUsers);
 
   users
     .command("show")
@@ -41,7 +41,11 @@ export function addUsersCommand(program: Command): void {
     .action(async (name: string, { json }: JsonFlag) => {
       const user = await withUsers(async (known) => (await known.find(name)) ?? none(name));
       const roles = user.roles.length === 0 ? "none: push tokens only" : user.roles.join(", ");
-      tell(user, [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`], json);
+      printUserChange(
+        user,
+        [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`],
+        json,
+      );
     });
 
   users
@@ -52,7 +56,7 @@ export function addUsersCommand(program: Command): void {
     .action(async (name: string, { json }: JsonFlag) => {
       const password = await askNewPassword(`New password of ${name}`);
       const user = await changing(name, (users) => users.setPassword(name, password));
-      tell(user, [`changed the password of ${name}`], json);
+      printUserChange(user, [`changed the password of ${name}`], json);
     });
 
   users
@@ -64,10 +68,14 @@ export function addUsersCommand(program: Command): void {
     .addOption(roleOption("-r, --remove <role...>", "roles to take away").argParser(anyRole))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json, ...roles }: RoleFlags, command: Command) => {
-      const fault = faultOfRoleChange(roles);
+      const fault = findRoleChangeFault(roles);
       if (fault !== undefined) command.error(`error: ${fault}`);
       const user = await changing(name, (users) => users.changeRoles(name, roles));
-      tell(user, [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`], json);
+      printUserChange(
+        user,
+        [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`],
+        json,
+      );
     });
 
   for (const [command, active] of [
@@ -85,7 +93,7 @@ export function addUsersCommand(program: Command): void {
       .option("--json", "print the user as JSON")
       .action(async (name: string, { json }: JsonFlag) => {
         const user = await changing(name, (users) => users.setActive(name, active));
-        tell(user, [`${command}d ${name}`], json);
+        printUserChange(user, [`${command}d ${name}`], json);
       });
   }
 }

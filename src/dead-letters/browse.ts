@@ -1,7 +1,7 @@
 import { isChosen, type Choice } from "./choose.ts";
-import type { Identify } from "./letter.ts";
+import type { IdentifyTopic } from "./letter.ts";
 import { openMailbox, type CountedLetter, type LetterLog, type Mailbox } from "./mailbox.ts";
-import { outcomeOf, type ReplayWithOutcome } from "./outcome.ts";
+import { getOutcome, type ReplayWithOutcome } from "./outcome.ts";
 import type { ReplayStore, SyncState } from "./ports.ts";
 
 /** What is looked into. */
@@ -9,14 +9,14 @@ export interface DeadLetters {
   readonly mailbox: Mailbox;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
-  readonly identify: Identify;
+  readonly identify: IdentifyTopic;
   /** How far the sync had come before the mailbox was opened. */
   readonly positions: Awaited<ReturnType<SyncState["positions"]>>;
 }
 
 /**
  * Opens the dead letters. The positions are read first: the sync sends a letter before it moves on, so whatever was
- * refused before these positions lies in the mailbox. Throws Unavailable.
+ * refused before these positions lies in the mailbox. Throws UnavailableError.
  */
 export async function openDeadLetters(
   log: LetterLog,
@@ -36,7 +36,7 @@ const batchSize = 500;
 
 /**
  * The chosen letters in the order of the dead-letter topic; with `replayed`, those that were replayed before, or those
- * that were not. Throws Unavailable.
+ * that were not. Throws UnavailableError.
  */
 export async function* listLetters(
   { mailbox, replays, positions }: DeadLetters,
@@ -49,7 +49,7 @@ export async function* listLetters(
     for (const counted of batch) {
       const own = made.get(counted.letter.id) ?? [];
       if (replayed !== undefined && replayed !== own.length > 0) continue;
-      yield { ...counted, replays: own.map((one) => ({ ...one, outcome: outcomeOf(one, facts) })) };
+      yield { ...counted, replays: own.map((one) => ({ ...one, outcome: getOutcome(one, facts) })) };
     }
   }
 }

@@ -1,4 +1,4 @@
-import { KafkaUnavailable } from "../lib/errors.ts";
+import { KafkaUnavailableError } from "../lib/errors.ts";
 import type { LogReader } from "../sync/records.ts";
 
 /** The topic that letters are sent back to. */
@@ -10,13 +10,13 @@ export interface Destination {
   readonly namesTime?: boolean;
 }
 
-/** Looks a destination up. Throws Unavailable, also when there is no such Kafka topic. */
-export async function destinationOf(
+/** Looks a destination up. Throws UnavailableError, also when there is no such Kafka topic. */
+export async function findDestination(
   reader: Pick<LogReader, "bounds">,
   topic: string,
   { namesTime }: { readonly namesTime: boolean },
 ): Promise<Destination> {
   const partitions = (await reader.bounds(topic))?.size;
-  if (partitions === undefined) throw new KafkaUnavailable(`there is no Kafka topic named "${topic}"`);
+  if (partitions === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   return { topic, partitions, namesTime };
 }

@@ -1,14 +1,14 @@
-import type { LetterItem } from "../../schemas/dead-letters.ts";
-import type { Letter, LetterCode, Place } from "./letter.ts";
+import type { DeadLetterItem } from "../../schemas/dead-letters.ts";
+import type { DeadLetter, DeadLetterCode, RecordPosition } from "./letter.ts";
 
 /** What of a letter is kept in memory. */
-export interface LetterFacts {
+export interface DeadLetterSummary {
   readonly id: string;
-  readonly at: Place;
-  readonly source: Place | undefined;
+  readonly at: RecordPosition;
+  readonly source: RecordPosition | undefined;
   /** Milliseconds since 1970. */
   readonly time: number | undefined;
-  readonly code: LetterCode;
+  readonly code: DeadLetterCode;
   /** The beginning of it, where it is long. */
   readonly message: string;
   readonly externalId: string | undefined;
@@ -20,30 +20,33 @@ export interface LetterFacts {
   readonly rank: number;
 }
 
-const mostMessageCharacters = 200;
-const mostIdCharacters = 200;
+const maxMessageCharacters = 200;
+const maxIdCharacters = 200;
 
 /** What of a letter is kept. */
-export const factsOf = (letter: Letter, more: Pick<LetterFacts, "copies" | "rank">): LetterFacts => ({
+export const toSummary = (
+  letter: DeadLetter,
+  more: Pick<DeadLetterSummary, "copies" | "rank">,
+): DeadLetterSummary => ({
   id: letter.id,
   at: letter.at,
   source: letter.source,
   time: letter.time?.getTime(),
   code: letter.code,
-  message: beginning(letter.message, mostMessageCharacters),
-  externalId: beginning(letter.externalId, mostIdCharacters),
+  message: beginning(letter.message, maxMessageCharacters),
+  externalId: beginning(letter.externalId, maxIdCharacters),
   ...more,
 });
 
 /** The parts that a list shows. */
-export const itemOf = ({
+export const toListItem = ({
   id,
   time,
   code,
   message,
   externalId,
   source,
-}: LetterFacts): Omit<LetterItem, "replay"> => ({
+}: DeadLetterSummary): Omit<DeadLetterItem, "replay"> => ({
   id,
   time: time === undefined ? null : new Date(time).toISOString(),
   code,
@@ -53,20 +56,20 @@ export const itemOf = ({
 });
 
 /** The newest first. */
-export const newestFirst = (one: Order, other: Order): number =>
+export const newestFirst = (one: SortKey, other: SortKey): number =>
   other.rank - one.rank || other.at.partition - one.at.partition || other.at.offset - one.at.offset;
 
 /** What the order of letters hangs on. */
-export interface Order {
+export interface SortKey {
   readonly rank: number;
-  readonly at: Pick<Place, "partition" | "offset">;
+  readonly at: Pick<RecordPosition, "partition" | "offset">;
 }
 
 /** A place in the order, as a text. */
-export const cursorOf = ({ rank, at }: Order): string => `${rank}-${at.partition}-${at.offset}`;
+export const formatCursor = ({ rank, at }: SortKey): string => `${rank}-${at.partition}-${at.offset}`;
 
 /** What such a text says. */
-export function orderAt(cursor: string): Order {
+export function parseCursor(cursor: string): SortKey {
   const [rank = 0, partition = 0, offset = 0] = cursor.split("-").map(Number);
   return { rank, at: { partition, offset } };
 }

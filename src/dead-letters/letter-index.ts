@@ -1,12 +1,12 @@
 import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
-import { factsOf, newestFirst, type LetterFacts } from "./facts.ts";
-import { letterOf, type Identify } from "./letter.ts";
+import { toSummary, newestFirst, type DeadLetterSummary } from "./facts.ts";
+import { parseDeadLetter, type IdentifyTopic } from "./letter.ts";
 
-export interface LetterIndexOptions {
+export interface DeadLetterIndexOptions {
   readonly reader: LogReader;
   /** The dead-letter topic. */
   readonly topic: string;
-  readonly identify: Identify;
+  readonly identify: IdentifyTopic;
   /** So many letters are known at most, the newest; each takes some 700 bytes. */
   readonly most: number;
   /** Told of every record that is read, in passing. */
@@ -16,34 +16,34 @@ export interface LetterIndexOptions {
 }
 
 /** What is known of the letters of a dead-letter topic, as far as it was read. */
-export interface LetterIndex {
-  /** Reads on to the end of the topic, as it is now; whoever asks meanwhile shares the reading. Throws Unavailable. */
+export interface DeadLetterIndex {
+  /** Reads on to the end of the topic, as it is now; whoever asks meanwhile shares the reading. Throws UnavailableError. */
   readOn(): Promise<void>;
-  find(id: string): LetterFacts | undefined;
+  find(id: string): DeadLetterSummary | undefined;
   /** The newest first. */
-  all(): readonly LetterFacts[];
+  all(): readonly DeadLetterSummary[];
   /** About how many letters lie in the topic before the first that is known. */
   older(): number;
 }
 
 /** Makes an index of a dead-letter topic; nothing is read yet. */
-export function createLetterIndex({
+export function createDeadLetterIndex({
   reader,
   topic,
   identify,
   most,
   passing,
   abort,
-}: LetterIndexOptions): LetterIndex {
+}: DeadLetterIndexOptions): DeadLetterIndex {
   /** In the order in which they were read; of copies the last. */
-  const letters = new Map<string, LetterFacts>();
+  const letters = new Map<string, DeadLetterSummary>();
   /** The offset to read on at, by partition. */
   const next = new Map<number, number>();
   /** The offset of the first record that is known, by partition. */
   const begin = new Map<number, number>();
   const ranks = new Map<number, number>();
   let bounds: ReadonlyMap<number, LogBounds> = new Map();
-  let sorted: readonly LetterFacts[] | undefined;
+  let sorted: readonly DeadLetterSummary[] | undefined;
   let reading: Promise<void> | undefined;
 
   function forget(): void {
@@ -53,11 +53,11 @@ export function createLetterIndex({
 
   function take(placed: PlacedRecord): void {
     const { partition, record } = placed;
-    const letter = letterOf(topic, placed, identify);
+    const letter = parseDeadLetter(topic, placed, identify);
     const rank = Math.max(ranks.get(partition) ?? 0, letter.time?.getTime() ?? 0);
     const copies = (letters.get(letter.id)?.copies ?? 0) + 1;
     letters.delete(letter.id);
-    letters.set(letter.id, factsOf(letter, { copies, rank }));
+    letters.set(letter.id, toSummary(letter, { copies, rank }));
     ranks.set(partition, rank);
     next.set(partition, record.offset + 1);
     sorted = undefined;

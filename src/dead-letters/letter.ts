@@ -3,28 +3,28 @@ import type { LogRecord, PlacedRecord, RecordHeaders } from "../sync/records.ts"
 import type { Partition } from "../topics/topic.ts";
 
 /** Where a record lies. */
-export interface Place extends Partition {
+export interface RecordPosition extends Partition {
   readonly offset: number;
   /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
   readonly epoch?: number;
 }
 
 /** Why a letter was refused: one of our codes, or OTHER for what somebody else put into the dead-letter topic. */
-export type LetterCode = RefusalCode | "OTHER";
+export type DeadLetterCode = RefusalCode | "OTHER";
 
-export const letterCodes: readonly LetterCode[] = [...refusalCodes, "OTHER"];
+export const deadLetterCodes: readonly DeadLetterCode[] = [...refusalCodes, "OTHER"];
 
 /** A refused announcement, as it lies in the dead-letter topic. */
-export interface Letter {
+export interface DeadLetter {
   /** `nameOfPlace` of the refused announcement; of the letter itself, when somebody else wrote it. */
   readonly id: string;
   /** Where the letter itself lies. */
-  readonly at: Place;
+  readonly at: RecordPosition;
   /** Where the announcement came from, when that is told. */
-  readonly source: Place | undefined;
+  readonly source: RecordPosition | undefined;
   /** The record's own time, of when it was sent first where that is told; undefined when it has none. */
   readonly time: Date | undefined;
-  readonly code: LetterCode;
+  readonly code: DeadLetterCode;
   readonly message: string;
   readonly details: readonly Fault[];
   readonly key: Buffer | null;
@@ -40,7 +40,7 @@ export interface Letter {
 }
 
 /** The external id that a record speaks of; undefined when it does not say. */
-export type Identify = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
+export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
 /** The header that names the letter that an announcement is a replay of. */
 export const replayHeader = "topicsync.replay-of";
@@ -58,14 +58,18 @@ const isOfLetter = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
 /** `topic-partition-offset`, from the second epoch on `topic-partition-offset-epoch`. */
-export const nameOfPlace = ({ topic, partition, offset, epoch = 1 }: Place): string =>
+export const formatRecordPosition = ({ topic, partition, offset, epoch = 1 }: RecordPosition): string =>
   `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
 
 /**
  * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letter-sender.ts). Never throws: anybody can
  * write there, so what makes no sense is taken for somebody else's.
  */
-export function letterOf(topic: string, { partition, record }: PlacedRecord, identify: Identify): Letter {
+export function parseDeadLetter(
+  topic: string,
+  { partition, record }: PlacedRecord,
+  identify: IdentifyTopic,
+): DeadLetter {
   const text = (name: string): string | undefined => headerText(record.headers, name);
   const at = { topic, partition, offset: record.offset };
   const source = placeOf(
@@ -74,7 +78,7 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord, ide
     text("__connect.errors.offset"),
     text(epochHeader),
   );
-  const isOurs = source !== undefined && text("topicsync.id") === nameOfPlace(source);
+  const isOurs = source !== undefined && text("topicsync.id") === formatRecordPosition(source);
   const code = refusalCodes.find((known) => isOurs && known === text("topicsync.code")) ?? "OTHER";
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
@@ -82,7 +86,7 @@ export function letterOf(topic: string, { partition, record }: PlacedRecord, ide
     headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
   };
   return {
-    id: nameOfPlace(isOurs ? source : at),
+    id: formatRecordPosition(isOurs ? source : at),
     at,
     source,
     time: timeOf(text(timeHeader) ?? record.timestamp),
@@ -119,7 +123,12 @@ const isCount = (text: string | undefined): text is string => text !== undefined
 /** What Kafka takes for a topic's name. */
 const isTopicName = (text: string): boolean => /^[\w.-]{1,249}$/.test(text);
 
-function placeOf(topic?: string, partition?: string, offset?: string, epoch = "1"): Place | undefined {
+function placeOf(
+  topic?: string,
+  partition?: string,
+  offset?: string,
+  epoch = "1",
+): RecordPosition | undefined {
   if (topic === undefined || !isTopicName(topic)) return undefined;
   if (!isCount(partition) || !isCount(offset)) return undefined;
   const place = { topic, partition: Number(partition), offset: Number(offset) };

@@ -1,23 +1,23 @@
-import type { LetterChannel, LetterItem } from "../../schemas/dead-letters.ts";
-import { StillLoading } from "../lib/errors.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../schemas/dead-letters.ts";
+import { NotLoadedError } from "../lib/errors.ts";
 import type { LogReader, LogWriter } from "../sync/records.ts";
-import { createTurns } from "../lib/mutex.ts";
+import { createMutex } from "../lib/mutex.ts";
 import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
-import { destinationOf } from "./destination.ts";
-import { itemOf } from "./facts.ts";
-import type { Identify, LetterCode } from "./letter.ts";
-import { createLetterIndex } from "./letter-index.ts";
+import { findDestination } from "./destination.ts";
+import { toListItem } from "./facts.ts";
+import type { IdentifyTopic, DeadLetterCode } from "./letter.ts";
+import { createDeadLetterIndex } from "./letter-index.ts";
 import { openMailbox } from "./mailbox.ts";
-import { outcomeOf, type ReplayWithOutcome } from "./outcome.ts";
-import { pageOf, type PageWish } from "./page.ts";
+import { getOutcome, type ReplayWithOutcome } from "./outcome.ts";
+import { readPage, type PageRequest } from "./page.ts";
 import { planReplay, type SkippedLetter } from "./plan.ts";
 import type { Replay, ReplayStore, SyncState } from "./ports.ts";
 import { sendReplays } from "./replay.ts";
-import { createShelf } from "./shelf.ts";
+import { createRecordCache } from "./shelf.ts";
 import { createTopicStates, noTopicStates } from "./topic-states.ts";
 
-export interface DeadLetterOfficeOptions {
-  readonly channel: LetterChannel;
+export interface DeadLetterServiceOptions {
+  readonly channel: DeadLetterChannel;
   /** The Kafka topic that they were refused from, and are sent back to. */
   readonly topic: string;
   readonly deadLetterTopic: string;
@@ -25,24 +25,24 @@ export interface DeadLetterOfficeOptions {
   readonly writer: LogWriter;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
-  readonly identify: Identify;
+  readonly identify: IdentifyTopic;
   readonly abort: AbortSignal;
 }
 
 /** A page of letters, the newest first, and how many there are. */
-export interface LetterPage {
-  readonly counts: ReadonlyMap<LetterCode, number>;
+export interface DeadLetterPage {
+  readonly counts: ReadonlyMap<DeadLetterCode, number>;
   readonly all: number;
   /** About how many are too old to be counted and listed. */
   readonly older: number;
-  readonly letters: readonly (Omit<LetterItem, "replay"> & {
+  readonly letters: readonly (Omit<DeadLetterItem, "replay"> & {
     readonly replay: ReplayWithOutcome | undefined;
   })[];
   readonly next: string | undefined;
 }
 
 /** Which letters to send back, by their ids, and how. */
-export interface OfficeReplay {
+export interface ReplayRequest {
   readonly ids: readonly string[];
   readonly again: boolean;
   readonly force: boolean;
@@ -50,7 +50,7 @@ export interface OfficeReplay {
   readonly dryRun: boolean;
 }
 
-export interface OfficeReplayResult {
+export interface ReplaySummary {
   readonly to: string;
   /** The ids of what was sent, or would be. */
   readonly sent: readonly string[];
@@ -59,40 +59,40 @@ export interface OfficeReplayResult {
 
 /**
  * The dead letters of one channel within the service, where many may look at them: the topic is read once and then read on,
- * and of each letter but the newest only a few facts stay in memory. All functions throw Unavailable, and StillLoading where the
- * first reading takes long; those that need whole letters throw Overloaded where too many wait for theirs.
+ * and of each letter but the newest only a few facts stay in memory. All functions throw UnavailableError, and NotLoadedError where the
+ * first reading takes long; those that need whole letters throw OverloadedError where too many wait for theirs.
  */
-export interface DeadLetterOffice {
-  page(wish: PageWish): Promise<LetterPage>;
+export interface DeadLetterService {
+  page(wish: PageRequest): Promise<DeadLetterPage>;
   /** Undefined where there is no such letter among the newest. */
   show(id: string): Promise<ListedLetter | undefined>;
   /** The last replay of each letter and what came of it; undefined where there was none. */
   outcomes(ids: readonly string[]): Promise<readonly (ReplayWithOutcome | undefined)[]>;
-  replay(wish: OfficeReplay): Promise<OfficeReplayResult>;
+  replay(wish: ReplayRequest): Promise<ReplaySummary>;
 }
 
 /** The newest letters that are known; measured with 700 bytes each, this is 35 MB. */
-const mostLetters = 50_000;
+const maxDeadLetters = 50_000;
 /** Of the newest ones that are at hand whole, and of those that were looked at last. */
-const mostBytesAtHand = 8 * 1024 * 1024;
+const maxBytesAtHand = 8 * 1024 * 1024;
 /** Whoever asks does not wait longer for the first reading of a large topic; it goes on. */
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 /** For whole letters. */
-const mostWaiting = 20;
+const maxWaiting = 20;
 
 /** Opens the office; nothing is read before somebody asks. */
-export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLetterOffice {
+export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
   const { channel, topic, deadLetterTopic, reader, writer, replays, sync, identify, abort } = options;
-  const shelf = createShelf({ reader, topic: deadLetterTopic, mostBytes: mostBytesAtHand, abort });
-  const index = createLetterIndex({
+  const shelf = createRecordCache({ reader, topic: deadLetterTopic, maxBytes: maxBytesAtHand, abort });
+  const index = createDeadLetterIndex({
     reader,
     topic: deadLetterTopic,
     identify,
-    most: mostLetters,
+    most: maxDeadLetters,
     passing: shelf.keep,
     abort,
   });
-  const inTurn = createTurns({ mostWaiting, refusal: "too many wait for dead letters" });
+  const inTurn = createMutex({ maxWaiting: maxWaiting, refusal: "too many wait for dead letters" });
   let looking: Promise<DeadLetters["positions"]> | undefined;
 
   /** Reads on, and gives how far the sync had come before. Whoever asks meanwhile gets the same. */
@@ -117,7 +117,7 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
     positions: DeadLetters["positions"],
   ): Promise<ReadonlyMap<string, readonly ReplayWithOutcome[]>> {
     const made = (await replays.of(ids)).map((one: Replay) => {
-      return { ...one, outcome: outcomeOf(one, { positions, codeOf }) };
+      return { ...one, outcome: getOutcome(one, { positions, codeOf }) };
     });
     return Map.groupBy(made, ({ letter }) => letter);
   }
@@ -136,14 +136,14 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
   return {
     async page(wish) {
       const positions = await look();
-      const { letters, next } = await pageOf(index.all(), wish, (ids) => replaysOf(ids, positions));
+      const { letters, next } = await readPage(index.all(), wish, (ids) => replaysOf(ids, positions));
       return {
         counts: new Map(
           [...Map.groupBy(index.all(), ({ code }) => code)].map(([code, all]) => [code, all.length]),
         ),
         all: index.all().length,
         older: index.older(),
-        letters: letters.map(({ facts, replay }) => ({ ...itemOf(facts), replay })),
+        letters: letters.map(({ facts, replay }) => ({ ...toListItem(facts), replay })),
         next,
       };
     },
@@ -173,7 +173,7 @@ export function createDeadLetterOffice(options: DeadLetterOfficeOptions): DeadLe
             ? noTopicStates
             : createTopicStates({ ...opened, reader, topic, abort });
         const letters = { ...opened, states };
-        const to = await destinationOf(reader, topic, { namesTime: channel === "push-feedback" });
+        const to = await findDestination(reader, topic, { namesTime: channel === "push-feedback" });
         const plan = await planReplay(letters, to, { choice: {}, again, force });
         const planned = plan.send.map(({ id }) => id);
         const known = new Set([...planned, ...plan.skipped.map(({ id }) => id)]);
@@ -207,13 +207,13 @@ const reasons = {
 
 const skip = (id: string, kind: keyof typeof reasons): SkippedLetter => ({ id, kind, reason: reasons[kind] });
 
-/** Waits, but not for ever. Throws StillLoading. */
+/** Waits, but not for ever. Throws NotLoadedError. */
 async function withinReason<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new StillLoading("the dead letters are still being read"));
-    }, longestWaitMs);
+      reject(new NotLoadedError("the dead letters are still being read"));
+    }, maxWaitMs);
   });
   try {
     return await Promise.race([work, late]);

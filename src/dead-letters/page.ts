@@ -1,8 +1,8 @@
-import { cursorOf, newestFirst, orderAt, type LetterFacts } from "./facts.ts";
+import { formatCursor, newestFirst, parseCursor, type DeadLetterSummary } from "./facts.ts";
 import type { ReplayWithOutcome } from "./outcome.ts";
 
 /** Which page of which letters. */
-export interface PageWish {
+export interface PageRequest {
   readonly code: string | undefined;
   /** Those that were replayed, or those that were not. */
   readonly replayed: boolean | undefined;
@@ -11,9 +11,9 @@ export interface PageWish {
   readonly limit: number;
 }
 
-export interface Page {
+export interface DeadLetterPageKeys {
   readonly letters: readonly {
-    readonly facts: LetterFacts;
+    readonly facts: DeadLetterSummary;
     readonly replay: ReplayWithOutcome | undefined;
   }[];
   /** Where the next one begins; undefined behind the last. */
@@ -23,18 +23,18 @@ export interface Page {
 /** Looked up together. */
 const batchSize = 500;
 /** Whoever looks for few among many gets a short page after so many, and goes on from there. */
-const mostLookedAt = 10_000;
+const maxLookedAt = 10_000;
 
 /** A page of letters that lie in their order; `replaysOf` tells how letters were replayed, the oldest first. */
-export async function pageOf(
-  all: readonly LetterFacts[],
-  { code, replayed, after, limit }: PageWish,
+export async function readPage(
+  all: readonly DeadLetterSummary[],
+  { code, replayed, after, limit }: PageRequest,
   replaysOf: (ids: readonly string[]) => Promise<ReadonlyMap<string, readonly ReplayWithOutcome[]>>,
-): Promise<Page> {
+): Promise<DeadLetterPageKeys> {
   const chosen = chosenBehind(all, code, after);
-  const letters: Page["letters"][number][] = [];
+  const letters: DeadLetterPageKeys["letters"][number][] = [];
   const step = replayed === undefined ? limit : batchSize;
-  for (let at = 0; at < Math.min(chosen.length, mostLookedAt); at += step) {
+  for (let at = 0; at < Math.min(chosen.length, maxLookedAt); at += step) {
     const batch = chosen.slice(at, at + step);
     const made = await replaysOf(batch.map(({ id }) => id));
     for (const [i, facts] of batch.entries()) {
@@ -42,21 +42,21 @@ export async function pageOf(
       if (replayed !== undefined && replayed !== (replay !== undefined)) continue;
       letters.push({ facts, replay });
       if (letters.length === limit)
-        return { letters, next: at + i + 1 < chosen.length ? cursorOf(facts) : undefined };
+        return { letters, next: at + i + 1 < chosen.length ? formatCursor(facts) : undefined };
     }
   }
-  const last = chosen.length > mostLookedAt ? chosen[mostLookedAt - 1] : undefined;
-  return { letters, next: last && cursorOf(last) };
+  const last = chosen.length > maxLookedAt ? chosen[maxLookedAt - 1] : undefined;
+  return { letters, next: last && formatCursor(last) };
 }
 
 function chosenBehind(
-  all: readonly LetterFacts[],
+  all: readonly DeadLetterSummary[],
   code: string | undefined,
   after: string | undefined,
-): readonly LetterFacts[] {
+): readonly DeadLetterSummary[] {
   const ofCode = code === undefined ? all : all.filter((one) => one.code === code);
   if (after === undefined) return ofCode;
-  const cursor = orderAt(after);
+  const cursor = parseCursor(after);
   const first = ofCode.findIndex((one) => newestFirst(one, cursor) > 0);
   return first === -1 ? [] : ofCode.slice(first);
 }

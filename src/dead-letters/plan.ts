@@ -3,13 +3,13 @@ import type { Partition } from "../topics/topic.ts";
 import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
 import type { Destination } from "./destination.ts";
-import type { Letter, Place } from "./letter.ts";
+import type { DeadLetter, RecordPosition } from "./letter.ts";
 import { outcomeText } from "./outcome.ts";
 import type { Replay, TopicState } from "./ports.ts";
 import { replayIdAfter } from "./replay-id.ts";
 import type { TopicStates } from "./topic-states.ts";
 
-export interface ReplayWish {
+export interface ReplayChoice {
   readonly choice: Choice;
   /** Also what was replayed before. */
   readonly again: boolean;
@@ -23,7 +23,7 @@ export interface PlannedLetter {
   /** The partition that it came from; undefined where that is not known: its key decides then. */
   readonly partition: number | undefined;
   /** Letters of one partition are sent in this order: of the epochs, and of the offsets within each. */
-  readonly order: Pick<Place, "offset" | "epoch">;
+  readonly order: Pick<RecordPosition, "offset" | "epoch">;
   /** The id of this sending. */
   readonly replay: string;
 }
@@ -46,12 +46,12 @@ export interface ReplayPlan {
 
 /**
  * Looks through the chosen letters, and sorts out those that cannot or should not be sent, each with the reason.
- * Throws Unavailable.
+ * Throws UnavailableError.
  */
 export async function planReplay(
   letters: DeadLetters & { readonly states: TopicStates },
   to: Destination,
-  { choice, again, force }: ReplayWish,
+  { choice, again, force }: ReplayChoice,
 ): Promise<ReplayPlan> {
   const send: PlannedLetter[] = [];
   const skipped: SkippedLetter[] = [];
@@ -76,7 +76,7 @@ export async function planReplay(
 
 /** A letter with what is known of its replays. */
 interface WithReplays {
-  readonly letter: Pick<Letter, "id" | "source" | "externalId">;
+  readonly letter: Pick<DeadLetter, "id" | "source" | "externalId">;
   readonly replays: readonly Pick<Replay, "sentTo">[];
 }
 
@@ -104,7 +104,7 @@ export function laterState(
   states: readonly TopicState[],
 ): TopicState | undefined {
   if (source === undefined) return undefined;
-  const isOwn = (by: Place): boolean =>
+  const isOwn = (by: RecordPosition): boolean =>
     replays.some(
       ({ sentTo: { topic, partition, offset, epoch } }) =>
         partition !== undefined &&
@@ -119,8 +119,10 @@ export function laterState(
 }
 
 /** Offsets have an order within one epoch only; a later epoch comes after all of an earlier one. */
-const comparePlaces = (a: Pick<Place, "offset" | "epoch">, b: Pick<Place, "offset" | "epoch">): number =>
-  (a.epoch ?? 1) - (b.epoch ?? 1) || a.offset - b.offset;
+const comparePlaces = (
+  a: Pick<RecordPosition, "offset" | "epoch">,
+  b: Pick<RecordPosition, "offset" | "epoch">,
+): number => (a.epoch ?? 1) - (b.epoch ?? 1) || a.offset - b.offset;
 
 const isSamePartition = (a: Partition, b: Partition): boolean =>
   a.topic === b.topic && a.partition === b.partition;
@@ -131,7 +133,7 @@ export function supersededText({ externalId, by, retired, waiting }: TopicState)
   return waiting === undefined ? text : `${text}, which the sync has not applied yet`;
 }
 
-function laneOf({ source, at }: Letter, to: Destination): Pick<PlannedLetter, "partition" | "order"> {
+function laneOf({ source, at }: DeadLetter, to: Destination): Pick<PlannedLetter, "partition" | "order"> {
   if (source?.topic === to.topic && source.partition < to.partitions)
     return { partition: source.partition, order: source };
   return { partition: undefined, order: at };

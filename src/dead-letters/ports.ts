@@ -1,5 +1,5 @@
 import type { AnnouncementSource, Partition } from "../topics/topic.ts";
-import type { Place } from "./letter.ts";
+import type { RecordPosition } from "./letter.ts";
 
 /** One sending of a letter back to the announcements topic. */
 export interface Replay {
@@ -14,10 +14,10 @@ export interface Replay {
    * The offset is absent while it is being sent; the partition as well, where the broker chooses it. The epoch is that of the
    * position at that time; absent for the first.
    */
-  readonly sentTo: Pick<Place, "topic"> & Partial<Place>;
+  readonly sentTo: Pick<RecordPosition, "topic"> & Partial<RecordPosition>;
 }
 
-/** Remembers what was replayed. Every function throws Unavailable while the store does not answer. */
+/** Remembers what was replayed. Every function throws UnavailableError while the store does not answer. */
 export interface ReplayStore {
   /** Replays of these letters, the oldest first. */
   of(letters: readonly string[]): Promise<Replay[]>;
@@ -45,7 +45,7 @@ export interface SyncPosition extends Partition {
   readonly epoch: number;
 }
 
-/** How far the sync has come. Every function throws Unavailable while the store does not answer. */
+/** How far the sync has come. Every function throws UnavailableError while the store does not answer. */
 export interface SyncState {
   /** Of each partition that was read. */
   positions(): Promise<readonly SyncPosition[]>;

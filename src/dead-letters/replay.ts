@@ -1,8 +1,8 @@
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { LogWriter, OutgoingRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
-import { replayHeader, timeHeader, type Letter, type Place } from "./letter.ts";
+import { replayHeader, timeHeader, type DeadLetter, type RecordPosition } from "./letter.ts";
 import type { Mailbox } from "./mailbox.ts";
 import {
   findSuperseding,
@@ -25,21 +25,21 @@ export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" |
   readonly progress: (done: number) => void;
 }
 
-export interface ReplayResult {
+export interface ReplayCounts {
   /** Ids of the letters that Kafka has. */
   readonly sent: readonly string[];
   /** What the broker would not take, and what somebody else began to send or superseded meanwhile. */
   readonly refused: readonly SkippedLetter[];
   /** Why the replay ended before its end; whether the letters of its last batch were sent is not known then. */
-  readonly failure: Unavailable | undefined;
+  readonly failure: UnavailableError | undefined;
 }
 
-const mostLettersABatch = 200;
-const mostBytesABatch = 512 * 1024;
+const maxRecordsPerBatch = 200;
+const maxBytesPerBatch = 512 * 1024;
 
 /** Letters that go to one partition together, with the records of their replays. */
 interface Sending {
-  readonly letter: Letter;
+  readonly letter: DeadLetter;
   readonly replay: Replay;
 }
 
@@ -47,14 +47,14 @@ interface Sending {
  * Sends the letters of a plan, those of each partition in the order of their offsets. Each is remembered as being sent,
  * then sent, then remembered as sent: whatever ends this in between, no letter is sent unnoticed. An outage ends it early.
  */
-export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<ReplayResult> {
+export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<ReplayCounts> {
   const { mailbox, replays, to, writer, now, abort } = options;
   const sent: string[] = [];
   const refused: SkippedLetter[] = [];
   let done = 0;
 
   /** Where a record was sent to, in the epoch that the sync is in. */
-  function placeOf(partition: number, offset: number): Place {
+  function placeOf(partition: number, offset: number): RecordPosition {
     const place = { topic: to.topic, partition, offset };
     const { epoch = 1 } =
       options.positions.find((one) => one.topic === to.topic && one.partition === partition) ?? {};
@@ -127,7 +127,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     let lane: number | undefined;
     for await (const turn of inOrder(mailbox, plan.send)) {
       if (abort.aborted) return;
-      if (batch.length === mostLettersABatch || bytes > mostBytesABatch || turn.partition !== lane) {
+      if (batch.length === maxRecordsPerBatch || bytes > maxBytesPerBatch || turn.partition !== lane) {
         if (batch.length > 0) await flush(lane, batch);
         batch = [];
         bytes = 0;
@@ -143,7 +143,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     await sendAll();
     return { sent, refused, failure: undefined };
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
+    if (!(error instanceof UnavailableError)) throw error;
     return { sent, refused, failure: error };
   }
 }
@@ -152,7 +152,7 @@ const replayedMeanwhile = "somebody else is replaying it at this moment";
 
 /** The announcement as it came, with the name of the letter that it is a replay of. */
 function replayOf(
-  { key, value, headers, time }: Letter,
+  { key, value, headers, time }: DeadLetter,
   { letter, on }: Replay,
   { namesTime }: Destination,
 ): OutgoingRecord {
@@ -168,7 +168,7 @@ function replayOf(
 /** A letter whose turn it is. */
 interface Turn {
   readonly partition: number | undefined;
-  readonly letter: Letter;
+  readonly letter: DeadLetter;
   /** The id of the sending. */
   readonly replay: string;
 }
@@ -188,7 +188,7 @@ async function* inOrder(
       { ids: all.map(({ id }) => id), next: 0 },
     ]),
   );
-  const early = new Map<string, Letter>();
+  const early = new Map<string, DeadLetter>();
 
   for await (const { letter } of mailbox.letters()) {
     const own = planned.get(letter.id);

@@ -1,30 +1,35 @@
 import { LRUCache } from "lru-cache";
 
 import type { LogReader, PlacedOffset, PlacedRecord, RecordHeaders } from "../sync/records.ts";
-import { sizeOf } from "./mailbox.ts";
+import { getRecordSize } from "./mailbox.ts";
 
 /** Records of a dead-letter topic, whole. */
-export interface Shelf {
+export interface RecordCache {
   /** Keeps a record at hand, as long as nothing newer needs its place. */
   readonly keep: (placed: PlacedRecord) => void;
   /**
    * The records at these places, in the order of the topic. What is not at hand is read from the topic, from the first of
-   * them on; what is gone is left out. Throws Unavailable.
+   * them on; what is gone is left out. Throws UnavailableError.
    */
   take(places: readonly PlacedOffset[]): AsyncGenerator<PlacedRecord, void, undefined>;
 }
 
-export interface ShelfOptions {
+export interface RecordCacheOptions {
   readonly reader: LogReader;
   readonly topic: string;
   /** So many bytes are kept at hand at most. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly abort: AbortSignal;
 }
 
 /** Makes an empty shelf. */
-export function createShelf({ reader, topic, mostBytes, abort }: ShelfOptions): Shelf {
-  const kept = new LRUCache<string, PlacedRecord>({ maxSize: mostBytes, sizeCalculation: sizeOf });
+export function createRecordCache({
+  reader,
+  topic,
+  maxBytes: mostBytes,
+  abort,
+}: RecordCacheOptions): RecordCache {
+  const kept = new LRUCache<string, PlacedRecord>({ maxSize: mostBytes, sizeCalculation: getRecordSize });
 
   async function* read(places: readonly PlacedOffset[]): AsyncGenerator<PlacedRecord, void, undefined> {
     const wanted = new Set(places.map(nameOf));

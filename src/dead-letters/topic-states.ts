@@ -1,15 +1,15 @@
-import { StillLoading } from "../lib/errors.ts";
+import { NotLoadedError } from "../lib/errors.ts";
 import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
-import { headerText, nameOfPlace, replayHeader, type Place } from "./letter.ts";
+import { headerText, formatRecordPosition, replayHeader, type RecordPosition } from "./letter.ts";
 import type { TopicState } from "./ports.ts";
 
 /** What the channel said of topics: what the sync has applied, and what waits for it in the log. */
 export interface TopicStates {
-  /** As it is now. Throws Unavailable, and StillLoading where too many announcements wait. */
+  /** As it is now. Throws UnavailableError, and NotLoadedError where too many announcements wait. */
   find(externalIds: readonly string[]): Promise<readonly TopicState[]>;
   /** Leaves records out from now on: the replay that asks has appended them itself. */
-  leaveOut(first: Place, count: number): void;
+  leaveOut(first: RecordPosition, count: number): void;
 }
 
 export interface TopicStatesOptions extends Pick<DeadLetters, "sync" | "positions" | "identify"> {
@@ -47,7 +47,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
     return isOver ? low : Math.max(low, nextOffset);
   }
 
-  function placeAt(partition: number, offset: number): Place {
+  function placeAt(partition: number, offset: number): RecordPosition {
     const epoch = epochs.get(partition) ?? 1;
     return { topic, partition, offset, ...(epoch > 1 && { epoch }) };
   }
@@ -76,7 +76,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
       count += Math.max(0, found.high - first);
     }
     if (count > maxWaiting) {
-      throw new StillLoading(
+      throw new NotLoadedError(
         `${count} announcements wait to be applied; whether a letter is superseded is known once there are at most ${maxWaiting}`,
       );
     }
@@ -92,10 +92,11 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
       await readOn();
       const applied = await sync.topics(externalIds);
       const states = [...applied, ...externalIds.flatMap((id) => waiting.get(id) ?? [])];
-      return states.filter(({ by }) => !leftOut.has(nameOfPlace(by)));
+      return states.filter(({ by }) => !leftOut.has(formatRecordPosition(by)));
     },
     leaveOut(first, count) {
-      for (let i = 0; i < count; i += 1) leftOut.add(nameOfPlace({ ...first, offset: first.offset + i }));
+      for (let i = 0; i < count; i += 1)
+        leftOut.add(formatRecordPosition({ ...first, offset: first.offset + i }));
       if (next.get(first.partition) === first.offset) next.set(first.partition, first.offset + count);
     },
   };

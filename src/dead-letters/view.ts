@@ -1,17 +1,17 @@
-import type { LetterView, ReplayView } from "../../schemas/dead-letters.ts";
+import type { DeadLetterView, ReplayView } from "../../schemas/dead-letters.ts";
 import type { RecordHeaders } from "../sync/records.ts";
 import type { ListedLetter } from "./browse.ts";
 import type { ReplayWithOutcome } from "./outcome.ts";
 
 /** A replay as it is told. */
-export const replayView = ({ on, sentTo, outcome }: ReplayWithOutcome): ReplayView => ({
+export const toReplayView = ({ on, sentTo, outcome }: ReplayWithOutcome): ReplayView => ({
   on: on.toISOString(),
   sentTo,
   outcome,
 });
 
 /** A letter as it is told, with all its bytes in base64. */
-export function letterView({ letter, copies, replays }: ListedLetter): LetterView {
+export function toDeadLetterView({ letter, copies, replays }: ListedLetter): DeadLetterView {
   const { id, at, source, time, code, message, details, key, value, omitted, replayOf } = letter;
   return {
     id,
@@ -28,12 +28,12 @@ export function letterView({ letter, copies, replays }: ListedLetter): LetterVie
     headers: headerViews(letter.headers),
     omitted: omitted ?? null,
     replayOf: replayOf ?? null,
-    replays: replays.map(replayView),
+    replays: replays.map(toReplayView),
   };
 }
 
 /** A name stands once for each of its values. */
-const headerViews = (headers: RecordHeaders): LetterView["headers"] =>
+const headerViews = (headers: RecordHeaders): DeadLetterView["headers"] =>
   Object.entries(headers).flatMap(([name, values]) =>
     [values ?? []].flat().map((value) => ({ name, value: Buffer.from(value).toString("base64") })),
   );

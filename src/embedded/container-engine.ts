@@ -1,6 +1,6 @@
 import type { ContainerRuntimeClient } from "testcontainers";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Report } from "./stack.ts";
 
 /** The engine (Docker, Podman, …) that Testcontainers finds, by DOCKER_HOST or at its usual sockets. Throws when none answers. */
@@ -23,7 +23,7 @@ export async function missingImage(image: string, setting: string): Promise<stri
   try {
     docker = (await within(5_000, containerEngine())).container.dockerode;
   } catch (error) {
-    return `no container engine answers (${messageOf(error)}); start one, or point DOCKER_HOST at one`;
+    return `no container engine answers (${getErrorMessage(error)}); start one, or point DOCKER_HOST at one`;
   }
   if (await isPresent(docker, image)) return undefined;
   try {
@@ -31,7 +31,7 @@ export async function missingImage(image: string, setting: string): Promise<stri
     return undefined;
   } catch (error) {
     return (
-      `the image ${image} is not on this machine and its registry does not offer it (${messageOf(error)}); ` +
+      `the image ${image} is not on this machine and its registry does not offer it (${getErrorMessage(error)}); ` +
       `run "docker pull ${image}", or name one that is there by ${setting}`
     );
   }
@@ -52,7 +52,7 @@ export async function pullImage(image: string, report: Report): Promise<void> {
     const { ImageName } = await import("testcontainers");
     await client.image.pull(ImageName.fromString(image)).catch(() => undefined);
     if (!(await isPresent(client.container.dockerode, image))) {
-      throw new Error(`the image ${image} could not be pulled: ${messageOf(error)}`, { cause: error });
+      throw new Error(`the image ${image} could not be pulled: ${getErrorMessage(error)}`, { cause: error });
     }
   }
   report(step, 1);

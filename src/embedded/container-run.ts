@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 
 import type { ContainerRuntimeClient, StartedTestContainer } from "testcontainers";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import { createVolume, dataName, ownerLabels, removeContainer, removeLeftover } from "./container-data.ts";
 import { containerEngine, ignoringGone, pullImage } from "./container-engine.ts";
 import { freePort } from "./ports.ts";
@@ -59,7 +59,7 @@ export async function runContainer(spec: ContainerSpec, options: LaunchOptions):
     const words = launch.id === undefined ? [] : await lastWords(launch.id, launch);
     if (launch.id !== undefined) await removeContainer(docker, launch.id);
     const tail = words.length > 0 ? `. Its last output:\n${words.join("\n")}` : "";
-    throw new Error(`${spec.image} did not come up: ${messageOf(error)}${tail}`, { cause: error });
+    throw new Error(`${spec.image} did not come up: ${getErrorMessage(error)}${tail}`, { cause: error });
   }
 }
 
@@ -98,7 +98,7 @@ async function start(spec: ContainerSpec, launch: Launch): Promise<RunningContai
         .wait({ condition: "next-exit" })
         .then(
           ({ StatusCode: code }: { StatusCode: number }) => `exited with code ${code}`,
-          (error: unknown) => `is out of sight: ${messageOf(error)}`,
+          (error: unknown) => `is out of sight: ${getErrorMessage(error)}`,
         )
         .then(end, end);
       return Promise.resolve();

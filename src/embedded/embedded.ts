@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join, resolve } from "node:path";
 
 import type { Config } from "../config.ts";
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { startBroker, startStore } from "./resolve.ts";
@@ -42,7 +42,7 @@ export async function embeddedAddresses(
     log.info({ address: running.address }, `running ${running.description}`);
     lifecycle.onStop(running.description, () => running.stop());
     void running.ended.then((how) => {
-      ended(new Unavailable(`${running.description} ended: ${how}`));
+      ended(new UnavailableError(`${running.description} ended: ${how}`));
     });
     return running;
   };
@@ -73,7 +73,7 @@ export async function embeddedStore(options: EmbeddedOptions): Promise<string> {
 
 /**
  * The brokers of the settings; otherwise the embedded one that runs already on this data folder. None is started: what
- * a command could read from it comes from a service that runs. Throws Unavailable.
+ * a command could read from it comes from a service that runs. Throws UnavailableError.
  */
 export async function embeddedBroker({
   config,
@@ -84,12 +84,12 @@ export async function embeddedBroker({
     const brokers = broker.split(",");
     if (await anyAnswers(brokers)) return brokers;
   }
-  throw new Unavailable(
+  throw new UnavailableError(
     `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
   );
 }
 
-/** Throws Unavailable where a service runs its own broker or store on this folder already: neither can be opened twice. */
+/** Throws UnavailableError where a service runs its own broker or store on this folder already: neither can be opened twice. */
 async function refuseSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
   const { store, broker } = recall(folder);
   const settings: string[] = [];
@@ -98,7 +98,7 @@ async function refuseSecond({ stack, mongodbUri, kafka }: Config, folder: string
   if (kafka.brokers === undefined && broker !== undefined && (await anyAnswers(broker.split(","))))
     settings.push(`KAFKA_BROKERS=${broker}`);
   if (settings.length === 0) return;
-  throw new Unavailable(
+  throw new UnavailableError(
     `another topicsync runs its own broker and store on ${stack.dataFolder}: stop it, or start this one beside it, ` +
       `with ${settings.join(" ")} and another HTTP_PORT`,
   );

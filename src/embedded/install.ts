@@ -28,7 +28,7 @@ export async function installOnce(folder: string, fill: (temporary: string) => P
   }
 }
 
-const longestInstallMs = 15 * 60_000;
+const maxInstallMs = 15 * 60_000;
 
 /** Waits for the folder's lock; undefined when the folder was installed in the meantime. */
 async function lock(folder: string): Promise<(() => Promise<void>) | undefined> {
@@ -54,7 +54,7 @@ async function isAbandoned(path: string): Promise<boolean> {
     const age = Date.now() - mtimeMs;
     const owner = await readFile(path, "utf8");
     // A lock without a process id was made this very moment, or by a process that was killed at once.
-    return age > longestInstallMs || (owner === "" ? age > 5_000 : !isAlive(Number(owner)));
+    return age > maxInstallMs || (owner === "" ? age > 5_000 : !isAlive(Number(owner)));
   } catch (error) {
     if (hasCode(error, "ENOENT")) return false;
     throw error;

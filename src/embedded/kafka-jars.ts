@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isAbsent, lastLines, runCommand, type Finished } from "./command.ts";
 import { installOnce } from "./install.ts";
 import type { LaunchOptions } from "./stack.ts";
-import { ToolMissing } from "./toolchain.ts";
+import { ToolMissingError } from "./toolchain.ts";
 import { versions } from "./versions.ts";
 
 /** How many jars Maven downloads where it was never used before, its own plugin's among them. Only scales the progress. */
@@ -42,7 +42,7 @@ const project = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `;
 
 /**
- * The folder with Kafka's jars, downloaded by Maven when it is not there yet. Throws ToolMissing without Maven, and an
+ * The folder with Kafka's jars, downloaded by Maven when it is not there yet. Throws ToolMissingError without Maven, and an
  * Error with Maven's own words when Maven fails.
  */
 export async function kafkaJars({
@@ -90,7 +90,7 @@ async function maven(args: readonly string[], onLine: (line: string) => void): P
     return await runCommand("mvn", args, { onLine });
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    throw new ToolMissing(
+    throw new ToolMissingError(
       `there is no mvn on the PATH to download Apache Kafka ${versions.kafka} with: install Maven`,
     );
   }

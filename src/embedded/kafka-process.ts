@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import { classArchive, javaArgs, kafkaJava, runClass, type KafkaJava } from "./kafka-java.ts";
 import { kafkaReadyLine, loggingProperties, serverProperties } from "./kafka-settings.ts";
-import { freePort, localhost, onPort } from "./ports.ts";
-import { startProcess, untilReady, type ServerProcess } from "./process.ts";
+import { freePort, localhost, withFreePort } from "./ports.ts";
+import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
 import type { Launcher, RunningBroker } from "./stack.ts";
 import { findJava, whyMissing } from "./toolchain.ts";
 import { versions } from "./versions.ts";
@@ -22,7 +22,7 @@ export const kafkaProcess: Launcher<RunningBroker> = {
     const java = await kafkaJava(options);
     const files = await prepareFiles(options.dataFolder);
     options.report(`starting ${name}`);
-    return onPort(options.port, (port) => startBroker(java, files, port));
+    return withFreePort(options.port, (port) => startBroker(java, files, port));
   },
 };
 
@@ -83,7 +83,7 @@ async function launch(
     logFile: files.output,
   });
   try {
-    await untilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), { name });
+    await waitUntilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), { name });
   } catch (error) {
     await archive.discard();
     throw error;
@@ -130,6 +130,6 @@ async function runTool(
   try {
     return await runClass(java, { mainClass: toolClasses[tool], args, input });
   } catch (error) {
-    throw new Error(`${tool} failed: ${messageOf(error)}`, { cause: error });
+    throw new Error(`${tool} failed: ${getErrorMessage(error)}`, { cause: error });
   }
 }

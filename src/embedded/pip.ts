@@ -1,5 +1,5 @@
 import { lastLines, runCommand } from "./command.ts";
-import { ToolMissing, type Python } from "./toolchain.ts";
+import { ToolMissingError, type Python } from "./toolchain.ts";
 
 export interface PipOptions {
   readonly python: Python;
@@ -15,7 +15,7 @@ export interface PipOptions {
 
 /**
  * Downloads Python packages with pip. Only what is built already: a compiler and half an hour are too much to ask for. Throws
- * ToolMissing without pip, and an Error with pip's own words when pip fails.
+ * ToolMissingError without pip, and an Error with pip's own words when pip fails.
  */
 export async function pipInstall(options: PipOptions): Promise<void> {
   const { python, folder, what, requirements, collected } = options;
@@ -28,7 +28,9 @@ export async function pipInstall(options: PipOptions): Promise<void> {
       },
     });
   if ((await pip("--version")).code !== 0)
-    throw new ToolMissing(`python3 has no pip to download ${what} with: install pip (Debian: python3-pip)`);
+    throw new ToolMissingError(
+      `python3 has no pip to download ${what} with: install pip (Debian: python3-pip)`,
+    );
   const target = ["--target", folder, "--only-binary", ":all:", "--no-warn-conflicts"];
   const { code, stdout, stderr } = await pip("install", ...target, ...requirements);
   if (code === 0) return;

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 
 import getPort from "get-port";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 
 export const localhost = "127.0.0.1";
 
@@ -13,7 +13,10 @@ const tries = 3;
  * Starts something on the wanted port of 127.0.0.1, or else on free ones, trying again when somebody else takes one between our look and
  * the server's. Throws when the wanted port is taken.
  */
-export async function onPort<T>(wanted: number | undefined, start: (port: number) => Promise<T>): Promise<T> {
+export async function withFreePort<T>(
+  wanted: number | undefined,
+  start: (port: number) => Promise<T>,
+): Promise<T> {
   if (wanted !== undefined) {
     // Another server there could be taken for the one that we start.
     await checkFree(wanted);
@@ -23,7 +26,7 @@ export async function onPort<T>(wanted: number | undefined, start: (port: number
     try {
       return await start(await freePort());
     } catch (error) {
-      if (attempt === tries || !/address (is )?already in use/i.test(messageOf(error))) throw error;
+      if (attempt === tries || !/address (is )?already in use/i.test(getErrorMessage(error))) throw error;
     }
   }
 }
@@ -36,7 +39,9 @@ async function checkFree(port: number): Promise<void> {
   try {
     await once(server.listen(port, localhost), "listening");
   } catch (error) {
-    throw new Error(`port ${port} of ${localhost} cannot be served: ${messageOf(error)}`, { cause: error });
+    throw new Error(`port ${port} of ${localhost} cannot be served: ${getErrorMessage(error)}`, {
+      cause: error,
+    });
   }
   server.close();
   await once(server, "close");

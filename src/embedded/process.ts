@@ -121,7 +121,7 @@ async function readEnd(path: string): Promise<string> {
  * Waits until a server is ready. Throws an Error with its last output, and leaves nothing running, when it ends first or
  * takes longer than the limit.
  */
-export async function untilReady(
+export async function waitUntilReady(
   server: ServerProcess,
   ready: () => Promise<boolean>,
   { name, limitMs = 120_000 }: { name: string; limitMs?: number },

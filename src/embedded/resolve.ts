@@ -1,4 +1,4 @@
-import { Unavailable, messageOf } from "../lib/errors.ts";
+import { UnavailableError, getErrorMessage } from "../lib/errors.ts";
 import { kafkaProcess } from "./kafka-process.ts";
 import type { Launcher, LaunchOptions, Running, RunningBroker } from "./stack.ts";
 import { mongodProcess, secantusProcess } from "./store-process.ts";
@@ -11,7 +11,7 @@ export interface ResolveOptions extends LaunchOptions {
   readonly mongoImage?: string;
 }
 
-/** Starts a broker in the first way that this machine has. Throws Unavailable, which names every way and what it lacks. */
+/** Starts a broker in the first way that this machine has. Throws UnavailableError, which names every way and what it lacks. */
 export function startBroker(options: ResolveOptions): Promise<RunningBroker> {
   return startFirst(options, {
     what: "Kafka broker",
@@ -21,7 +21,7 @@ export function startBroker(options: ResolveOptions): Promise<RunningBroker> {
   });
 }
 
-/** Starts a store in the first way that this machine has. Throws Unavailable, which names every way and what it lacks. */
+/** Starts a store in the first way that this machine has. Throws UnavailableError, which names every way and what it lacks. */
 export function startStore(options: ResolveOptions): Promise<Running> {
   return startFirst(options, {
     what: "MongoDB store",
@@ -57,16 +57,16 @@ async function startFirst<R extends Running>(options: ResolveOptions, ways: Ways
       return await launcher.start(options);
     } catch (error) {
       cause = error;
-      reasons.push(`${launcher.name}: ${messageOf(error)}`);
+      reasons.push(`${launcher.name}: ${getErrorMessage(error)}`);
       // An image that cannot be had is no reason to give up. A local server that is there but fails is: the next kind would
       // begin without its data.
       if (launcher !== container) break;
       if (choice === "auto")
-        report(`${launcher.name} cannot be had, going on with a local process: ${messageOf(error)}`);
+        report(`${launcher.name} cannot be had, going on with a local process: ${getErrorMessage(error)}`);
     }
   }
   const list = reasons.map((reason) => `\n  - ${reason}`).join("");
-  throw new Unavailable(
+  throw new UnavailableError(
     `no ${ways.what} could be started:${list}\nMend one of these, or set ${ways.setting} to use one that runs already`,
     { cause },
   );

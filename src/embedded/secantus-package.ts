@@ -12,7 +12,7 @@ const expectedPackages = 9;
 
 /**
  * The folder with SecantusDB and what it needs, for this Python, downloaded by pip when it is not there yet. Throws
- * ToolMissing without pip, and an Error with pip's own words when pip fails.
+ * ToolMissingError without pip, and an Error with pip's own words when pip fails.
  */
 export async function secantusPackage(
   python: Python,

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 import { MongoClient, MongoServerError } from "mongodb";
 
-import { localhost, onPort } from "./ports.ts";
-import { startProcess, untilReady, type ServerProcess } from "./process.ts";
+import { localhost, withFreePort } from "./ports.ts";
+import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
 import { ensurePrimary } from "./replica-set.ts";
 import { secantusPackage } from "./secantus-package.ts";
 import type { Launcher, Running } from "./stack.ts";
@@ -21,7 +21,7 @@ export const mongodProcess: Launcher = {
     const data = join(folder, "data");
     await mkdir(data, { recursive: true });
     report(`starting mongod ${version}`);
-    return onPort(port, async (port) => {
+    return withFreePort(port, async (port) => {
       const args = ["--bind_ip", localhost, "--port", String(port), "--dbpath", data, "--replSet", "rs0"];
       const server = await startProcess({
         command,
@@ -36,7 +36,7 @@ export const mongodProcess: Launcher = {
         await ensurePrimary(address, { member, within: 2_000 });
         return true;
       };
-      await untilReady(server, serves, { name });
+      await waitUntilReady(server, serves, { name });
       return running(server, { name, address });
     });
   },
@@ -56,7 +56,7 @@ export const secantusProcess: Launcher = {
     // Without a settings file of ours it would look for one in the user's home.
     await writeFile(settings, "");
     options.report(`starting SecantusDB ${versions.secantusdb}`);
-    return onPort(options.port, async (port) => {
+    return withFreePort(options.port, async (port) => {
       const files = ["--config", settings, "--storage-path", data];
       const server = await startProcess({
         command: python.command,
@@ -72,7 +72,7 @@ export const secantusProcess: Launcher = {
       });
       const address = uri(port);
       const name = `SecantusDB ${versions.secantusdb}`;
-      await untilReady(server, () => ping(address), { name });
+      await waitUntilReady(server, () => ping(address), { name });
       return running(server, { name, address });
     });
   },

@@ -9,10 +9,10 @@ export interface ChangedName {
 
 /**
  * What an administrator does with applications, or with platforms, over HTTP and on the command line alike. Running services
- * notice a change within a second or two. Every function throws Unavailable.
+ * notice a change within a second or two. Every function throws UnavailableError.
  */
 export interface CatalogAdministration extends Pick<NamedStore<PushPlatform>, "list" | "find"> {
-  /** Adds an active one. Throws NameTaken. */
+  /** Adds an active one. Throws NameTakenError. */
   add(one: Pick<PushPlatform, "name" | "tokenRule">): Promise<ChangedName>;
   /** Undefined when there is none of that name. */
   change(name: string, change: CatalogChange): Promise<ChangedName | undefined>;

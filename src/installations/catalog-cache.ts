@@ -2,7 +2,7 @@ import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./
 
 /** Looks applications and platforms up without asking the store for each request. */
 export interface Catalog {
-  /** At once where it is remembered. Throws Unavailable. */
+  /** At once where it is remembered. Throws UnavailableError. */
   application(name: string): PushApplication | Promise<PushApplication | undefined>;
   platform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
 }

@@ -13,8 +13,8 @@ export interface PushPlatform {
 }
 
 /** There is a record of that name already. */
-export class NameTaken extends Error {
-  override readonly name = "NameTaken";
+export class NameTakenError extends Error {
+  override readonly name = "NameTakenError";
 }
 
 /** What can be changed of an application or a platform; `null` takes a platform's rule away. */
@@ -23,12 +23,12 @@ export interface CatalogChange {
   readonly tokenRule?: string | null;
 }
 
-/** Where records with names of their own are kept. Every function throws Unavailable while the store does not answer. */
+/** Where records with names of their own are kept. Every function throws UnavailableError while the store does not answer. */
 export interface NamedStore<T extends PushApplication> {
   /** By name. */
   list(): Promise<T[]>;
   find(name: string): Promise<T | undefined>;
-  /** Throws NameTaken. */
+  /** Throws NameTakenError. */
   insert(record: T): Promise<void>;
   /** Changes the members that are given; false when there is no such record. */
   change(name: string, change: CatalogChange): Promise<boolean>;

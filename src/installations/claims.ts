@@ -6,7 +6,7 @@ import type { InstallationWrite } from "./ports.ts";
  * order, and so does a user's removal beside another's registration: whichever comes first, the token ends as the
  * other's.
  */
-export interface Claims {
+export interface InFlightWrites {
   add(write: InstallationWrite): void;
   remove(write: InstallationWrite): void;
   /** Whether the write must come after something that is claimed. */
@@ -14,7 +14,7 @@ export interface Claims {
 }
 
 /** Makes claims; nothing is claimed yet. */
-export function createClaims(): Claims {
+export function createInFlightWrites(): InFlightWrites {
   const tokens = createCounts();
   const registering = createCounts();
   const removing = createCounts();

@@ -5,7 +5,7 @@ import type { InstallationKey } from "./ports.ts";
 export interface InstallationDeactivator {
   /**
    * Deactivates those of these ids that are active, and gives them; the reason is kept with each. Registered again, a token is
-   * active again. Throws Unavailable when none could be deactivated; of an outage in between, those before it are given.
+   * active again. Throws UnavailableError when none could be deactivated; of an outage in between, those before it are given.
    */
   deactivate(ids: readonly string[], reason: string): Promise<readonly InstallationKey[]>;
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import type { BatchStep, PositionStep, PositionStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./ports.ts";
@@ -18,7 +18,7 @@ export interface TokenReport {
 /** A record of the push feedback topic, read. */
 export type ReadReport =
   | { readonly offset: number; readonly report: TokenReport }
-  | { readonly offset: number; readonly refusal: Refusal };
+  | { readonly offset: number; readonly refusal: RefusalError };
 
 /** What became of reports. `renewed`: registered again since; `inactive`: it was already. */
 export const feedbackOutcomes = ["deactivated", "renewed", "inactive", "unknown", "refused"] as const;
@@ -39,12 +39,12 @@ export interface Deactivation extends InstallationKey {
   readonly unseenSince: Date;
 }
 
-/** Where installations and the positions of the push feedback are kept. Every function throws Unavailable. */
+/** Where installations and the positions of the push feedback are kept. Every function throws UnavailableError. */
 export interface FeedbackStore extends PositionStore {
   /** The installations of these tokens, on whatever platform. */
   findTokens(tokens: readonly string[]): Promise<SeenInstallation[]>;
   /**
-   * Deactivates, and moves the position, all or nothing (where the store has transactions). Throws Fenced when the
+   * Deactivates, and moves the position, all or nothing (where the store has transactions). Throws FencedError when the
    * position is not `from` any more.
    */
   applyFeedback(batch: BatchStep & { readonly deactivations: readonly Deactivation[] }): Promise<void>;
@@ -62,15 +62,15 @@ export interface FeedbackBatch extends PositionStep {
 /** What a stretch of reports comes to. */
 export interface FeedbackDecision {
   readonly deactivations: readonly Deactivation[];
-  readonly refusals: readonly { readonly offset: number; readonly refusal: Refusal }[];
+  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
 
 /** Deactivates tokens that push services reported dead. */
 export interface FeedbackService {
   /**
-   * Applies a batch exactly once: load, decide, write together with the position. Throws Fenced when another consumer
-   * moved the position, and Unavailable; nothing is stored then.
+   * Applies a batch exactly once: load, decide, write together with the position. Throws FencedError when another consumer
+   * moved the position, and UnavailableError; nothing is stored then.
    */
   apply(batch: FeedbackBatch): Promise<FeedbackDecision>;
 }
@@ -84,22 +84,22 @@ export function createFeedbackService(store: FeedbackStore, catalog: Catalog): F
     try {
       return { offset, report: { ...report, token: await tokenIn(report) } };
     } catch (error) {
-      if (error instanceof Refusal) return { offset, refusal: error };
+      if (error instanceof RefusalError) return { offset, refusal: error };
       throw error;
     }
   }
 
-  /** As it is stored. Disabled names are fine: less is sent to them. Throws a Refusal. */
+  /** As it is stored. Disabled names are fine: less is sent to them. Throws a RefusalError. */
   async function tokenIn(report: TokenReport): Promise<string> {
     if (report.application !== undefined && (await catalog.application(report.application)) === undefined) {
       const message = `There is no push application named "${report.application}".`;
-      throw new Refusal("UNKNOWN_APPLICATION", message, [
+      throw new RefusalError("UNKNOWN_APPLICATION", message, [
         { path: "/application", message: "is not the name of a push application" },
       ]);
     }
     const platform = await catalog.platform(report.platform);
     if (platform !== undefined) return storedToken(platform, report.token, "/token");
-    throw new Refusal("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
+    throw new RefusalError("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
       { path: "/platform", message: "is not the name of a push platform" },
     ]);
   }

@@ -1,12 +1,12 @@
-import { Overloaded } from "../lib/errors.ts";
-import { createClaims } from "./claims.ts";
+import { OverloadedError } from "../lib/errors.ts";
+import { createInFlightWrites } from "./claims.ts";
 import type { InstallationStore, InstallationWrite } from "./ports.ts";
 
 /** Gathers writes that come at once into few bulks. */
 export interface GroupCommit {
   /**
    * Resolves when the write is acknowledged with the write concern in force; writes that touch the same tokens take
-   * effect in the order in which they were submitted. Throws Overloaded when too much is waiting, and Unavailable.
+   * effect in the order in which they were submitted. Throws OverloadedError when too much is waiting, and UnavailableError.
    */
   readonly submit: (write: InstallationWrite) => Promise<void>;
   /** How many writes wait for a bulk, and how many are on their way. */
@@ -47,7 +47,7 @@ interface Entry {
 }
 
 /** A bulk that leaves beside another has at least so many writes: a small one costs nearly as much. */
-const leastBeside = 16;
+const minBeside = 16;
 
 /**
  * Makes the group commit. A bulk leaves as soon as it has as many writes as is usual lately, or else at the end of the turn
@@ -71,7 +71,7 @@ export function createGroupCommit(
   /** Everything waits for something that is on its way. */
   let stuck = false;
   /** What is on its way; nothing that conflicts with it may leave. */
-  const claims = createClaims();
+  const claims = createInFlightWrites();
 
   function schedule(): void {
     if (waiting.length === 0 || stuck || bulks >= most.bulks) return;
@@ -85,7 +85,7 @@ export function createGroupCommit(
   /** How many must wait for a bulk that leaves before this turn of the event loop ends. */
   function enough(): number {
     if (bulks === 0) return usual;
-    return bulks === 1 ? Math.max(writing, leastBeside) : most.writes;
+    return bulks === 1 ? Math.max(writing, minBeside) : most.writes;
   }
 
   function leaveAsItIs(): void {
@@ -106,7 +106,7 @@ export function createGroupCommit(
   function take(): Entry[] {
     const bulk: Entry[] = [];
     const left: Entry[] = [];
-    const before = createClaims();
+    const before = createInFlightWrites();
     let characters = 0;
     let at = 0;
     for (const entry of waiting) {
@@ -159,7 +159,9 @@ export function createGroupCommit(
     submit(write) {
       const characters = charactersOf(write);
       if (waiting.length >= most.waiting || waitingCharacters + characters > most.waitingCharacters) {
-        return Promise.reject(new Overloaded(`${waiting.length} registrations and removals are waiting`));
+        return Promise.reject(
+          new OverloadedError(`${waiting.length} registrations and removals are waiting`),
+        );
       }
       const done = Promise.withResolvers<undefined>();
       waiting.push({ write, characters, done });

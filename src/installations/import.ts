@@ -1,8 +1,8 @@
 import { installationViewSchema, type InstallationView } from "../../schemas/installation-view.ts";
-import { sentenceOf, type Fault } from "../lib/errors.ts";
-import { checkOf } from "../lib/validation.ts";
+import { toSentence, type Fault } from "../lib/errors.ts";
+import { createValidator } from "../lib/validation.ts";
 import type { Catalog } from "./catalog-cache.ts";
-import { installationOf, type Installation } from "./installation.ts";
+import { fromInstallationView, type Installation } from "./installation.ts";
 import type { InstallationKey } from "./ports.ts";
 import { checkToken } from "./token-rules.ts";
 
@@ -18,7 +18,7 @@ export interface Replacement {
   readonly by: Installation;
 }
 
-/** Where imported installations are put. Every function throws Unavailable. */
+/** Where imported installations are put. Every function throws UnavailableError. */
 export interface InstallationArchive {
   findKeys(tokens: readonly string[]): Promise<StoredKey[]>;
   /**
@@ -31,7 +31,7 @@ export interface InstallationArchive {
 }
 
 /** What became of records: `kept` are those of which the stored record is as new, or newer. */
-export interface Imported {
+export interface ImportedInstallations {
   readonly added: number;
   readonly updated: number;
   readonly kept: number;
@@ -41,19 +41,22 @@ export interface Imported {
 
 /** Imports installations that were exported. */
 export interface InstallationImporter {
-  /** Reads the JSON of one; a text says why it cannot be taken. Throws Unavailable. */
+  /** Reads the JSON of one; a text says why it cannot be taken. Throws UnavailableError. */
   read(json: unknown): Promise<Installation | string>;
   /**
    * Stores some, each under its application, platform and token; of two records of one key the one that was changed
-   * later wins as a whole. To import the same again changes nothing. Throws Unavailable.
+   * later wins as a whole. To import the same again changes nothing. Throws UnavailableError.
    */
-  store(installations: readonly Installation[], how: { readonly dryRun: boolean }): Promise<Imported>;
+  store(
+    installations: readonly Installation[],
+    how: { readonly dryRun: boolean },
+  ): Promise<ImportedInstallations>;
 }
 
-const checkView = checkOf<InstallationView>(installationViewSchema);
+const checkView = createValidator<InstallationView>(installationViewSchema);
 
 /** Makes the importer. */
-export function createImporter(
+export function createInstallationImporter(
   archive: InstallationArchive,
   catalog: Catalog,
   newId: () => string,
@@ -72,10 +75,10 @@ export function createImporter(
   return {
     async read(json) {
       const checked = checkView(json);
-      if (!checked.ok) return sentenceOf(checked.faults, "The record");
+      if (!checked.ok) return toSentence(checked.faults, "The record");
       const found = await faultOf(checked.value);
-      if ("path" in found) return sentenceOf([found], "The record");
-      return installationOf({ ...checked.value, token: found.token }, newId);
+      if ("path" in found) return toSentence([found], "The record");
+      return fromInstallationView({ ...checked.value, token: found.token }, newId);
     },
 
     async store(given, { dryRun }) {

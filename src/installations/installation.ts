@@ -17,7 +17,7 @@ export interface Installation extends InstallationKey {
 }
 
 /** An installation as it is shown to programs. Its members stand in this order; what is not known is absent. */
-export function viewOf(
+export function toInstallationView(
   one: Installation,
   { fullTokens }: { readonly fullTokens: boolean },
 ): InstallationView & { readonly id: string } {
@@ -26,7 +26,7 @@ export function viewOf(
     id: one.id,
     application: one.application,
     platform: one.platform,
-    token: fullTokens ? one.token : shortToken(one.token),
+    token: fullTokens ? one.token : abbreviateToken(one.token),
     user: one.user,
     active: one.active,
     createdOn: one.createdOn.toISOString(),
@@ -41,7 +41,7 @@ export function viewOf(
 }
 
 /** The installation that a view with its full token shows. What says why it is inactive is of no active one. */
-export function installationOf(view: InstallationView, newId: () => string): Installation {
+export function fromInstallationView(view: InstallationView, newId: () => string): Installation {
   const { deactivatedOn, deactivatedReason, previousOwners = [] } = view;
   return {
     id: view.id ?? newId(),
@@ -62,7 +62,7 @@ export function installationOf(view: InstallationView, newId: () => string): Ins
 const longToken = 24;
 
 /** So much of a token that it is recognised, and so little that nobody can send to it. */
-export const shortToken = (token: string): string =>
+export const abbreviateToken = (token: string): string =>
   token.length >= longToken
     ? `${token.slice(0, 6).toWellFormed()}…${token.slice(-4).toWellFormed()}`
     : `${token.slice(0, Math.floor(token.length / 4)).toWellFormed()}…`;

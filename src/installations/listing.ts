@@ -1,4 +1,4 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import { checkToken } from "./token-rules.ts";
@@ -43,7 +43,7 @@ export interface Narrowing {
   readonly scopes?: readonly Scope[] | undefined;
 }
 
-/** Reads stored installations. Every function throws Unavailable. */
+/** Reads stored installations. Every function throws UnavailableError. */
 export interface InstallationReader {
   /**
    * Looks at the records behind an id, so few that the store answers soon however rare is what is meant, and gives at
@@ -70,7 +70,7 @@ export interface InstallationPage {
 export interface InstallationListing {
   /**
    * The next installations behind a cursor, at most `limit` (1 to 1,000). It searches for about a second: where little is
-   * meant among much, a page has fewer, and `next` goes on. Throws a Refusal for a bad limit or cursor, and Unavailable.
+   * meant among much, a page has fewer, and `next` goes on. Throws a RefusalError for a bad limit or cursor, and UnavailableError.
    */
   page(
     query: InstallationQuery,
@@ -81,7 +81,7 @@ export interface InstallationListing {
 }
 
 /** As many as a page may have. */
-export const mostInstallationsAPage = 1_000;
+export const maxInstallationsPerPage = 1_000;
 const searchMs = 1_000;
 
 /** Makes the listing. The catalog tells the platforms' token rules, and what a user's tokens can be of. */
@@ -128,9 +128,9 @@ export function createInstallationListing(
 
   return {
     async page(query, { after, limit }) {
-      if (!Number.isInteger(limit) || limit < 1 || limit > mostInstallationsAPage) {
-        const message = `must be a whole number from 1 to ${mostInstallationsAPage}`;
-        throw new Refusal("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
+      if (!Number.isInteger(limit) || limit < 1 || limit > maxInstallationsPerPage) {
+        const message = `must be a whole number from 1 to ${maxInstallationsPerPage}`;
+        throw new RefusalError("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
       }
       const installations: Installation[] = [];
       let looked = 0;
@@ -139,12 +139,12 @@ export function createInstallationListing(
         installations.push(...stretch.installations);
         looked += stretch.looked;
         if (installations.length < limit && performance.now() < until) continue;
-        const next = stretch.last === undefined ? undefined : cursorBehind(stretch.last);
+        const next = stretch.last === undefined ? undefined : cursorAfter(stretch.last);
         return { installations, next, looked };
       }
       return { installations, next: undefined, looked };
     },
-    all: (query, after) => stretches(query, { after, limit: () => mostInstallationsAPage }),
+    all: (query, after) => stretches(query, { after, limit: () => maxInstallationsPerPage }),
   };
 }
 
@@ -162,16 +162,16 @@ interface TokenSearch {
 const cursorPrefix = "i1:";
 
 /** The cursor that goes on behind an installation. */
-export const cursorBehind = (id: string): string =>
+export const cursorAfter = (id: string): string =>
   Buffer.from(`${cursorPrefix}${id}`, "utf8").toString("base64url");
 
-/** Throws a Refusal for what no listing gave. */
+/** Throws a RefusalError for what no listing gave. */
 function idIn(cursor: string): string {
   const text = Buffer.from(cursor, "base64url").toString("utf8");
   const id = text.slice(cursorPrefix.length);
   // Encoded again it must be the same: decoding passes over whatever is no base64url.
-  if (text.startsWith(cursorPrefix) && id !== "" && cursorBehind(id) === cursor) return id;
-  throw new Refusal("SCHEMA_VIOLATION", "The cursor is not one that a listing gave.", [
+  if (text.startsWith(cursorPrefix) && id !== "" && cursorAfter(id) === cursor) return id;
+  throw new RefusalError("SCHEMA_VIOLATION", "The cursor is not one that a listing gave.", [
     { path: "/after", message: "is not a cursor that a listing gave" },
   ]);
 }

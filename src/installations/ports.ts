@@ -25,7 +25,7 @@ export interface RemoveWrite {
 
 export type InstallationWrite = RegisterWrite | RemoveWrite;
 
-/** Where installations are kept. Every function throws Unavailable. */
+/** Where installations are kept. Every function throws UnavailableError. */
 export interface InstallationStore {
   /**
    * Writes what may be written in any order. Gives for each write what it failed with; undefined for one that is

@@ -8,7 +8,7 @@ export interface RemovalRequest extends Scope {
 /**
  * Deactivates everybody's active tokens of an application on a platform, some hundred at a time. Whatever was registered
  * before the call is inactive after it, unless it was registered again meanwhile; what is registered during the call may end
- * either way. Where it fails, part is done, and repeating it does the rest. Throws Unavailable.
+ * either way. Where it fails, part is done, and repeating it does the rest. Throws UnavailableError.
  */
 export type RemoveAllTokens = (request: RemovalRequest) => Promise<void>;
 

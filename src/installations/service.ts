@@ -1,5 +1,5 @@
 import type { Registration, Removal } from "../../schemas/installation.ts";
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
@@ -16,8 +16,8 @@ export interface Registered {
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
 export interface InstallationService {
   /**
-   * Throws a Refusal when the application or the platform is unknown or not active, or when the token breaks the
-   * platform's rule, Overloaded and Unavailable.
+   * Throws a RefusalError when the application or the platform is unknown or not active, or when the token breaks the
+   * platform's rule, OverloadedError and UnavailableError.
    */
   register(application: string, body: Registration, user: User): Promise<Registered>;
   /** Deactivates the user's own tokens; everybody's for a push_admin. Throws as `register` does. */
@@ -39,10 +39,13 @@ export function createInstallationService(
     const knownApplication = await catalog.application(application);
     const platform = await catalog.platform(name);
     if (knownApplication?.active !== true) {
-      throw new Refusal("UNKNOWN_APPLICATION", `There is no active push application named "${application}".`);
+      throw new RefusalError(
+        "UNKNOWN_APPLICATION",
+        `There is no active push application named "${application}".`,
+      );
     }
     if (platform?.active !== true) {
-      throw new Refusal("UNKNOWN_PLATFORM", `There is no active push platform named "${name}".`, [
+      throw new RefusalError("UNKNOWN_PLATFORM", `There is no active push platform named "${name}".`, [
         { path: "/platform", message: "is not the name of an active push platform" },
       ]);
     }

@@ -3,7 +3,7 @@ import type { InstallationFilter, InstallationListing } from "./listing.ts";
 /** Deactivates installations by their ids. */
 export interface InstallationSweeper {
   /**
-   * Deactivates those that are active and still not seen since; gives how many. Throws Unavailable.
+   * Deactivates those that are active and still not seen since; gives how many. Throws UnavailableError.
    */
   deactivate(
     ids: readonly string[],
@@ -30,7 +30,7 @@ export interface Swept {
 
 /**
  * Goes through all installations and deactivates the active ones that were not seen for long. Ended at any time, it is
- * gone on with by sweeping again: what is inactive is not found any more. Throws Unavailable.
+ * gone on with by sweeping again: what is inactive is not found any more. Throws UnavailableError.
  */
 export async function sweep(
   listing: Pick<InstallationListing, "all">,

@@ -1,4 +1,4 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import type { PushPlatform } from "./catalog.ts";
 
 /** What a platform's record may say of its tokens; without a rule any text of at most 4,096 characters is a token. */
@@ -19,7 +19,7 @@ export function storedToken({ name, tokenRule }: PushPlatform, token: string, pa
   const found = checkToken(token, tokenRule);
   if ("token" in found) return found.token;
   const message = `The platform "${name}" does not take this token.`;
-  throw new Refusal("BAD_TOKEN", message, [{ path, message: found.fault }]);
+  throw new RefusalError("BAD_TOKEN", message, [{ path, message: found.fault }]);
 }
 
 /** Applies a platform's rule to a token, on every way in alike: what was registered is found again however it is written. */

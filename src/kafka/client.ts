@@ -18,12 +18,12 @@ import type {
   Publisher,
   RecordSink,
 } from "../sync/records.ts";
-import { untilAvailable } from "../lib/retry.ts";
+import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./aborted-transactions.ts";
 import { keepGroupDenials } from "./denied-groups.ts";
 import { toKafkaError } from "./failures.ts";
 import { boundFetches } from "./fetch-decoding.ts";
-import { boundsOf, readLog } from "./log-reader.ts";
+import { readBounds, readLog } from "./log-reader.ts";
 import { createWriter } from "./log-writer.ts";
 import { createMember } from "./member.ts";
 import { createPublisher } from "./publisher.ts";
@@ -40,14 +40,14 @@ export interface Broker extends LogReader {
   reach(abort: AbortSignal): Promise<void>;
   /** Waits until a broker answers and creates missing topics; ends early when aborted. Throws a ConfigurationError. */
   connect(abort: AbortSignal): Promise<void>;
-  /** Resolves when a broker answers; throws Unavailable. */
+  /** Resolves when a broker answers; throws UnavailableError. */
   ping(): Promise<void>;
   /** A member of a consumer group, reading one topic. */
-  member(read: Reading): GroupMember;
+  member(read: ReaderSettings): GroupMember;
   /** What the sync asks of the topic that it reads. */
   watch(topic: string): LogWatch;
   /** A topic and the group that reads it, from outside. */
-  observe(read: Reading): LogObserver;
+  observe(read: ReaderSettings): LogObserver;
   /** Sends to a topic; connected with the first record. */
   sink(topic: string): RecordSink & { close(): Promise<void> };
   /** Sends to a topic and tells where each record lies; connected with the first record. */
@@ -58,7 +58,7 @@ export interface Broker extends LogReader {
 }
 
 /** A topic, and the consumer group that reads it. */
-export interface Reading {
+export interface ReaderSettings {
   readonly topic: string;
   readonly groupId: string;
 }
@@ -105,7 +105,7 @@ export function createBroker(
   const uncommitted = newAdmin(createUncommittedAdmin);
 
   const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
-    untilAvailable(
+    retryUntilAvailable(
       async () => {
         try {
           await admin.connect();
@@ -130,7 +130,7 @@ export function createBroker(
     member: (read) => createMember(client(hasty), { ...read, log }),
     watch: (topic) => createWatch(admin, topic),
     observe: (read) => createObserver({ committed: observer, uncommitted }, read),
-    bounds: (topic) => boundsOf(observer, topic),
+    bounds: (topic) => readBounds(observer, topic),
     read: (topic, options) =>
       readLog({ client: client(hasty), admin: observer, groupId: config.groupId, log }, topic, options),
     publisher: (topic) => createPublisher(client(patient), admin, topic),

@@ -1,4 +1,9 @@
-import { ConfigurationError, KafkaUnavailable, messageOf, Unavailable } from "../lib/errors.ts";
+import {
+  ConfigurationError,
+  KafkaUnavailableError,
+  getErrorMessage,
+  UnavailableError,
+} from "../lib/errors.ts";
 import type { Rejection } from "../sync/records.ts";
 
 /** What a broker answers when its access rules deny something, and of what kind the missing right is. */
@@ -21,11 +26,11 @@ export const quoteGroup = (group: string): string => `group "${group}"`;
  * The error as the rest of the program knows it: a ConfigurationError that names the missing right where the broker denies
  * something, an outage otherwise.
  */
-export function toKafkaError(error: unknown, rights: Rights = {}): Unavailable | ConfigurationError {
-  if (error instanceof Unavailable || error instanceof ConfigurationError) return error;
+export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableError | ConfigurationError {
+  if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
   const denial = findDenial(error);
   if (denial === undefined)
-    return new KafkaUnavailable(`Kafka does not answer: ${messageOf(error)}`, { cause: error });
+    return new KafkaUnavailableError(`Kafka does not answer: ${getErrorMessage(error)}`, { cause: error });
   const right = rights[denial] ?? denials[denial];
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }

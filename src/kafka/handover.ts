@@ -1,5 +1,5 @@
 /** Hands things from one who gives them to one who takes them, one at a time: neither runs ahead of the other. */
-export interface Handover<T> {
+export interface AsyncQueue<T> {
   /** Resolves when everything given was taken, or will never be. */
   give(one: T): Promise<void>;
   /** Whether something lies there that was not taken yet. */
@@ -15,7 +15,7 @@ export interface Handover<T> {
 }
 
 /** Makes a handover. */
-export function createHandover<T>(): Handover<T> {
+export function createAsyncQueue<T>(): AsyncQueue<T> {
   const given: T[] = [];
   let state: "open" | "ended" | "closed" = "open";
   let failure: { readonly error: unknown } | undefined;

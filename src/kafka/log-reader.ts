@@ -3,13 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Admin, Batch, Consumer } from "kafkajs";
 
-import { KafkaUnavailable, messageOf } from "../lib/errors.ts";
+import { KafkaUnavailableError, getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { LogBounds, PlacedRecord, ReadOptions } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./failures.ts";
-import { createHandover, type Handover } from "./handover.ts";
-import { toRecord } from "./records.ts";
+import { createAsyncQueue, type AsyncQueue } from "./handover.ts";
+import { toLogRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 export interface LogReaderOptions {
@@ -30,11 +30,11 @@ const fetchWaitMs = 250;
 const heartbeatEveryMs = 2_000;
 const lookAfterMs = 1_000;
 /** Longer than an answer that comes at all may take. */
-const longestSilenceMs = 30_000;
+const maxSilenceMs = 30_000;
 const leaveWithinMs = 5_000;
 
-/** Where each partition of a Kafka topic begins and ends; undefined when there is no such topic. Throws Unavailable. */
-export async function boundsOf(
+/** Where each partition of a Kafka topic begins and ends; undefined when there is no such topic. Throws UnavailableError. */
+export async function readBounds(
   admin: Admin,
   topic: string,
 ): Promise<ReadonlyMap<number, LogBounds> | undefined> {
@@ -55,8 +55,8 @@ export async function* readLog(
   topic: string,
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PlacedRecord, void, undefined> {
-  const bounds = await boundsOf(admin, topic);
-  if (bounds === undefined) throw new KafkaUnavailable(`there is no Kafka topic named "${topic}"`);
+  const bounds = await readBounds(admin, topic);
+  if (bounds === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   const stretch = createStretch(bounds, from);
   if (stretch.open().length === 0) return;
 
@@ -75,15 +75,15 @@ export async function* readLog(
     },
   });
   consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
-  const handover = createHandover<Fetched>();
+  const handover = createAsyncQueue<Fetched>();
   const rights = {
     TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
     GROUP_AUTHORIZATION_FAILED: `Read on the groups whose names begin with ${JSON.stringify(`${prefix}.reader-`)}`,
   };
   const stop = (): void => {
-    handover.fail(new KafkaUnavailable(`reading ${topic} was stopped`));
+    handover.fail(new KafkaUnavailableError(`reading ${topic} was stopped`));
   };
-  const ask = () => boundsOf(admin, topic);
+  const ask = () => readBounds(admin, topic);
   const lookingAfter = setInterval(watchOver({ topic, stretch, handover, ask }), lookAfterMs);
   try {
     abort.addEventListener("abort", stop, { once: true });
@@ -101,7 +101,7 @@ export async function* readLog(
     await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
     await admin.deleteGroups([groupId]).catch((error: unknown) => {
       // The broker forgets an empty group by itself; nothing hangs on its being deleted now.
-      log.debug({ groupId, reason: messageOf(error) }, "the reader's group could not be deleted");
+      log.debug({ groupId, reason: getErrorMessage(error) }, "the reader's group could not be deleted");
     });
   }
 }
@@ -121,7 +121,7 @@ function createStretch(bounds: ReadonlyMap<number, LogBounds>, from: ReadOptions
     wanted({ partition, messages }: Batch): Fetched["records"] {
       const part = parts.get(partition);
       if (part === undefined) return [];
-      return messages.map(toRecord).filter(({ offset }) => offset >= part.next && offset < part.end);
+      return messages.map(toLogRecord).filter(({ offset }) => offset >= part.next && offset < part.end);
     },
     /** Everything before `offset` was read, or is not there. True when the partition's end is reached by it. */
     advance(partition: number, offset: number): boolean {
@@ -137,13 +137,13 @@ interface Consumption {
   readonly consumer: Consumer;
   readonly topic: string;
   readonly stretch: Stretch;
-  readonly handover: Handover<Fetched>;
+  readonly handover: AsyncQueue<Fetched>;
   readonly groupId: string;
   /** What the broker may deny. */
   readonly rights: Rights;
 }
 
-/** Fetches what is to be read and hands it over. Throws Unavailable; what goes wrong later fails the handover. */
+/** Fetches what is to be read and hands it over. Throws UnavailableError; what goes wrong later fails the handover. */
 async function consume({ consumer, groupId, topic, stretch, handover, rights }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
     if (stretch.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
@@ -223,10 +223,10 @@ function watchOver({
       since = Date.now();
       return;
     }
-    if (Date.now() - since > longestSilenceMs) {
+    if (Date.now() - since > maxSilenceMs) {
       handover.fail(
-        new KafkaUnavailable(
-          `Kafka does not answer: nothing more of ${topic} came for ${longestSilenceMs / 1_000} s`,
+        new KafkaUnavailableError(
+          `Kafka does not answer: nothing more of ${topic} came for ${maxSilenceMs / 1_000} s`,
         ),
       );
       return;

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
-import { toRecord } from "./records.ts";
+import { toLogRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 export interface MemberOptions {
@@ -77,7 +77,7 @@ export function createMember(
     if (offsets.length === 0) return;
     // Positions live in the database; the broker's copy only feeds lag monitors.
     await consumer.commitOffsets(offsets).catch((error: unknown) => {
-      log.debug({ reason: messageOf(error) }, "the offset could not be committed to Kafka");
+      log.debug({ reason: getErrorMessage(error) }, "the offset could not be committed to Kafka");
     });
   }
 
@@ -195,7 +195,7 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
       try {
         await payload.heartbeat();
       } catch (error) {
-        leave.because = error instanceof Error ? error : new Error(messageOf(error));
+        leave.because = error instanceof Error ? error : new Error(getErrorMessage(error));
       }
       return leave.because === undefined;
     },
@@ -203,4 +203,4 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
   };
 }
 
-const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toRecord);
+const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toLogRecord);

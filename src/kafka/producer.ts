@@ -7,7 +7,7 @@ import type { KafkaClient } from "./sockets.ts";
 /** A kafkajs producer for one topic, connected with the first record. */
 export interface LazyProducer {
   /**
-   * Resolves when every in-sync replica has the messages. Throws Unavailable when it cannot connect, and otherwise what
+   * Resolves when every in-sync replica has the messages. Throws UnavailableError when it cannot connect, and otherwise what
    * kafkajs throws: what the broker says of the messages is in there.
    */
   send(messages: Message[]): Promise<RecordMetadata[]>;

@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { NewRecord, PlacedOffset, Publisher } from "../sync/records.ts";
 import { quoteTopic, toKafkaError } from "./failures.ts";
 import { createProducer } from "./producer.ts";
@@ -54,7 +54,7 @@ function placesOf(
   return messages.map(({ partition }) => {
     const offset = next.get(partition);
     if (offset === undefined)
-      throw new Unavailable(`Kafka did not acknowledge a record for its partition ${partition}`);
+      throw new UnavailableError(`Kafka did not acknowledge a record for its partition ${partition}`);
     next.set(partition, offset + 1);
     return { partition, offset };
   });

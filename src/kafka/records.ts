@@ -7,7 +7,7 @@ import { findSkippedBatch } from "./record-batches.ts";
 const none: RecordHeaders = Object.freeze({});
 
 /** A message of kafkajs as the rest of the program knows it. */
-export function toRecord(message: KafkaMessage): LogRecord {
+export function toLogRecord(message: KafkaMessage): LogRecord {
   const { offset, timestamp, key, value, headers } = message;
   const record = { offset: Number(offset), timestamp, key, value, headers: toHeaders(headers) };
   const skippedBatch = findSkippedBatch(message);

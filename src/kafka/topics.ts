@@ -1,7 +1,7 @@
 import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
 import type { KafkaConfig } from "../config.ts";
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "./failures.ts";
 
@@ -91,7 +91,7 @@ async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Log
     } catch (error) {
       if (findDenial(error) === undefined) throw error;
       log.warn(
-        { topic, reason: messageOf(error) },
+        { topic, reason: getErrorMessage(error) },
         "topic settings not checked: Kafka denies DescribeConfigs",
       );
     }

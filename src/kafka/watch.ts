@@ -1,17 +1,17 @@
 import kafkajs, { type Admin } from "kafkajs";
 
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { LogObserver, LogWatch } from "../sync/records.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
-import { boundsOf } from "./log-reader.ts";
+import { readBounds } from "./log-reader.ts";
 import { readTopicSettings } from "./topics.ts";
 
 /** Creates what the sync asks of a Kafka topic, by kafkajs. */
 export function createWatch(admin: Admin, topic: string): LogWatch {
   return {
     async bounds() {
-      const bounds = await boundsOf(admin, topic);
-      if (bounds === undefined) throw new Unavailable(`there is no Kafka topic named "${topic}"`);
+      const bounds = await readBounds(admin, topic);
+      if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
       return bounds;
     },
 

@@ -3,9 +3,9 @@ import { closeSync, openSync } from "node:fs";
 import { pino, type DestinationStream } from "pino";
 
 import type { Audit } from "./audit.ts";
-import { ConfigurationError, messageOf } from "./errors.ts";
+import { ConfigurationError, getErrorMessage } from "./errors.ts";
 import { openLineFile } from "./line-file.ts";
-import { outputOf, type Logger } from "./logger.ts";
+import { getLogOutput, type Logger } from "./logger.ts";
 
 /** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
 export interface AuditLog extends Audit {
@@ -17,7 +17,7 @@ export interface AuditLog extends Audit {
 }
 
 /** More than this waits only where the disk is full or gone: then lines are lost, and the log says so. */
-const mostWaitingBytes = 64 * 1024 * 1024;
+const maxBufferedBytes = 64 * 1024 * 1024;
 
 /**
  * Opens the audit: `stdout` (where the log goes, between its lines), `off`, or the path of a file that is appended to.
@@ -25,11 +25,11 @@ const mostWaitingBytes = 64 * 1024 * 1024;
  */
 export function openAuditLog(to: string, log: Logger): AuditLog {
   if (to === "off") return { on: false, record: () => undefined, ...noFile };
-  if (to === "stdout") return { ...auditTo(outputOf(log)), ...noFile };
+  if (to === "stdout") return { ...auditTo(getLogOutput(log)), ...noFile };
   checkWritable(to);
-  const { file, write } = openLineFile({ dest: to, append: true, maxLength: mostWaitingBytes });
+  const { file, write } = openLineFile({ dest: to, append: true, maxLength: maxBufferedBytes });
   file.on("error", (error: unknown) => {
-    log.error({ reason: messageOf(error) }, "the audit log cannot be written");
+    log.error({ reason: getErrorMessage(error) }, "the audit log cannot be written");
   });
   file.on("drop", lossReport(log));
   return {
@@ -79,6 +79,6 @@ function checkWritable(path: string): void {
   try {
     closeSync(openSync(path, "a"));
   } catch (error) {
-    throw new ConfigurationError(`AUDIT_LOG cannot be written: ${messageOf(error)}`);
+    throw new ConfigurationError(`AUDIT_LOG cannot be written: ${getErrorMessage(error)}`);
   }
 }

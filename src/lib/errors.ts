@@ -24,8 +24,8 @@ export const refusalCodes = [
 export type RefusalCode = (typeof refusalCodes)[number];
 
 /** What was asked for cannot be done, for a reason that lies in the request or the announcement itself. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class RefusalError extends Error {
+  override readonly name = "RefusalError";
   readonly code: RefusalCode;
   readonly details: readonly Fault[];
 
@@ -37,24 +37,24 @@ export class Refusal extends Error {
 }
 
 /** A service that we need (the database, the broker) does not answer; the same request may succeed later. */
-export class Unavailable extends Error {
-  override readonly name = "Unavailable";
+export class UnavailableError extends Error {
+  override readonly name = "UnavailableError";
 }
 
 /** The broker does not answer. */
-export class KafkaUnavailable extends Unavailable {}
+export class KafkaUnavailableError extends UnavailableError {}
 
 /** What was asked for is not loaded yet; the same request may succeed in a moment. */
-export class StillLoading extends Unavailable {}
+export class NotLoadedError extends UnavailableError {}
 
 /** More is waiting than may wait; the same request may succeed in a moment. */
-export class Overloaded extends Error {
-  override readonly name = "Overloaded";
+export class OverloadedError extends Error {
+  override readonly name = "OverloadedError";
 }
 
 /** Too many logins failed lately to try this one; it may be tried again after so many seconds. */
-export class TooManyAttempts extends Error {
-  override readonly name = "TooManyAttempts";
+export class TooManyAttemptsError extends Error {
+  override readonly name = "TooManyAttemptsError";
   readonly retryAfterSeconds: number;
 
   constructor(message: string, retryAfterSeconds: number) {
@@ -69,8 +69,8 @@ export class ConfigurationError extends Error {
 }
 
 /** What is in the database contradicts what the program relies on: exit code 65. */
-export class DatabaseConflict extends Error {
-  override readonly name = "DatabaseConflict";
+export class DatabaseConflictError extends Error {
+  override readonly name = "DatabaseConflictError";
 }
 
 /** Exit codes of the command line, after sysexits.h where it has one. */
@@ -93,16 +93,16 @@ export const exitCodes = {
 } as const;
 
 /** Faults as sentences, each beginning with its path, or with `whole` for a fault of the whole. */
-export const sentenceOf = (faults: readonly Fault[], whole: string): string =>
+export const toSentence = (faults: readonly Fault[], whole: string): string =>
   faults
     .map(({ path, message }) => `${path === "" ? whole : path} ${message}`)
     .map((text) => (text.endsWith("?") ? text : `${text}.`))
     .join(" ");
 
 /** The message of whatever was thrown, without push tokens. */
-export const messageOf = (error: unknown): string =>
-  withoutTokens(error instanceof Error ? error.message : String(error));
+export const getErrorMessage = (error: unknown): string =>
+  redactTokens(error instanceof Error ? error.message : String(error));
 
 /** MongoDB tells the key that is there twice: `dup key: { token: "…", application: "…" }`. */
-export const withoutTokens = (text: string): string =>
+export const redactTokens = (text: string): string =>
   text.replaceAll(/(\btoken: )"(?:[^"\\]|\\.)*"/g, '$1"[redacted]"');

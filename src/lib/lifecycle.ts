@@ -1,4 +1,4 @@
-import { messageOf } from "./errors.ts";
+import { getErrorMessage } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
 /** What was acquired, each with its release; released last in, first out, also when start-up fails half way. */
@@ -20,7 +20,7 @@ export function createLifecycle(log: Logger): Lifecycle {
         await next.release();
         log.debug({ released: next.name }, "released");
       } catch (error) {
-        log.error({ err: error }, `${next.name} could not be released: ${messageOf(error)}`);
+        log.error({ err: error }, `${next.name} could not be released: ${getErrorMessage(error)}`);
       }
     }
   }

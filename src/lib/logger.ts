@@ -1,6 +1,6 @@
 import { pino, stdSerializers, symbols, type DestinationStream, type Logger } from "pino";
 
-import { messageOf, withoutTokens } from "./errors.ts";
+import { getErrorMessage, redactTokens } from "./errors.ts";
 import { openLineFile } from "./line-file.ts";
 
 export type { Logger };
@@ -12,15 +12,15 @@ const secrets = ["authorization", "password", "password_hash", "token"];
  * What is logged of an error: its kind, message, code and stack, with those of its causes. Not its other members, as pino
  * does it: errors of MongoDB carry the documents that could not be written, and those have tokens in them.
  */
-export function errorForLog(error: unknown): unknown {
-  if (!(error instanceof Error)) return messageOf(error);
+export function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return getErrorMessage(error);
   const { type, message, stack } = stdSerializers.err(error);
   const { code } = error as { code?: unknown };
   return {
     type,
-    message: withoutTokens(message),
+    message: redactTokens(message),
     ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
-    stack: withoutTokens(stack),
+    stack: redactTokens(stack),
   };
 }
 
@@ -32,7 +32,7 @@ export async function createLogger(level: string, to: "stdout" | "stderr" = "std
   const options = {
     level,
     base: null,
-    serializers: { err: errorForLog },
+    serializers: { err: serializeError },
     redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
   const { isTTY, fd: destination } = process[to];
@@ -77,5 +77,5 @@ function buffered(fd: number): DestinationStream {
 }
 
 /** Where a logger's lines go: whoever else writes there goes through it, so that no line is torn. */
-export const outputOf = (log: Logger): DestinationStream =>
+export const getLogOutput = (log: Logger): DestinationStream =>
   (log as unknown as Record<typeof symbols.streamSym, DestinationStream>)[symbols.streamSym];

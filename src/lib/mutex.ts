@@ -1,26 +1,26 @@
-import { Overloaded } from "./errors.ts";
+import { OverloadedError } from "./errors.ts";
 
-export interface TurnsOptions {
+export interface MutexOptions {
   /** More than these do not wait. */
-  readonly mostWaiting?: number;
-  /** What Overloaded says then. */
+  readonly maxWaiting?: number;
+  /** What OverloadedError says then. */
   readonly refusal?: string;
 }
 
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * Does one work at a time, in the order in which they come; one that fails does not hold up the next. Throws Overloaded where
+ * Does one work at a time, in the order in which they come; one that fails does not hold up the next. Throws OverloadedError where
  * too many wait already.
  */
-export function createTurns({
-  mostWaiting = Infinity,
+export function createMutex({
+  maxWaiting: mostWaiting = Infinity,
   refusal = "too many wait already",
-}: TurnsOptions = {}): Turns {
+}: MutexOptions = {}): Mutex {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return async (work) => {
-    if (waiting > mostWaiting) throw new Overloaded(refusal);
+    if (waiting > mostWaiting) throw new OverloadedError(refusal);
     waiting += 1;
     const turn = last.then(work);
     last = turn.catch(() => undefined);

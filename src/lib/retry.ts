@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Unavailable } from "./errors.ts";
+import { UnavailableError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
 const firstWaitMs = 250;
-const longestWaitMs = 5_000;
+const maxWaitMs = 5_000;
 
 export interface RetryOptions {
   /** What is waited for, as it shall stand in the log: "MongoDB". */
@@ -15,13 +15,13 @@ export interface RetryOptions {
 
 /**
  * Tries until it succeeds, waiting longer each time, with a log line for each try that failed. Throws what is not
- * Unavailable. Gives up at once when aborted, with the last Unavailable; a try under way goes on unheard.
+ * UnavailableError. Gives up at once when aborted, with the last UnavailableError; a try under way goes on unheard.
  */
-export async function untilAvailable<T>(
+export async function retryUntilAvailable<T>(
   attempt: () => Promise<T>,
   { what, abort, log }: RetryOptions,
 ): Promise<T> {
-  let last = new Unavailable("no answer");
+  let last = new UnavailableError("no answer");
   const aborted = Promise.withResolvers<never>();
   const isAborted = (): boolean => abort.aborted;
   const giveUp = (): void => {
@@ -29,11 +29,11 @@ export async function untilAvailable<T>(
   };
   abort.addEventListener("abort", giveUp, { once: true });
   try {
-    for (let wait = firstWaitMs; !abort.aborted; wait = Math.min(wait * 2, longestWaitMs)) {
+    for (let wait = firstWaitMs; !abort.aborted; wait = Math.min(wait * 2, maxWaitMs)) {
       try {
         return await Promise.race([attempt(), aborted.promise]);
       } catch (error) {
-        if (!(error instanceof Unavailable) || isAborted()) throw error;
+        if (!(error instanceof UnavailableError) || isAborted()) throw error;
         last = error;
         log.warn({ reason: error.message, retryInMs: wait }, `${what} does not answer yet; trying again`);
         await sleep(wait, undefined, { signal: abort }).catch(() => undefined);

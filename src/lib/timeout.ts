@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Unavailable } from "./errors.ts";
+import { UnavailableError } from "./errors.ts";
 
-/** What `promise` gives, if it comes in time. Throws Unavailable otherwise; what was asked for goes on unheard. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+/** What `promise` gives, if it comes in time. Throws UnavailableError otherwise; what was asked for goes on unheard. */
+export async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(ms, undefined, { ref: false, signal: stop.signal }).then(() => {
-    throw new Unavailable(`no answer within ${ms / 1_000} s`);
+    throw new UnavailableError(`no answer within ${ms / 1_000} s`);
   });
   late.catch(() => undefined);
   try {

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 
-import { messageOf } from "./errors.ts";
+import { getErrorMessage } from "./errors.ts";
 
 /** The files of a certificate and its key, as PEM. */
 export interface TlsFiles {
@@ -24,7 +24,7 @@ export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: reado
     try {
       text = readFileSync(file, "utf8");
     } catch (error) {
-      faults.push(`${name}: ${messageOf(error)}`);
+      faults.push(`${name}: ${getErrorMessage(error)}`);
       return undefined;
     }
     try {
@@ -45,7 +45,7 @@ export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: reado
   try {
     createSecureContext(pair);
   } catch (error) {
-    return { faults: [`HTTP_TLS_CERT: OpenSSL refuses it: ${messageOf(error)}`] };
+    return { faults: [`HTTP_TLS_CERT: OpenSSL refuses it: ${getErrorMessage(error)}`] };
   }
   return pair;
 }

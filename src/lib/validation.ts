@@ -4,14 +4,14 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Fault } from "./errors.ts";
 
 /** What a check found: the value, now typed, or every fault. */
-export type Checked<T> =
+export type ValidationResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
 
 /** More faults than this are counted, not listed: a hostile body must not be answered with megabytes. */
-const mostFaults = 50;
+const maxFaults = 50;
 
 /** How our schemas are read: JSON Schema 2020-12, with the words that they use beyond its own. */
-export function schemaReader(options: Options): Ajv2020 {
+export function createSchemaCompiler(options: Options): Ajv2020 {
   const one = new Ajv2020({
     strict: true,
     allErrors: true,
@@ -30,15 +30,18 @@ export function schemaReader(options: Options): Ajv2020 {
 
 // That the schemas are schemas is shown by a test: to check it again would take a third of the time of every start.
 const trusting = { meta: false, validateSchema: false } as const;
-const reader = schemaReader(trusting);
-const readerWithDefaults = schemaReader({ ...trusting, useDefaults: true });
+const reader = createSchemaCompiler(trusting);
+const readerWithDefaults = createSchemaCompiler({ ...trusting, useDefaults: true });
 
 /**
  * The check against a schema. It coerces nothing and reports all faults, each with the JSON Pointer of its member; the
  * schema's defaults are filled in only where that is asked for. `T` is the type that is derived from the same schema.
  * The schema is compiled when it is first needed: most runs of the program need few of the many.
  */
-export function checkOf<T>(schema: object, { defaults = false } = {}): (value: unknown) => Checked<T> {
+export function createValidator<T>(
+  schema: object,
+  { defaults = false } = {},
+): (value: unknown) => ValidationResult<T> {
   let compiled: ValidateFunction<T> | undefined;
   return (value) => {
     const validate = (compiled ??= (defaults ? readerWithDefaults : reader).compile<T>(schema));
@@ -54,9 +57,9 @@ function isDateTime(text: string): boolean {
 }
 
 function describe(errors: readonly ErrorObject[]): Fault[] {
-  const faults = errors.slice(0, mostFaults).map(fault);
-  if (errors.length > mostFaults)
-    faults.push({ path: "", message: `has ${errors.length - mostFaults} more faults` });
+  const faults = errors.slice(0, maxFaults).map(fault);
+  if (errors.length > maxFaults)
+    faults.push({ path: "", message: `has ${errors.length - maxFaults} more faults` });
   return faults;
 }
 
@@ -85,7 +88,7 @@ function fault(error: ErrorObject): Fault {
 function sentence(error: ErrorObject, params: Record<string, unknown>): string {
   switch (error.keyword) {
     case "type":
-      return `must be ${withArticle(params["type"])}, but is ${kindOf(error.data)}`;
+      return `must be ${withArticle(params["type"])}, but is ${describeType(error.data)}`;
     case "minLength":
       return params["limit"] === 1
         ? "must not be empty"
@@ -127,7 +130,7 @@ function withArticle(type: unknown): string {
     .join(" or ");
 }
 
-function kindOf(value: unknown): string {
+function describeType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return withArticle(typeof value);

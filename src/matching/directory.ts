@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf, StillLoading, Unavailable } from "../lib/errors.ts";
+import { getErrorMessage, NotLoadedError, UnavailableError } from "../lib/errors.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -10,15 +10,15 @@ import type { TopicWrites } from "../topics/view.ts";
 import type { Following, PickableTopic, TopicChange, TopicFeed } from "./ports.ts";
 
 /** Tells which stored topics an event belongs to, in step with whatever is written. */
-export interface TopicDirectory {
+export interface LiveTopicIndex {
   /** Begins to load the topics. */
   start(): void;
   /**
    * Returns the topics of an event, sorted by external id. The first call starts loading the topics and, like every call until
-   * they are loaded, waits for them for up to 10 s. Throws StillLoading after that, and Unavailable.
+   * they are loaded, waits for them for up to 10 s. Throws NotLoadedError after that, and UnavailableError.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
-  /** Each condition of a topic against an event; undefined for a topic that is not stored. Throws Unavailable, FilterSyntaxError. */
+  /** Each condition of a topic against an event; undefined for a topic that is not stored. Throws UnavailableError, FilterSyntaxError. */
   explain(externalId: string, event: unknown): Promise<ConditionResult[] | undefined>;
   /** Told what this process has written. */
   readonly changed: (writes: Partial<TopicWrites>) => void;
@@ -29,7 +29,7 @@ export interface TopicDirectory {
 const waitForLoadMs = 10_000;
 const waitAfterFailureMs = 1_000;
 const readAgainAfterMs = 1_000;
-const mostAtOnce = 1_000;
+const changesPerTurn = 1_000;
 const tellEveryMs = 5_000;
 
 /** What is picked from, with the external ids of the topics that are left out since a filter of theirs cannot be read. */
@@ -39,7 +39,7 @@ interface Loaded {
 }
 
 /** Makes the directory; nothing is loaded before the first question. */
-export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirectory {
+export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicIndex {
   const closing = new AbortController();
   /** What is asked; undefined until everything was loaded once. */
   let current: Loaded | undefined;
@@ -65,7 +65,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
       picker.delete(topic.externalId);
       unreadable.add(topic.externalId);
       log.warn(
-        { externalId: topic.externalId, reason: messageOf(error) },
+        { externalId: topic.externalId, reason: getErrorMessage(error) },
         "a stored topic is never picked, since its filter cannot be read",
       );
     }
@@ -79,7 +79,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
   /** Reads topics again until nothing is left to read. What the store says is always newer than what was known. */
   async function refresh(): Promise<void> {
     while (dirty.size > 0 && current !== undefined && !closing.signal.aborted) {
-      const ids = [...dirty].slice(0, mostAtOnce);
+      const ids = [...dirty].slice(0, changesPerTurn);
       for (const id of ids) dirty.delete(id);
       written = new Set();
       try {
@@ -91,7 +91,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
           else put(current, topic);
         }
       } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
+        if (!(error instanceof UnavailableError)) throw error;
         for (const id of ids) dirty.add(id);
         await pause();
       }
@@ -170,7 +170,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
         await load();
         await lost.promise;
       } catch (error) {
-        log.warn({ reason: messageOf(error) }, "the topics for picking have to be loaded again");
+        log.warn({ reason: getErrorMessage(error) }, "the topics for picking have to be loaded again");
         await pause();
       } finally {
         closing.signal.removeEventListener("abort", end);
@@ -190,7 +190,7 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
       await once(loads, "loaded", { signal }).catch(() => undefined);
     }
     if (current === undefined)
-      throw new StillLoading(`the topics are being loaded for picking; ${loaded} are there already`);
+      throw new NotLoadedError(`the topics are being loaded for picking; ${loaded} are there already`);
     return current;
   }
 
@@ -200,8 +200,8 @@ export function createTopicDirectory(feed: TopicFeed, log: Logger): TopicDirecto
     async pick(event) {
       const ids = (await ready()).picker.pick(event);
       const topics: PickableTopic[] = [];
-      for (let at = 0; at < ids.length; at += mostAtOnce) {
-        topics.push(...(await feed.find(ids.slice(at, at + mostAtOnce))));
+      for (let at = 0; at < ids.length; at += changesPerTurn) {
+        topics.push(...(await feed.find(ids.slice(at, at + changesPerTurn))));
       }
       return topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
     },

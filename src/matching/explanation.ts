@@ -3,7 +3,7 @@ import { printCondition } from "./filter/print.ts";
 import type { ConditionResult } from "./filter/topic-filters.ts";
 
 /** Why an event belongs to a topic or does not, as it is shown to programs over HTTP and on the command line. */
-export const explanationOf = (
+export const toExplanation = (
   externalId: string,
   results: readonly ConditionResult[],
 ): NonNullable<PickResponse["explain"]> => ({

@@ -19,13 +19,13 @@ export interface TopicChange {
 
 /** The stored topics, and what happens to them, whoever does it. */
 export interface TopicFeed {
-  /** All of them, one after another. Throws Unavailable. */
+  /** All of them, one after another. Throws UnavailableError. */
   all(): AsyncIterable<PickableTopic>;
-  /** Throws Unavailable. */
+  /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**
    * Tells what changes, from the moment that it resolves on. When it cannot go on, so that something may have been missed, it
-   * says that it is lost, once, and ends. Throws Unavailable.
+   * says that it is lost, once, and ends. Throws UnavailableError.
    */
   follow(listener: FeedListener): Promise<Following>;
 }

@@ -9,15 +9,15 @@ export interface History {
 }
 
 const everyMs = 10_000;
-const mostSamples = 360;
+const maxSamples = 360;
 
 /** Begins to look where the sync stands, every ten seconds. */
 export function createHistory(status: () => Promise<SyncStatus>): History {
   const samples: Sample[] = [];
 
   async function look(): Promise<void> {
-    samples.push(sampleOf(await status()));
-    if (samples.length > mostSamples) samples.shift();
+    samples.push(toSample(await status()));
+    if (samples.length > maxSamples) samples.shift();
   }
 
   void look();
@@ -31,7 +31,7 @@ export function createHistory(status: () => Promise<SyncStatus>): History {
 }
 
 /** A sum of which a part is not known is not known. */
-export function sampleOf({ partitions, counts }: SyncStatus): Sample {
+export function toSample({ partitions, counts }: SyncStatus): Sample {
   const records = known(partitions.map(({ lagRecords }) => lagRecords));
   const seconds = known(partitions.map(({ lagSeconds }) => lagSeconds));
   return {

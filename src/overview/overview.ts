@@ -1,7 +1,7 @@
-import type { InstallationTotal, LatestLetter, Overview } from "../../schemas/overview.ts";
+import type { InstallationCount, LatestDeadLetter, Overview } from "../../schemas/overview.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import { version } from "../lib/version.ts";
 import type { History } from "./history.ts";
 
@@ -9,15 +9,15 @@ export interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
   readonly status: () => Promise<SyncStatus>;
   readonly history: Pick<History, "samples">;
-  readonly letters: () => Promise<readonly LatestLetter[]>;
-  readonly installations: () => Promise<readonly InstallationTotal[]>;
+  readonly letters: () => Promise<readonly LatestDeadLetter[]>;
+  readonly installations: () => Promise<readonly InstallationCount[]>;
 }
 
 /** Tells how everything is, as it was at most a second ago: many may look at once. What cannot be found out is null, with the reason among the problems. */
-export type TellOverview = () => Promise<Overview>;
+export type GetOverview = () => Promise<Overview>;
 
 /** Makes the overview. */
-export function createOverview(options: OverviewOptions): TellOverview {
+export function createOverview(options: OverviewOptions): GetOverview {
   const { readiness, status, history } = options;
   const background = { staleWhileRevalidate: true } as const;
   const letters = cached(keepLast(options.letters), { ...background, ttlMs: 5_000, restFactor: 1 });
@@ -46,7 +46,7 @@ export function createOverview(options: OverviewOptions): TellOverview {
       letters: latest.value === undefined ? null : [...latest.value],
       installations: totals.value === undefined ? null : [...totals.value],
       problems: Object.entries(problems).flatMap(([what, problem]) =>
-        problem === undefined ? [] : [`${what}: ${messageOf(problem)}`],
+        problem === undefined ? [] : [`${what}: ${getErrorMessage(problem)}`],
       ),
     };
   }

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 
-import { messageOf, TooManyAttempts } from "../lib/errors.ts";
+import { getErrorMessage, TooManyAttemptsError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { BadToken, userOf } from "../users/oidc-claims.ts";
+import { InvalidTokenError, toUser } from "../users/oidc-claims.ts";
 import type { SignInConfig } from "../users/oidc-config.ts";
 import type { OpenIdProvider, SignInSecrets } from "../users/openid-provider.ts";
-import { SignInFailure } from "../users/sign-in-failure.ts";
+import { SignInError } from "../users/sign-in-failure.ts";
 import type { LoginThrottle } from "../users/throttle.ts";
 import type { User } from "../users/user.ts";
-import { digestOf } from "./session.ts";
+import { digest } from "./session.ts";
 
 /** Whoever comes back from the provider. */
 export interface Returning {
@@ -26,10 +26,10 @@ export interface OpenIdSignIn {
   readonly issuer: string;
   /**
    * Begins: `id` is for the browser alone to keep, `location` is where it goes. All that has to come back follows from the id,
-   * so that nothing is stored, and any instance can finish. Throws a SignInFailure.
+   * so that nothing is stored, and any instance can finish. Throws a SignInError.
    */
   begin(): Promise<{ readonly id: string; readonly location: string }>;
-  /** The user that the provider means. Throws a SignInFailure. */
+  /** The user that the provider means. Throws a SignInError. */
   finish(returning: Returning): Promise<User>;
 }
 
@@ -41,7 +41,7 @@ export interface OpenIdSignInOptions {
 }
 
 /** Each asks the provider up to three times: whoever sends made-up answers must not flood it through us. */
-const mostAtOnce = 16;
+const maxPending = 16;
 
 /** Makes the sign-in. */
 export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSignInOptions): OpenIdSignIn {
@@ -50,17 +50,17 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
   async function finish({ id, answer, address }: Returning): Promise<User> {
     const secrets = id === undefined ? undefined : secretsOf(id);
     if (secrets === undefined || answer.get("state") !== secrets.state)
-      throw new SignInFailure("expired", "the answer belongs to no sign-in of this browser");
+      throw new SignInError("expired", "the answer belongs to no sign-in of this browser");
     const attempt = { name: `openid ${address}`, address };
     await throttle.check(attempt);
-    if (running >= mostAtOnce) throw new SignInFailure("unavailable", "too many sign-ins at once");
+    if (running >= maxPending) throw new SignInError("unavailable", "too many sign-ins at once");
     running += 1;
     try {
-      const user = userOf(await provider.claims(answer, secrets), config);
+      const user = toUser(await provider.claims(answer, secrets), config);
       await throttle.succeeded(attempt);
       return user;
     } catch (error) {
-      if (error instanceof SignInFailure && error.reason === "refused") await throttle.failed(attempt);
+      if (error instanceof SignInError && error.reason === "refused") await throttle.failed(attempt);
       throw error;
     } finally {
       running -= 1;
@@ -88,14 +88,15 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
 
 /** Whoever sees one of them knows neither the others nor the id. */
 const secretsOf = (id: string): SignInSecrets => ({
-  state: digestOf(`state ${id}`),
-  nonce: digestOf(`nonce ${id}`),
-  codeVerifier: digestOf(`verifier ${id}`),
+  state: digest(`state ${id}`),
+  nonce: digest(`nonce ${id}`),
+  codeVerifier: digest(`verifier ${id}`),
 });
 
-function failureOf(error: unknown): SignInFailure | undefined {
-  if (error instanceof SignInFailure) return error;
-  if (error instanceof BadToken) return new SignInFailure("nameless", messageOf(error), error);
-  if (error instanceof TooManyAttempts) return new SignInFailure("throttled", messageOf(error), error);
+function failureOf(error: unknown): SignInError | undefined {
+  if (error instanceof SignInError) return error;
+  if (error instanceof InvalidTokenError) return new SignInError("nameless", getErrorMessage(error), error);
+  if (error instanceof TooManyAttemptsError)
+    return new SignInError("throttled", getErrorMessage(error), error);
   return undefined;
 }

@@ -17,19 +17,19 @@ export interface StoredSession {
   /** SHA-256 of the session's id, in base64url. */
   readonly digest: string;
   readonly user: string;
-  readonly ground: Ground;
+  readonly ground: SessionBasis;
   readonly createdOn: Date;
   readonly expiresOn: Date;
 }
 
 /** What a session rests upon. */
-export type Ground =
+export type SessionBasis =
   /** Of a stored user's password hash as it was when the session began; it must still be the user's. */
   | { readonly passwordDigest: string }
   /** An OpenID provider and the roles that it gave: only signing in anew tells of others. */
   | { readonly issuer: string; readonly roles: readonly string[] };
 
-/** Where sessions are kept. Every function throws Unavailable. */
+/** Where sessions are kept. Every function throws UnavailableError. */
 export interface SessionStore {
   insert(session: StoredSession): Promise<void>;
   find(digest: string): Promise<StoredSession | undefined>;
@@ -38,7 +38,7 @@ export interface SessionStore {
   removeAll(user: string): Promise<void>;
 }
 
-/** Sessions of the console. Every function throws Unavailable. */
+/** Sessions of the console. Every function throws UnavailableError. */
 export interface Sessions {
   /** Begins a session of a user whose credentials were just checked; undefined when the user is gone since. */
   begin(user: string): Promise<Session | undefined>;
@@ -69,11 +69,11 @@ export interface SessionsOptions {
 export function createSessions(options: SessionsOptions): Sessions {
   const { store, users, issuer, now = () => new Date() } = options;
 
-  async function insert(user: User, ground: Ground, lifetime: number): Promise<Session> {
+  async function insert(user: User, ground: SessionBasis, lifetime: number): Promise<Session> {
     const id = randomBytes(32).toString("base64url");
     const createdOn = now();
     const expiresOn = new Date(createdOn.getTime() + lifetime);
-    await store.insert({ digest: digestOf(id), user: user.name, ground, createdOn, expiresOn });
+    await store.insert({ digest: digest(id), user: user.name, ground, createdOn, expiresOn });
     return sessionOf(id, user, expiresOn);
   }
 
@@ -85,31 +85,31 @@ export function createSessions(options: SessionsOptions): Sessions {
       return ground.issuer === issuer ? { name, roles: ground.roles, active: true } : undefined;
     const user = await users.find(name);
     if (user?.active !== true) return undefined;
-    return digestOf(user.passwordHash) === ground.passwordDigest ? user : undefined;
+    return digest(user.passwordHash) === ground.passwordDigest ? user : undefined;
   }
 
   return {
     async begin(name) {
       const user = await users.find(name);
       if (user?.active !== true) return undefined;
-      const ground = { passwordDigest: digestOf(user.passwordHash) };
+      const ground = { passwordDigest: digest(user.passwordHash) };
       const session = await insert(user, ground, lifetimeMs);
       // Disabling a user removes the sessions that are stored by then; this one may have come after that.
       if ((await userOf({ user: name, ground })) !== undefined) return session;
-      await store.remove(digestOf(session.id));
+      await store.remove(digest(session.id));
       return undefined;
     },
 
     beginAs: (user, answering) => insert(user, { issuer: answering, roles: user.roles }, vouchedLifetimeMs),
 
     async find(id) {
-      const stored = await store.find(digestOf(id));
+      const stored = await store.find(digest(id));
       if (stored === undefined || stored.expiresOn <= now()) return undefined;
       const user = await userOf(stored);
       return user && sessionOf(id, user, stored.expiresOn);
     },
 
-    end: ({ id }) => store.remove(digestOf(id)),
+    end: ({ id }) => store.remove(digest(id)),
   };
 }
 
@@ -117,9 +117,9 @@ export function createSessions(options: SessionsOptions): Sessions {
 const sessionOf = (id: string, { name, roles, active }: User, expiresOn: Date): Session => ({
   id,
   user: { name, roles, active },
-  csrfToken: digestOf(`csrf ${id}`),
+  csrfToken: digest(`csrf ${id}`),
   expiresOn,
 });
 
 /** SHA-256, in base64url: 43 letters, digits, `-` and `_`. */
-export const digestOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
+export const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");

@@ -1,5 +1,5 @@
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
-import { NameTaken } from "../installations/catalog.ts";
+import { NameTakenError } from "../installations/catalog.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
@@ -45,7 +45,7 @@ function namedStore<T extends PushPlatform>(
       await records.insertOne({ _id: newId(), name, active, ...rule });
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      throw new NameTaken(`there is one named "${name}" already`, { cause: error });
+      throw new NameTakenError(`there is one named "${name}" already`, { cause: error });
     }
   };
 
@@ -73,7 +73,7 @@ function namedStore<T extends PushPlatform>(
           if ((await records.findOne({ name })) !== null) continue;
           await insert({ name, active: true }).catch((error: unknown) => {
             // Another instance that starts at the same time was quicker.
-            if (!(error instanceof NameTaken)) throw error;
+            if (!(error instanceof NameTakenError)) throw error;
           });
         }
       }),

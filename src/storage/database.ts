@@ -2,23 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
-import { ConfigurationError, messageOf, Unavailable } from "../lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { within } from "../lib/timeout.ts";
-import { untilAvailable } from "../lib/retry.ts";
+import { withTimeout } from "../lib/timeout.ts";
+import { retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, withoutFixedOptions } from "./client-options.ts";
-import { classify, translated } from "./failures.ts";
+import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
 
 /** The one door to MongoDB. */
 export interface Database {
-  /** Waits until MongoDB answers, then makes sure of the indexes. Throws DatabaseConflict; ends early when aborted. */
+  /** Waits until MongoDB answers, then makes sure of the indexes. Throws DatabaseConflictError; ends early when aborted. */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;
   /** Sends a command, as it is; whoever calls wraps it in `run`. */
   command(command: Document): Promise<Document>;
-  /** Runs an operation. Throws Unavailable when MongoDB does not answer or was not connected yet. */
+  /** Runs an operation. Throws UnavailableError when MongoDB does not answer or was not connected yet. */
   run<T>(operation: () => Promise<T>): Promise<T>;
   /** A session to run transactions in, one at a time; undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
@@ -29,7 +29,7 @@ export interface Database {
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction of the session. Nothing of them is stored when `work` throws. */
   transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
-  /** Resolves when MongoDB answers; throws Unavailable. */
+  /** Resolves when MongoDB answers; throws UnavailableError. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,21 +43,21 @@ const maxPauseMs = 500;
 /** On a sharded cluster killSessions waits up to a minute for each member that does not answer. */
 const killTimeoutMs = 3_000;
 
-/** Why the database cannot be used as it is set up; Unavailable where that may change by itself. */
+/** Why the database cannot be used as it is set up; UnavailableError where that may change by itself. */
 function startFailure(error: unknown): unknown {
   const kind = classify(error);
   if (kind === "credentials")
     return new ConfigurationError(
-      `MongoDB does not accept the credentials of MONGODB_URI: ${messageOf(error)}. Check the name, the password and authSource: ` +
+      `MongoDB does not accept the credentials of MONGODB_URI: ${getErrorMessage(error)}. Check the name, the password and authSource: ` +
         "the database in which the user was created, unless that is the one of the URI.",
       { cause: error },
     );
   if (kind === "forbidden")
     return new ConfigurationError(
-      `The user of MONGODB_URI may not do what topicsync needs: ${messageOf(error)}. docs/deployment.md lists the privileges.`,
+      `The user of MONGODB_URI may not do what topicsync needs: ${getErrorMessage(error)}. docs/deployment.md lists the privileges.`,
       { cause: error },
     );
-  return translated(error);
+  return translateErrors(error);
 }
 
 /** Throws ConfigurationError for a URI that the driver does not take. */
@@ -65,7 +65,7 @@ function createClient(uri: string): MongoClient {
   try {
     return new MongoClient(uri, clientOptions);
   } catch (error) {
-    throw new ConfigurationError(`MONGODB_URI cannot be used: ${messageOf(error)}`, { cause: error });
+    throw new ConfigurationError(`MONGODB_URI cannot be used: ${getErrorMessage(error)}`, { cause: error });
   }
 }
 
@@ -81,11 +81,11 @@ export function createDatabase(connectionString: string, log: Logger): Database 
   let canKillSessions = true;
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
-    if (!connected) throw new Unavailable("MongoDB is not connected yet");
+    if (!connected) throw new UnavailableError("MongoDB is not connected yet");
     try {
       return await operation();
     } catch (error) {
-      throw translated(error);
+      throw translateErrors(error);
     }
   }
 
@@ -103,14 +103,14 @@ export function createDatabase(connectionString: string, log: Logger): Database 
       const kind = classify(error);
       if (kind === "unsupported") {
         log.warn(
-          { reason: messageOf(error) },
+          { reason: getErrorMessage(error) },
           "this MongoDB has no transactions: positions are written right after the records instead of together with them; use a replica set",
         );
         return false;
       }
       if (kind !== "unforeseen") throw error;
       throw new ConfigurationError(
-        `MongoDB failed to run a transaction, and did not say that it has none: ${messageOf(error)}`,
+        `MongoDB failed to run a transaction, and did not say that it has none: ${getErrorMessage(error)}`,
         { cause: error },
       );
     }
@@ -148,12 +148,15 @@ export function createDatabase(connectionString: string, log: Logger): Database 
     command: (command) => db.command(command),
 
     connect: (abort) =>
-      untilAvailable(
+      retryUntilAvailable(
         async () => {
           try {
             await client.connect();
             await ensureIndexes(db, (index, error) => {
-              log.warn({ index, reason: messageOf(error) }, "an index that makes lists faster was refused");
+              log.warn(
+                { index, reason: getErrorMessage(error) },
+                "an index that makes lists faster was refused",
+              );
             });
             transactions = await hasTransactions();
             connected = true;
@@ -169,12 +172,12 @@ export function createDatabase(connectionString: string, log: Logger): Database 
     async killSessions(ids) {
       const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
       try {
-        await within(killTimeoutMs, kill);
+        await withTimeout(killTimeoutMs, kill);
         canKillSessions = true;
       } catch (error) {
         if (canKillSessions)
           log.warn(
-            { reason: messageOf(error) },
+            { reason: getErrorMessage(error) },
             "killSessions failed: transactions that former owners of a partition left open last until MongoDB ends them, a minute by default",
           );
         canKillSessions = false;

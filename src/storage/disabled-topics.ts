@@ -1,12 +1,12 @@
 import type { RetiredTopic } from "../topics/topic.ts";
-import { whereaboutsOf, type TopicStores } from "../topics/whereabouts.ts";
+import { findActiveAndRetired, type TopicStores } from "../topics/whereabouts.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { RetiredRecord } from "./topic-records.ts";
 
 const idsAnAnswer = 200;
 
-/** The topics that a user disabled and that neither came back nor were announced since, by external id. Throws Unavailable. */
+/** The topics that a user disabled and that neither came back nor were announced since, by external id. Throws UnavailableError. */
 export async function* listDisabled(database: Database, stores: TopicStores): AsyncGenerator<RetiredTopic> {
   const cursor = database
     .collection<RetiredRecord>(collections.retiredTopics)
@@ -19,7 +19,7 @@ export async function* listDisabled(database: Database, stores: TopicStores): As
       const ids = new Set(cursor.readBufferedDocuments().map(({ topic_id }) => topic_id));
       if (before !== undefined) ids.delete(before);
       before = [...ids].at(-1) ?? before;
-      const { active, last } = await whereaboutsOf(stores, [...ids]);
+      const { active, last } = await findActiveAndRetired(stores, [...ids]);
       for (const { externalId } of active) ids.delete(externalId);
       const disabled = new Map(
         last.flatMap((one) => (one.retiredBy.kind === "http" ? [[one.topic.externalId, one]] : [])),

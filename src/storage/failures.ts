@@ -12,7 +12,7 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 
-import { ConfigurationError, messageOf, Unavailable } from "../lib/errors.ts";
+import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 
 /**
  * What an error of MongoDB means for the operation that met it:
@@ -141,10 +141,10 @@ const unavailable: Readonly<Partial<Record<FailureKind, string>>> = {
 };
 
 /**
- * The error as the rest of the program knows it: Unavailable where the same may succeed later, ConfigurationError with the cure
+ * The error as the rest of the program knows it: UnavailableError where the same may succeed later, ConfigurationError with the cure
  * where a setting is at fault, itself otherwise.
  */
-export function translated(error: unknown): unknown {
+export function translateErrors(error: unknown): unknown {
   if (hasNoRetryableWrites(error))
     return new ConfigurationError(
       "this MongoDB has no retryable writes: add retryWrites=false to MONGODB_URI",
@@ -153,7 +153,9 @@ export function translated(error: unknown): unknown {
       },
     );
   const reason = unavailable[classify(error)];
-  return reason === undefined ? error : new Unavailable(`${reason}: ${messageOf(error)}`, { cause: error });
+  return reason === undefined
+    ? error
+    : new UnavailableError(`${reason}: ${getErrorMessage(error)}`, { cause: error });
 }
 
 /** What went wrong with one write of a bulk. */
@@ -167,7 +169,7 @@ export interface WriteError {
  * What went wrong with single writes of an unordered bulk, whose others are acknowledged; undefined when the error says
  * nothing of single writes.
  */
-export function writeErrorsOf(error: unknown): readonly WriteError[] | undefined {
+export function getWriteErrors(error: unknown): readonly WriteError[] | undefined {
   if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
     return undefined;
   const failed = failedWrites(error);

@@ -1,6 +1,6 @@
 import { MongoServerError, type Db, type IndexDescriptionInfo } from "mongodb";
 
-import { ConfigurationError, DatabaseConflict, messageOf } from "../lib/errors.ts";
+import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "../lib/errors.ts";
 import { classify } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { signpostIds } from "./signposts.ts";
@@ -107,7 +107,7 @@ const isRequired = ({ partialFilterExpression }: DeclaredIndex): boolean =>
 
 /**
  * Creates the collections and indexes that are not there, and tells which index the product refuses that can be done without. A
- * user who may not create any is fine where nothing is missing. Throws DatabaseConflict when what is there conflicts with one,
+ * user who may not create any is fine where nothing is missing. Throws DatabaseConflictError when what is there conflicts with one,
  * ConfigurationError when something is missing that the user may not create.
  */
 export async function ensureIndexes(
@@ -122,7 +122,7 @@ export async function ensureIndexes(
     const missing = await findMissing(db);
     if (missing.length === 0) return;
     throw new ConfigurationError(
-      `The user of MONGODB_URI may not create collections and indexes (${messageOf(error)}), and these are missing: ` +
+      `The user of MONGODB_URI may not create collections and indexes (${getErrorMessage(error)}), and these are missing: ` +
         `${missing.join(", ")}. Create them, or give the user the privileges that docs/deployment.md lists.`,
       { cause: error },
     );
@@ -155,13 +155,13 @@ async function ensureIndex(
     if (!(error instanceof MongoServerError)) throw error;
     const fields = Object.keys(key).join(", ");
     if (kind === "duplicate") {
-      throw new DatabaseConflict(
+      throw new DatabaseConflictError(
         `The collection ${collection} holds records that share the same ${fields}, which must be unique ` +
           `(${error.message}). Remove the duplicates and start again.`,
       );
     }
     if (error.code === indexOptionsConflict || error.code === indexKeySpecsConflict) {
-      throw new DatabaseConflict(
+      throw new DatabaseConflictError(
         `The collection ${collection} has another index on ${fields} or named ${name} (${error.message}). ` +
           `Drop that index and start again.`,
       );

@@ -1,8 +1,8 @@
 import type { InstallationArchive } from "../installations/import.ts";
 import type { Installation } from "../installations/installation.ts";
 import type { Database } from "./database.ts";
-import { isDuplicate, writeErrorsOf } from "./failures.ts";
-import { toRecord, type InstallationRecord } from "./installation-records.ts";
+import { isDuplicate, getWriteErrors } from "./failures.ts";
+import { toInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 
 /** Puts imported installations into MongoDB. */
@@ -21,10 +21,10 @@ export function createInstallationArchive(database: Database): InstallationArchi
   async function insert(all: readonly Installation[]): Promise<Installation[]> {
     if (all.length === 0) return [];
     try {
-      await installations.insertMany(all.map(toRecord), { ordered: false });
+      await installations.insertMany(all.map(toInstallationRecord), { ordered: false });
       return [];
     } catch (error) {
-      const errors = writeErrorsOf(error);
+      const errors = getWriteErrors(error);
       if (errors?.every((one) => isDuplicate(one.error)) !== true) throw error;
       return errors.flatMap(({ index }) => all[index] ?? []);
     }
@@ -55,7 +55,7 @@ export function createInstallationArchive(database: Database): InstallationArchi
       database.run(async () => {
         if (replacements.length === 0) return 0;
         const operations = replacements.map(({ id, by }) => {
-          const replacement = toRecord({ ...by, id });
+          const replacement = toInstallationRecord({ ...by, id });
           // The token names the shard. A record that was changed since it was looked at is newer than what is imported.
           const filter = { _id: id, token: by.token, sys_updated_on: { $lt: by.updatedOn } };
           return { replaceOne: { filter, replacement } };

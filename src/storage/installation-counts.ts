@@ -2,16 +2,16 @@ import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 
 /** How many installations there are. */
-export interface InstallationCount {
+export interface PlatformCount {
   readonly active: number;
   readonly all: number;
 }
 
-/** Counts the installations of these applications, on one platform or on all, by their index. Throws Unavailable. */
+/** Counts the installations of these applications, on one platform or on all, by their index. Throws UnavailableError. */
 export function countInstallations(
   database: Database,
   { applications, platform }: { readonly applications: readonly string[]; readonly platform?: string },
-): Promise<InstallationCount> {
+): Promise<PlatformCount> {
   const installations = database.collection(collections.installations);
   const filter = {
     application: { $in: [...applications] },

@@ -4,7 +4,7 @@ import type { InstallationReader } from "../installations/listing.ts";
 import type { InstallationSweeper } from "../installations/sweep.ts";
 import type { Database } from "./database.ts";
 import { between, toFilter } from "./installation-filter.ts";
-import { deactivation, fromRecord, type InstallationRecord } from "./installation-records.ts";
+import { deactivation, fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { readScopes } from "./installation-scopes.ts";
 import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
@@ -43,7 +43,7 @@ export function createInstallationReader(database: Database): InstallationReader
           .toArray();
         const isFull = found.length === limit;
         return {
-          installations: found.map(fromRecord),
+          installations: found.map(fromInstallationRecord),
           last: isFull ? found.at(-1)?._id : end,
           looked: isFull || end === undefined ? found.length : recordsAStretch,
         };

@@ -23,7 +23,7 @@ export const deactivation = (reason: string, now: Date) => ({
 });
 
 /** The installation of a record. */
-export const fromRecord = (record: InstallationRecord): Installation => ({
+export const fromInstallationRecord = (record: InstallationRecord): Installation => ({
   id: record._id,
   application: record.application,
   platform: record.platform,
@@ -39,7 +39,7 @@ export const fromRecord = (record: InstallationRecord): Installation => ({
 });
 
 /** The record of an installation. */
-export const toRecord = (one: Installation): InstallationRecord => ({
+export const toInstallationRecord = (one: Installation): InstallationRecord => ({
   _id: one.id,
   token: one.token,
   application: one.application,

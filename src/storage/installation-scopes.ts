@@ -2,7 +2,7 @@ import type { Collection } from "mongodb";
 
 import type { InstallationFilter, Scope, Stretch } from "../installations/listing.ts";
 import { between, toFilter } from "./installation-filter.ts";
-import { fromRecord, type InstallationRecord } from "./installation-records.ts";
+import { fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { chunks } from "./look-up.ts";
 
 /** So many questions are asked side by side. */
@@ -34,7 +34,7 @@ export async function readScopes(
   for (const some of chunks(scopes, scopesAtOnce)) all.push(...(await Promise.all(some.map(read))).flat());
   const first = all.toSorted((one, other) => (one._id < other._id ? -1 : 1)).slice(0, limit);
   return {
-    installations: first.map(fromRecord),
+    installations: first.map(fromInstallationRecord),
     last: first.length === limit ? first.at(-1)?._id : undefined,
     looked: all.length,
   };

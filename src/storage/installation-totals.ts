@@ -1,4 +1,4 @@
-import type { InstallationTotal } from "../../schemas/overview.ts";
+import type { InstallationCount } from "../../schemas/overview.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 
@@ -8,8 +8,8 @@ interface Group {
   readonly all: number;
 }
 
-/** Counts every installation, by application and platform. It looks at each of them. Throws Unavailable. */
-export function totalInstallations(database: Database): Promise<InstallationTotal[]> {
+/** Counts every installation, by application and platform. It looks at each of them. Throws UnavailableError. */
+export function readInstallationTotals(database: Database): Promise<InstallationCount[]> {
   return database.run(async () => {
     const groups = await database
       .collection(collections.installations)
@@ -34,4 +34,4 @@ export function totalInstallations(database: Database): Promise<InstallationTota
   });
 }
 
-const nameOf = ({ application, platform }: InstallationTotal): string => `${application}\0${platform}`;
+const nameOf = ({ application, platform }: InstallationCount): string => `${application}\0${platform}`;

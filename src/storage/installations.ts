@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { MongoServerError } from "mongodb";
 
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type {
   InstallationKey,
   InstallationStore,
@@ -11,7 +11,7 @@ import type {
   RemoveWrite,
 } from "../installations/ports.ts";
 import type { Database } from "./database.ts";
-import { classify, translated } from "./failures.ts";
+import { classify, translateErrors } from "./failures.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { updateAll, type UpdateStatement } from "./update-command.ts";
@@ -24,9 +24,9 @@ interface Attempt {
 }
 
 /** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
-const mostOwnersKept = 20;
+const maxOwnersKept = 20;
 /** Another instance can change the owner in between, but not for long. */
-const mostRounds = 10;
+const maxRounds = 10;
 /** From the third round on, it is waited this much longer each time. */
 const waitMs = 5;
 
@@ -55,7 +55,7 @@ export function createInstallationStore(database: Database, newId: () => string)
       const attempt = attemptOf[index];
       if (attempt === undefined) continue;
       if (mayBeRepeated(error)) again.add(attempt);
-      else failures[attempt.index] = translated(error);
+      else failures[attempt.index] = translateErrors(error);
     }
     const left = [...again].filter(({ index }) => failures[index] === undefined);
     return left.length === 0 ? [] : lookUp(left);
@@ -80,12 +80,12 @@ export function createInstallationStore(database: Database, newId: () => string)
       database.run(async () => {
         const failures: unknown[] = [];
         let attempts: readonly Attempt[] = writes.map((write, index) => ({ index, write }));
-        for (let rounds = 0; attempts.length > 0 && rounds < mostRounds; rounds += 1) {
+        for (let rounds = 0; attempts.length > 0 && rounds < maxRounds; rounds += 1) {
           if (rounds > 1) await sleep(rounds * waitMs);
           attempts = await round(attempts, failures);
         }
         for (const { index } of attempts)
-          failures[index] = new Unavailable("others change the same token all the time");
+          failures[index] = new UnavailableError("others change the same token all the time");
         return failures;
       }),
   };
@@ -117,7 +117,7 @@ function registration(
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,
     $setOnInsert: { _id: id, sys_created_on: now },
   };
-  const moved = { $each: [{ user: owner, until: now }], $slice: -mostOwnersKept };
+  const moved = { $each: [{ user: owner, until: now }], $slice: -maxOwnersKept };
   return {
     q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gt: on } } },
     u:

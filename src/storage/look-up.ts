@@ -6,8 +6,8 @@ import type { TopicRecord } from "./topic-records.ts";
 /** Several short look-ups side by side take less time than a long one. */
 const idsALookUp = 200;
 
-/** The records of these external ids; each look-up comes in a single answer. Throws Unavailable. */
-export async function recordsOf(
+/** The records of these external ids; each look-up comes in a single answer. Throws UnavailableError. */
+export async function findByExternalIds(
   { database, topics }: { readonly database: Database; readonly topics: Collection<TopicRecord> },
   externalIds: readonly string[],
   options: FindOptions = {},

@@ -2,7 +2,7 @@ import { UUID, type Binary, type ClientSession, type Filter } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
 import {
-  Fenced,
+  FencedError,
   type BatchStep,
   type ClaimedPosition,
   type Position,
@@ -10,7 +10,7 @@ import {
   type PositionStep,
   type PositionStore,
 } from "../sync/positions.ts";
-import { createTurns, type Turns } from "../lib/mutex.ts";
+import { createMutex, type Mutex } from "../lib/mutex.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";
@@ -40,7 +40,7 @@ export interface SessionOptions {
 export interface Positions extends PositionStore {
   /**
    * Carries writes out and moves the position by compare-and-set, in one transaction where the store has them. `write` is
-   * undefined when there is nothing to write. Throws Fenced, Unavailable, and what `write` throws; nothing counts then.
+   * undefined when there is nothing to write. Throws FencedError, UnavailableError, and what `write` throws; nothing counts then.
    */
   apply(step: BatchStep, write: ((options: SessionOptions) => Promise<void>) | undefined): Promise<void>;
 }
@@ -59,13 +59,13 @@ export interface PositionsOptions {
  * ever uses. A session given back to the driver would be used for something else, and killed with it.
  */
 interface Seat {
-  readonly inTurn: Turns;
+  readonly inTurn: Mutex;
   /** Undefined until the partition is claimed, and on a store without transactions. */
   session: ClientSession | undefined;
 }
 
 /** More than there are processes that have the partition in turn; what is left open is left by one of the last. */
-const mostSessions = 8;
+const maxSessions = 8;
 
 /** Makes the access to positions. */
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
@@ -75,7 +75,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
 
   function seatOf(key: PositionKey): Seat {
     const name = nameOf(key);
-    const seat = seats.get(name) ?? { inTurn: createTurns(), session: undefined };
+    const seat = seats.get(name) ?? { inTurn: createMutex(), session: undefined };
     seats.set(name, seat);
     return seat;
   }
@@ -88,11 +88,11 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     const { sessions = [] } = (await positions.findOne({ _id })) ?? {};
     if (sessions.length === 0) return;
     await database.killSessions(sessions);
-    const surplus = sessions.slice(0, -mostSessions);
+    const surplus = sessions.slice(0, -maxSessions);
     if (surplus.length > 0) await positions.updateOne({ _id }, { $pullAll: { sessions: surplus } });
   }
 
-  /** Throws Fenced. */
+  /** Throws FencedError. */
   async function move({ key, from, to }: PositionStep, options: SessionOptions): Promise<void> {
     const $set = {
       next_offset: to.offset,
@@ -106,7 +106,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   }
 
   /**
-   * Throws Fenced unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
+   * Throws FencedError unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
    * on what another consumer had written meanwhile; the position has moved then, and positions never come back.
    */
   async function check({ key, from }: PositionStep, options: SessionOptions): Promise<void> {
@@ -204,8 +204,8 @@ const unmoved = (key: PositionKey, from: Position | undefined): Filter<PositionR
     epoch: from === undefined || from.epoch === 1 ? null : from.epoch,
   }) as Filter<PositionRecord>;
 
-const fenced = (key: PositionKey, from: Position | undefined): Fenced =>
-  new Fenced(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
+const fenced = (key: PositionKey, from: Position | undefined): FencedError =>
+  new FencedError(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
 
 const nameOf = ({ group, topic, partition }: PositionKey): string =>
   `${topic}-${partition} in the group ${group}`;

@@ -1,6 +1,6 @@
 import type { Replay, ReplayStore } from "../dead-letters/ports.ts";
 import type { Database } from "./database.ts";
-import { isDuplicate, writeErrorsOf } from "./failures.ts";
+import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
 
 interface ReplayRecord {
@@ -32,7 +32,7 @@ export function createReplayStore(database: Database): ReplayStore {
           await replays.insertMany(begun.map(toRecord), { ordered: false });
           return new Set<string>();
         } catch (error) {
-          const failed = writeErrorsOf(error);
+          const failed = getWriteErrors(error);
           if (failed === undefined || !failed.every((one) => isDuplicate(one.error))) throw error;
           return new Set(failed.flatMap(({ index }) => begun[index]?.id ?? []));
         }

@@ -1,4 +1,4 @@
-import type { Ground, SessionStore } from "../sessions/session.ts";
+import type { SessionBasis, SessionStore } from "../sessions/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 
@@ -57,5 +57,8 @@ export function createSessionStore(database: Database): SessionStore {
 }
 
 /** A record without a password's digest and without an issuer rests upon nothing, and no digest is equal to "". */
-const groundOf = ({ password_digest: passwordDigest = "", issuer, roles = [] }: SessionRecord): Ground =>
-  issuer === undefined ? { passwordDigest } : { issuer, roles };
+const groundOf = ({
+  password_digest: passwordDigest = "",
+  issuer,
+  roles = [],
+}: SessionRecord): SessionBasis => (issuer === undefined ? { passwordDigest } : { issuer, roles });

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Document } from "mongodb";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { FeedListener, Following, TopicChange, TopicFeed } from "../matching/ports.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
-import { recordsOf } from "./look-up.ts";
+import { findByExternalIds } from "./look-up.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { streamTopics } from "./topic-stream.ts";
 import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
@@ -132,7 +132,9 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
     all: () => streamTopics(database),
 
     find: async (externalIds) =>
-      (await recordsOf({ database, topics }, externalIds, { projection: pickedFields })).map(toPickable),
+      (await findByExternalIds({ database, topics }, externalIds, { projection: pickedFields })).map(
+        toPickable,
+      ),
 
     async follow(listener) {
       try {
@@ -140,7 +142,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       } catch (error) {
         if (!lacksChangeStreams(error)) throw error;
         log.info(
-          { reason: messageOf(error) },
+          { reason: getErrorMessage(error) },
           "no change streams: topics of other instances are looked for every 10 s",
         );
         return poll(listener);

@@ -3,7 +3,7 @@ import type { Filter } from "mongodb";
 import type { Source, Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { fromRecord, type TopicRecord } from "./topic-records.ts";
+import { fromTopicRecord, type TopicRecord } from "./topic-records.ts";
 
 /** Which topics are meant; all of them where nothing is given. */
 export interface TopicChoice {
@@ -18,7 +18,7 @@ const topicsAnAnswer = 1_000;
 
 /**
  * Topics by their external ids, from the first to the last or up to a limit, read as fast as they are taken. One that is
- * written meanwhile may be there or not. Throws Unavailable.
+ * written meanwhile may be there or not. Throws UnavailableError.
  */
 export async function* listTopics(
   database: Database,
@@ -38,7 +38,8 @@ export async function* listTopics(
     ...(limit === undefined ? {} : { limit }),
   });
   try {
-    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments().map(fromRecord);
+    while (await database.run(() => cursor.hasNext()))
+      yield* cursor.readBufferedDocuments().map(fromTopicRecord);
   } finally {
     // What is left of it on the server goes by itself in time; that must not hide why the reading ended.
     await cursor.close().catch(() => undefined);

@@ -1,13 +1,13 @@
 import { orderOf, type TopicOrder } from "../topics/list-cursor.ts";
 import type { TopicQuery, TopicReader, TopicStretch } from "../topics/listing.ts";
-import type { RetiredTopic, ShownTopic, TopicState } from "../topics/topic.ts";
+import type { RetiredTopic, ListedTopic, TopicCondition } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { placeIn, walkIndex, type IndexOrder, type Walk } from "./index-walk.ts";
-import { recordsOf } from "./look-up.ts";
+import { findByExternalIds } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createRetiredTopicStore } from "./retired-topics.ts";
 import { createSignposts, signpostIds } from "./signposts.ts";
-import { fromRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import { fromTopicRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 type From = Parameters<TopicReader["read"]>[1];
 
@@ -37,7 +37,7 @@ export function createTopicReader(database: Database): TopicReader {
     const shown = isSecond
       ? walked.records.filter(({ topic_id }) => !topic_id.startsWith(query.search ?? ""))
       : walked.records;
-    return { topics: shown.map((record) => ({ topic: fromRecord(record) })), last: walked.last };
+    return { topics: shown.map((record) => ({ topic: fromTopicRecord(record) })), last: walked.last };
   }
 
   async function readRetired(query: TopicQuery, from: From): Promise<TopicStretch> {
@@ -47,7 +47,7 @@ export function createTopicReader(database: Database): TopicReader {
     const walked = await database.run(() => walkIndex(walkedRetired, { ...walk, meant }));
     const ids = [...new Set(walked.records.map(({ topic_id }) => topic_id))];
     // The active ones first, as whereaboutsOf has it.
-    const active = await recordsOf({ database, topics }, ids, { projection: { topic_id: 1 } });
+    const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
     const last = ids.length === 0 ? [] : await retiredStore.lastOf(ids);
     // A topic can have been retired again and again: only the last time says what became of it.
     const gone = new Map(last.map((one) => [retiredId(one), one]));
@@ -71,18 +71,18 @@ export function createTopicReader(database: Database): TopicReader {
 
     async find(id) {
       const [[stored], bySysId] = await Promise.all([
-        recordsOf({ database, topics }, [id]),
+        findByExternalIds({ database, topics }, [id]),
         database.run(() => topics.findOne({ _id: id })),
       ]);
-      if (stored !== undefined) return { topic: fromRecord(stored) };
+      if (stored !== undefined) return { topic: fromTopicRecord(stored) };
       const [last] = await retiredStore.lastOf([id]);
       if (last !== undefined) return shownOf(last);
-      return bySysId === null ? undefined : { topic: fromRecord(bySysId) };
+      return bySysId === null ? undefined : { topic: fromTopicRecord(bySysId) };
     },
   };
 }
 
-const shownOf = ({ topic, ...retired }: RetiredTopic): ShownTopic => ({ topic, retired });
+const shownOf = ({ topic, ...retired }: RetiredTopic): ListedTopic => ({ topic, retired });
 
 type Orders = Partial<Record<TopicOrder, IndexOrder>> & { readonly externalId: IndexOrder };
 
@@ -108,7 +108,7 @@ const orders: Readonly<Record<"stored" | "retired", Orders>> = {
   },
 };
 
-function orderIn(state: TopicState, order: TopicOrder): IndexOrder {
+function orderIn(state: TopicCondition, order: TopicOrder): IndexOrder {
   const known = orders[state === "stored" ? "stored" : "retired"];
   return known[order] ?? known.externalId;
 }

@@ -44,12 +44,12 @@ export function retiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic)
 
 /** The record of a retired topic, but for its `_id`. */
 export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
-  const { _id, ...fields } = toRecord(one.topic);
+  const { _id, ...fields } = toTopicRecord(one.topic);
   return { ...fields, sys_id: _id, retired_on: one.retiredOn, retired_by: one.retiredBy };
 }
 
 /** The record of a topic. */
-export function toRecord(topic: Topic): TopicRecord {
+export function toTopicRecord(topic: Topic): TopicRecord {
   return {
     _id: topic.id,
     topic_name: topic.name,
@@ -101,13 +101,13 @@ export const fromRetiredRecord = ({
   retired_by,
   ...record
 }: RetiredRecord): RetiredTopic => ({
-  topic: fromRecord({ ...record, _id: sys_id }),
+  topic: fromTopicRecord({ ...record, _id: sys_id }),
   retiredOn: retired_on,
   retiredBy: retired_by,
 });
 
 /** The topic of a record. */
-export const fromRecord = (record: TopicRecord): Topic => ({
+export const fromTopicRecord = (record: TopicRecord): Topic => ({
   ...toPickable(record),
   source: record.source,
   createdOn: record.sys_created_on,

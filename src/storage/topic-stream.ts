@@ -8,7 +8,7 @@ const topicsAnAnswer = 1_000;
 
 /**
  * All topics, in no particular order, read as fast as they are taken. One that is written meanwhile may be there or not.
- * Throws Unavailable.
+ * Throws UnavailableError.
  */
 export async function* streamTopics(database: Database): AsyncGenerator<PickableTopic> {
   const cursor = database
@@ -22,6 +22,6 @@ export async function* streamTopics(database: Database): AsyncGenerator<Pickable
   }
 }
 
-/** About how many topics there are, which the store knows without counting. Throws Unavailable. */
+/** About how many topics there are, which the store knows without counting. Throws UnavailableError. */
 export const countTopics = (database: Database): Promise<number> =>
   database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());

@@ -1,19 +1,19 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
-import { NotUnique, Vanished, type BatchWrite, type TopicStore } from "../topics/ports.ts";
+import { UniqueViolationError, TopicGoneError, type BatchWrite, type TopicStore } from "../topics/ports.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
-import { chunks, recordsOf } from "./look-up.ts";
+import { chunks, findByExternalIds } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { storedThrough } from "./stored-through.ts";
 import { maxUpdateMs } from "./update-command.ts";
 import {
-  fromRecord,
+  fromTopicRecord,
   retiredId,
-  toRecord,
+  toTopicRecord,
   toRetiredRecord,
   type RetiredRecord,
   type TopicRecord,
@@ -47,18 +47,19 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
         ...options,
         ordered: true,
       });
-      if (matchedCount < updated.length) throw new Vanished("a topic of the batch was disabled meanwhile");
+      if (matchedCount < updated.length)
+        throw new TopicGoneError("a topic of the batch was disabled meanwhile");
     }
     if (created.length > 0) await insert(created, options);
   }
 
   async function insert(created: readonly Topic[], options: SessionOptions): Promise<void> {
     if (options.session !== undefined) {
-      await topics.insertMany(created.map(toRecord), options);
+      await topics.insertMany(created.map(toTopicRecord), options);
       return;
     }
     const insertions = chunks(created, topicsAnInsertion).map((some) =>
-      topics.insertMany(some.map(toRecord), { ordered: false }),
+      topics.insertMany(some.map(toTopicRecord), { ordered: false }),
     );
     // Nothing may be on its way any more when the batch is looked at again.
     await Promise.allSettled(insertions);
@@ -70,12 +71,12 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       database
         .run(async () => {
           // A batch of announcements may hold the same unique key for as long as its transaction takes.
-          await topics.insertOne(toRecord(topic), { maxTimeMS: maxUpdateMs });
+          await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
         })
         .catch(rethrowNotUnique),
 
     findByExternalIds: async (externalIds) =>
-      (await recordsOf({ database, topics }, externalIds)).map(fromRecord),
+      (await findByExternalIds({ database, topics }, externalIds)).map(fromTopicRecord),
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
@@ -90,7 +91,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       };
       // More than was asked for, one from here and another from there, may come back: a superset does no harm.
       const options = { batchSize: definitions.length + 1 };
-      return database.run(async () => (await topics.find(filter, options).toArray()).map(fromRecord));
+      return database.run(async () => (await topics.find(filter, options).toArray()).map(fromTopicRecord));
     },
 
     claim: (key) => positions.claim(key),
@@ -107,10 +108,10 @@ const changesNothing = ({ writes }: BatchWrite): boolean =>
   [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
 
 function rethrowNotUnique(error: unknown): never {
-  throw isDuplicate(error) ? new NotUnique(error) : error;
+  throw isDuplicate(error) ? new UniqueViolationError(error) : error;
 }
 
 const replacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
-  const { _id, ...fields } = toRecord(topic);
+  const { _id, ...fields } = toTopicRecord(topic);
   return { replaceOne: { filter: { _id }, replacement: fields } };
 };

@@ -1,4 +1,4 @@
-import { UserExists, type StoredUser, type User, type UserStore } from "../users/user.ts";
+import { UserExistsError, type StoredUser, type User, type UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
@@ -53,7 +53,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
           });
         } catch (error) {
           if (!isDuplicate(error)) throw error;
-          throw new UserExists(`the user "${user.name}" exists already`, { cause: error });
+          throw new UserExistsError(`the user "${user.name}" exists already`, { cause: error });
         }
       }),
 

@@ -8,7 +8,7 @@ const precision = 1.05;
  * the first record that is not before a time. Asks ever further back until the offset is reached, then halves the span. At
  * most 5 % or 50 ms too large; where timestamps are out of order, the age of the oldest record from there on.
  */
-export async function ageAt(
+export async function getAgeAt(
   offset: number,
   firstSince: (timestamp: number) => Promise<number>,
   now: number,

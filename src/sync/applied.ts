@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Unavailable } from "../lib/errors.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { Position } from "./positions.ts";
 import type { PlacedOffset } from "./records.ts";
 
 const lookEveryMs = 200;
 
 export interface AppliedOptions {
-  /** The positions of the group, by partition. Throws Unavailable. */
+  /** The positions of the group, by partition. Throws UnavailableError. */
   readonly positions: () => Promise<ReadonlyMap<number, Position>>;
   /** Told how many are applied, after each look. */
   readonly at: (done: number) => void;
   /** Told why, when the store does not answer; it is asked again. */
-  readonly away: (error: Unavailable) => void;
+  readonly away: (error: UnavailableError) => void;
   readonly abort: AbortSignal;
 }
 
 /** Waits until announcements were applied: stored, found unchanged or refused. Ends early when aborted, with false. */
-export async function untilApplied(
+export async function waitUntilApplied(
   announced: readonly PlacedOffset[],
   { positions, at, away, abort }: AppliedOptions,
 ): Promise<boolean> {
@@ -30,7 +30,7 @@ export async function untilApplied(
       at(done.length);
       if (done.length === announced.length) return true;
     } catch (error) {
-      if (!(error instanceof Unavailable)) throw error;
+      if (!(error instanceof UnavailableError)) throw error;
       away(error);
     }
     await sleep(lookEveryMs, undefined, { signal: abort }).catch(() => undefined);

@@ -2,8 +2,8 @@ import type { Partition } from "../topics/topic.ts";
 import type { Stage } from "../tracing/tracing.ts";
 
 /** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */
-export class Fenced extends Error {
-  override readonly name = "Fenced";
+export class FencedError extends Error {
+  override readonly name = "FencedError";
 }
 
 /** One consumer group in one partition. */
@@ -55,7 +55,7 @@ export interface BatchStep extends PositionStep {
   readonly beforeCommit: (() => Promise<void>) | undefined;
 }
 
-/** Where positions are kept, beside what the records made. Every function throws Unavailable. */
+/** Where positions are kept, beside what the records made. Every function throws UnavailableError. */
 export interface PositionStore {
   /**
    * Takes a partition over and gives its position; undefined when the group never applied a record of it. A position

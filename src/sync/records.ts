@@ -58,7 +58,7 @@ export interface GroupListener {
 
 /** One member of a consumer group, reading one topic. */
 export interface GroupMember {
-  /** Joins the group. Resolves when the member runs. Throws Unavailable; it can be called again then. */
+  /** Joins the group. Resolves when the member runs. Throws UnavailableError; it can be called again then. */
   run(listener: GroupListener): Promise<void>;
   /** This, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it is back. */
   pause(partition: Partition): void;
@@ -71,7 +71,7 @@ export interface GroupMember {
   stop(): Promise<void>;
 }
 
-/** What the sync asks of the Kafka topic that it reads. Every function throws Unavailable. */
+/** What the sync asks of the Kafka topic that it reads. Every function throws UnavailableError. */
 export interface LogWatch {
   /** What of each partition can be read. */
   bounds(): Promise<ReadonlyMap<number, LogBounds>>;
@@ -92,7 +92,7 @@ export interface ObservedBounds extends LogBounds {
 
 /**
  * What can be seen of a Kafka topic, and of the group that reads it, from outside. Asks over connections of its own, so that
- * the sync waits for nobody who looks. Every function throws Unavailable.
+ * the sync waits for nobody who looks. Every function throws UnavailableError.
  */
 export interface LogObserver {
   bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
@@ -111,17 +111,17 @@ export interface PlacedRecord {
 export interface ReadOptions {
   /** The offset to begin at, by partition; a partition that is not named is read from its beginning. */
   readonly from?: ReadonlyMap<number, number>;
-  /** Ends the reading early: it throws Unavailable then. */
+  /** Ends the reading early: it throws UnavailableError then. */
   readonly abort: AbortSignal;
 }
 
 /** Reads Kafka topics from one end to the other, beside whatever else reads them. */
 export interface LogReader {
-  /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws Unavailable. */
+  /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws UnavailableError. */
   bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
   /**
    * The records that are there at the time of the first `next`, in offset order within each partition; no more is
-   * fetched ahead than one answer of the broker. It may be left at any time. Throws Unavailable, also when there is no
+   * fetched ahead than one answer of the broker. It may be left at any time. Throws UnavailableError, also when there is no
    * such Kafka topic.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PlacedRecord>;
@@ -150,7 +150,7 @@ export interface PlacedOffset {
 
 /** Sends records to one topic, and tells where they lie. */
 export interface Publisher {
-  /** Resolves when every in-sync replica has the records; gives the place of each. Throws Unavailable. */
+  /** Resolves when every in-sync replica has the records; gives the place of each. Throws UnavailableError. */
   send(records: readonly NewRecord[]): Promise<PlacedOffset[]>;
 }
 
@@ -169,7 +169,7 @@ export interface RejectedRecord extends Rejection {
 /** Sends records to one topic. */
 export interface RecordSink {
   /**
-   * Resolves when every in-sync replica has the records, except those that are returned as rejected. Throws Unavailable
+   * Resolves when every in-sync replica has the records, except those that are returned as rejected. Throws UnavailableError
    * when the broker does not answer.
    */
   send(records: readonly OutgoingRecord[]): Promise<readonly RejectedRecord[]>;
@@ -182,7 +182,7 @@ export type Appended = { readonly partition: number; readonly offset: number } |
 export interface LogWriter {
   /**
    * Appends records to one partition, one behind the other, all or none of them; to the partition of its key when none
-   * is given, one record at a time then. Resolves when every in-sync replica has them. Throws Unavailable when the
+   * is given, one record at a time then. Resolves when every in-sync replica has them. Throws UnavailableError when the
    * broker does not answer, which leaves open whether they were appended.
    */
   append(partition: number | undefined, records: readonly OutgoingRecord[]): Promise<Appended>;

@@ -1,10 +1,10 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import type { Position, PositionStore } from "./positions.ts";
 import type { LogObserver, ObservedBounds } from "./records.ts";
-import { ageAt } from "./age.ts";
+import { getAgeAt } from "./age.ts";
 
 /** A consumer of this process, as far as its status is told. */
-export interface ConsumerView {
+export interface ConsumerStatus {
   readonly state: "joining" | "assigned" | "dead";
   readonly partitions: readonly {
     readonly partition: number;
@@ -22,18 +22,18 @@ export interface WatchedLog {
   readonly observer: LogObserver;
   readonly store: Pick<PositionStore, "positions">;
   /** The consumer of this process; undefined where none runs. */
-  readonly consumer: (() => ConsumerView) | undefined;
+  readonly consumer: (() => ConsumerStatus) | undefined;
 }
 
 /** Asks something; undefined when there is no answer. Never throws. */
-export type Ask = <T>(what: string, question: Promise<T>) => Promise<T | undefined>;
+export type ReadPartitionStatuses = <T>(what: string, question: Promise<T>) => Promise<T | undefined>;
 
 type PartitionStanding = SyncStatus["partitions"][number];
 
 /** Where a group stands in each partition of a Kafka topic. Never throws: what cannot be found out is null. */
-export async function standingsOf(
+export async function readPartitionStatuses(
   { group, topic, observer, store, consumer: running }: WatchedLog,
-  ask: Ask,
+  ask: ReadPartitionStatuses,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
   const asked = ask("the group", observer.owners());
   // The log is asked last: a position that moved on after its end was told would look like one of another log.
@@ -65,7 +65,7 @@ interface Facts {
   readonly bounds: ReadonlyMap<number, ObservedBounds> | undefined;
   readonly positions: ReadonlyMap<number, Position> | undefined;
   readonly owners: ReadonlyMap<number, string> | undefined;
-  readonly own: ConsumerView["partitions"];
+  readonly own: ConsumerStatus["partitions"];
 }
 
 function partitionsOf({ bounds, positions, own }: Facts): number[] {
@@ -134,7 +134,7 @@ const ageInSeconds = async (
   offset: number,
   firstSince: (timestamp: number) => Promise<number>,
   now: number,
-): Promise<number> => Math.round((await ageAt(offset, firstSince, now)) / 100) / 10;
+): Promise<number> => Math.round((await getAgeAt(offset, firstSince, now)) / 100) / 10;
 
 /** One answer holds for all partitions, so a time that one of them asks for is asked once. */
 function remembered<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {

@@ -1,7 +1,7 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { messageOf } from "../lib/errors.ts";
-import { within } from "../lib/timeout.ts";
-import { standingsOf, type Ask, type WatchedLog } from "./standings.ts";
+import { getErrorMessage } from "../lib/errors.ts";
+import { withTimeout } from "../lib/timeout.ts";
+import { readPartitionStatuses, type ReadPartitionStatuses, type WatchedLog } from "./standings.ts";
 import type { FeedbackTally, Tally } from "./tally.ts";
 
 export interface StatusOptions {
@@ -14,7 +14,7 @@ export interface StatusOptions {
 }
 
 /** Tells where the sync stands. Never throws: what cannot be found out is null, with the reason among the problems. */
-export type TellStatus = () => Promise<SyncStatus>;
+export type GetStatus = () => Promise<SyncStatus>;
 
 /** Each question to the broker or the store waits no longer than this. */
 const patienceMs = 3_000;
@@ -25,19 +25,21 @@ export function createStatus({
   pushFeedback,
   tally,
   feedbackTally,
-}: StatusOptions): TellStatus {
+}: StatusOptions): GetStatus {
   return async () => {
     const problems = new Set<string>();
-    const ask: Ask = async (what, question) =>
-      within(patienceMs, question).catch((error: unknown) => {
-        problems.add(`${what}: ${messageOf(error)}`);
+    const ask: ReadPartitionStatuses = async (what, question) =>
+      withTimeout(patienceMs, question).catch((error: unknown) => {
+        problems.add(`${what}: ${getErrorMessage(error)}`);
         return undefined;
       });
     const [synced, feedback] = await Promise.all([
-      standingsOf(announcements, ask),
+      readPartitionStatuses(announcements, ask),
       pushFeedback === undefined
         ? null
-        : standingsOf(pushFeedback, (what, question) => ask(`${what} of the push feedback`, question)),
+        : readPartitionStatuses(pushFeedback, (what, question) =>
+            ask(`${what} of the push feedback`, question),
+          ),
     ]);
     return {
       ...synced,

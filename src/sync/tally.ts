@@ -1,10 +1,10 @@
 import type { RefusalCode } from "../lib/errors.ts";
 import type { FeedbackDecision, FeedbackOutcome } from "../installations/feedback.ts";
-import type { Outcome } from "../topics/decide.ts";
+import type { AnnouncementOutcome } from "../topics/decide.ts";
 
 /** A batch that was applied. */
 export interface AppliedBatch {
-  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly counts: Readonly<Record<AnnouncementOutcome, number>>;
   /** The code of each refusal. */
   readonly refused: readonly RefusalCode[];
   /** When each record was announced, in milliseconds since 1970. */

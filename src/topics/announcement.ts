@@ -1,8 +1,8 @@
-import type { Refusal } from "../lib/errors.ts";
+import type { RefusalError } from "../lib/errors.ts";
 import type { TopicDefinition } from "./topic.ts";
 
 /** What a record of the announcements topic says, once decoded. */
 export type Announcement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
   | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }
-  | { readonly kind: "unusable"; readonly offset: number; readonly refusal: Refusal };
+  | { readonly kind: "unusable"; readonly offset: number; readonly refusal: RefusalError };

@@ -1,9 +1,9 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import type { Announcement } from "./announcement.ts";
 import {
   combinationRefusal,
   externalIdFault,
-  previousOf,
+  toPreviousTopic,
   sameDefinition,
   type AnnouncementSource,
   type Partition,
@@ -11,15 +11,15 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-import { createView, type TopicWrites, type View } from "./view.ts";
+import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./view.ts";
 
-export type Outcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
+export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
 
 /** What is to be done about a batch. */
 export interface Decision {
   readonly writes: TopicWrites;
-  readonly refusals: readonly { readonly offset: number; readonly refusal: Refusal }[];
-  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
+  readonly counts: Readonly<Record<AnnouncementOutcome, number>>;
 }
 
 export interface Batch {
@@ -42,13 +42,13 @@ export interface Batch {
  * applying one after another in offset order; the writes are the net effect, at most one for each stored topic.
  */
 export function decide(batch: Batch): Decision {
-  const view = createView(batch.stored);
-  const refusals: { offset: number; refusal: Refusal }[] = [];
+  const view = createTopicSnapshot(batch.stored);
+  const refusals: { offset: number; refusal: RefusalError }[] = [];
   const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 0 };
 
   for (const announcement of batch.announcements) {
     const outcome = apply(announcement, view, batch);
-    if (outcome instanceof Refusal) {
+    if (outcome instanceof RefusalError) {
       refusals.push({ offset: announcement.offset, refusal: outcome });
       counts.refused += 1;
     } else {
@@ -58,7 +58,11 @@ export function decide(batch: Batch): Decision {
   return { writes: view.writes(), refusals, counts };
 }
 
-function apply(announcement: Announcement, view: View, batch: Batch): Refusal | Outcome {
+function apply(
+  announcement: Announcement,
+  view: TopicSnapshot,
+  batch: Batch,
+): RefusalError | AnnouncementOutcome {
   switch (announcement.kind) {
     case "unusable":
       return announcement.refusal;
@@ -69,7 +73,12 @@ function apply(announcement: Announcement, view: View, batch: Batch): Refusal | 
   }
 }
 
-function define(definition: TopicDefinition, offset: number, view: View, batch: Batch): Refusal | Outcome {
+function define(
+  definition: TopicDefinition,
+  offset: number,
+  view: TopicSnapshot,
+  batch: Batch,
+): RefusalError | AnnouncementOutcome {
   const { now } = batch;
   const source = sourceOf(batch, offset);
   const current = view.byExternalId(definition.externalId);
@@ -92,12 +101,17 @@ function define(definition: TopicDefinition, offset: number, view: View, batch: 
     view.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
     return "created";
   }
-  const previous = previousOf(current);
+  const previous = toPreviousTopic(current);
   view.replace(current, { ...current, ...definition, source, updatedOn: now, previous });
   return "updated";
 }
 
-function retire(externalId: string, offset: number, view: View, batch: Batch): Refusal | Outcome {
+function retire(
+  externalId: string,
+  offset: number,
+  view: TopicSnapshot,
+  batch: Batch,
+): RefusalError | AnnouncementOutcome {
   const retiredBy = sourceOf(batch, offset);
   const current = view.byExternalId(externalId);
   if (current === undefined) return "unchanged";
@@ -107,8 +121,8 @@ function retire(externalId: string, offset: number, view: View, batch: Batch): R
   return "retired";
 }
 
-function takenOverHttp(current: Topic): Refusal {
-  return new Refusal(
+function takenOverHttp(current: Topic): RefusalError {
+  return new RefusalError(
     "EXTERNAL_ID_TAKEN",
     `The external id "${current.externalId}" belongs to a topic that was created over HTTP; the channel cannot change it.`,
     [externalIdFault],

@@ -1,10 +1,10 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import type { TopicStore } from "./ports.ts";
 import {
-  combinationOf,
+  getCombination,
   combinationRefusal,
-  definitionOf,
+  toDefinition,
   externalIdFault,
   sameDefinition,
   type Topic,
@@ -12,29 +12,32 @@ import {
 } from "./topic.ts";
 
 /** What became of a definition. "unchanged": a topic of this external id is there already, and the same. */
-export type Imported = "created" | "unchanged" | Refusal;
+export type ImportedTopic = "created" | "unchanged" | RefusalError;
 
 /** Makes topics of definitions, as if one after another; what is there already is left as it is. */
 export interface Importer {
-  /** Gives what became of each, in their order. Throws Unavailable; some may be stored then. */
-  take(bodies: readonly TopicBody[]): Promise<Imported[]>;
+  /** Gives what became of each, in their order. Throws UnavailableError; some may be stored then. */
+  take(bodies: readonly TopicBody[]): Promise<ImportedTopic[]>;
 }
 
 /** So many definitions are best given at once. */
-export const bestAtOnce = 500;
+export const importConcurrency = 500;
 /** So many insertions or look-ups are under way together. */
-const mostAtOnce = 32;
+const maxConcurrency = 32;
 
 /** Makes an importer that creates each topic by `create`, under every rule of that. */
-export function createImporter(store: TopicStore, create: (body: TopicBody) => Promise<Topic>): Importer {
-  async function takeOne(body: TopicBody, current: Topic | undefined): Promise<Imported> {
-    const definition = definitionOf(body);
+export function createTopicImporter(
+  store: TopicStore,
+  create: (body: TopicBody) => Promise<Topic>,
+): Importer {
+  async function takeOne(body: TopicBody, current: Topic | undefined): Promise<ImportedTopic> {
+    const definition = toDefinition(body);
     if (current !== undefined) return compared(definition, current);
     try {
       await create(body);
       return "created";
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof RefusalError)) throw error;
       // Of the same import, or somebody else's.
       const [holder] = await store.findByExternalIds([definition.externalId]);
       if (holder !== undefined) return compared(definition, holder);
@@ -46,7 +49,7 @@ export function createImporter(store: TopicStore, create: (body: TopicBody) => P
   return {
     async take(bodies) {
       const stored = await byExternalId(store, bodies);
-      const outcomes: Imported[] = [];
+      const outcomes: ImportedTopic[] = [];
       const take = async ([index, body]: readonly [number, TopicBody]): Promise<void> => {
         outcomes[index] = await takeOne(body, stored.get(body.externalId));
       };
@@ -59,13 +62,13 @@ export function createImporter(store: TopicStore, create: (body: TopicBody) => P
 }
 
 /** Makes an importer that stores nothing and tells what would become of the definitions. */
-export function createRehearsal(store: TopicStore): Importer {
+export function createDryRunImporter(store: TopicStore): Importer {
   const ids = new Map<string, TopicDefinition>();
   const combinations = new Map<string, TopicDefinition>();
 
   return {
     async take(bodies) {
-      const definitions = bodies.map(definitionOf);
+      const definitions = bodies.map(toDefinition);
       const stored = await byExternalId(store, bodies);
       const held = new Map<string, TopicDefinition>();
       // One by one: a look-up of many at once finds whatever has a name from here and a filter from there.
@@ -73,12 +76,12 @@ export function createRehearsal(store: TopicStore): Importer {
         definitions.filter(({ externalId }) => !stored.has(externalId)),
         async (definition) => {
           const [holder] = await store.findByCombinations([definition]);
-          if (holder !== undefined) held.set(combinationOf(definition), holder);
+          if (holder !== undefined) held.set(getCombination(definition), holder);
         },
       );
       return definitions.map((definition) => {
         const { externalId } = definition;
-        const combination = combinationOf(definition);
+        const combination = getCombination(definition);
         const current = stored.get(externalId) ?? ids.get(externalId);
         if (current !== undefined) return compared(definition, current);
         const holder = held.get(combination) ?? combinations.get(combination);
@@ -101,10 +104,10 @@ const byExternalId = async (
 
 const members = ["name", "namespace", "headerQuery", "contentQuery"] as const;
 
-function compared(definition: TopicDefinition, current: TopicDefinition): Imported {
+function compared(definition: TopicDefinition, current: TopicDefinition): ImportedTopic {
   if (sameDefinition(definition, current)) return "unchanged";
   const different = members.filter((member) => definition[member] !== current[member]);
-  return new Refusal(
+  return new RefusalError(
     "DUPLICATE_EXTERNAL_ID",
     `The external id "${definition.externalId}" belongs to a topic with another ${different.join(", ")}.`,
     [externalIdFault],
@@ -120,7 +123,7 @@ function separated(bodies: readonly TopicBody[]): { free: Placed[]; bound: Place
   const free: Placed[] = [];
   const bound: Placed[] = [];
   for (const [index, body] of bodies.entries()) {
-    const combination = combinationOf(definitionOf(body));
+    const combination = getCombination(toDefinition(body));
     const isFree = !ids.has(body.externalId) && !combinations.has(combination);
     (isFree ? free : bound).push([index, body]);
     ids.add(body.externalId);
@@ -135,7 +138,7 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
   const rest = (function* () {
     yield* items;
   })();
-  const workers = Array.from({ length: mostAtOnce }, async () => {
+  const workers = Array.from({ length: maxConcurrency }, async () => {
     for (const item of rest) await work(item);
   });
   await Promise.allSettled(workers);

@@ -1,21 +1,21 @@
-import { messageOf, Refusal, sentenceOf, type Fault } from "../lib/errors.ts";
+import { getErrorMessage, RefusalError, toSentence, type Fault } from "../lib/errors.ts";
 import { filterFaults } from "../matching/filter/topic-filters.ts";
-import { NotUnique, type TopicStore } from "./ports.ts";
+import { UniqueViolationError, type TopicStore } from "./ports.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** Whoever holds what is unique can go away between the objection and the look, but not again and again. */
-const mostAttempts = 10;
+const maxAttempts = 10;
 
-/** Throws a Refusal with every fault of the filters. */
+/** Throws a RefusalError with every fault of the filters. */
 export function mustBeReadable(definition: TopicDefinition): void {
   const faults = filterFaults(definition);
   if (faults.length > 0)
-    throw new Refusal("BAD_FILTER", `A filter cannot be read: ${sentenceOf(faults, "it")}`, faults);
+    throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${toSentence(faults, "it")}`, faults);
 }
 
 /**
- * Stores what `make` gives as a new topic. Throws a Refusal with every duplicate that was found, the external id first
- * (specification 4.3), and Unavailable.
+ * Stores what `make` gives as a new topic. Throws a RefusalError with every duplicate that was found, the external id first
+ * (specification 4.3), and UnavailableError.
  */
 export async function insertTopic(store: TopicStore, make: () => Topic): Promise<Topic> {
   for (let tries = 1; ; tries += 1) {
@@ -24,13 +24,13 @@ export async function insertTopic(store: TopicStore, make: () => Topic): Promise
       await store.insert(topic);
       return topic;
     } catch (error) {
-      if (!(error instanceof NotUnique)) throw error;
+      if (!(error instanceof UniqueViolationError)) throw error;
       const refusal = await duplicateRefusal(store, topic);
       if (refusal !== undefined) throw refusal;
       // Whoever held it is gone in the meantime: try again.
-      if (tries === mostAttempts)
+      if (tries === maxAttempts)
         throw new Error(
-          `"${topic.externalId}" was refused ${mostAttempts} times, and no topic is like it: ${messageOf(error)}`,
+          `"${topic.externalId}" was refused ${maxAttempts} times, and no topic is like it: ${getErrorMessage(error)}`,
           { cause: error },
         );
     }
@@ -53,17 +53,17 @@ export async function duplicateFaults(store: TopicStore, definition: TopicDefini
 async function duplicateRefusal(
   store: TopicStore,
   definition: TopicDefinition,
-): Promise<Refusal | undefined> {
+): Promise<RefusalError | undefined> {
   const details = await duplicateFaults(store, definition);
   if (details.includes(externalIdFault)) {
-    return new Refusal(
+    return new RefusalError(
       "DUPLICATE_EXTERNAL_ID",
       `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
       details,
     );
   }
   if (details.length > 0) {
-    return new Refusal(
+    return new RefusalError(
       "DUPLICATE_COMBINATION",
       "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",
       details,

@@ -39,14 +39,14 @@ export interface Cursor {
 }
 
 /** A URL of 2,048 characters has to hold it, a search and the rest. */
-const mostCharacters = 1_000;
+const maxCharacters = 1_000;
 
 /** The cursor that goes on behind a mark, or at the beginning of a way. */
 export function encodeCursor(way: Way, mark: Mark | undefined): string {
   if (mark === undefined) return encoded({ way });
   const { place, id } = mark;
   const cursor = encoded({ way, place });
-  return cursor.length <= mostCharacters ? cursor : encoded({ way, record: { id, values: place.length } });
+  return cursor.length <= maxCharacters ? cursor : encoded({ way, record: { id, values: place.length } });
 }
 
 /** What a cursor says; undefined for what is none. */

@@ -1,10 +1,10 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import { decodeCursor, encodeCursor, type Mark, type Place, type Way } from "./list-cursor.ts";
-import type { ShownTopic, Source, TopicState } from "./topic.ts";
+import type { ListedTopic, Source, TopicCondition } from "./topic.ts";
 
 /** Which topics are meant, and in which order. What is absent does not narrow the choice. */
 export interface TopicQuery {
-  readonly state: TopicState;
+  readonly state: TopicCondition;
   /** Of stored topics, without a search. */
   readonly way?: Way | undefined;
   /** How the external id begins, or the name of a stored topic. */
@@ -16,12 +16,12 @@ export interface TopicQuery {
 /** Some topics next to each other in an order. */
 export interface TopicStretch {
   /** Those of them that are meant. */
-  readonly topics: readonly ShownTopic[];
+  readonly topics: readonly ListedTopic[];
   /** What was looked at last; undefined at the end. */
   readonly last: Mark | undefined;
 }
 
-/** Reads stored and retired topics by their indexes. Every function throws Unavailable. */
+/** Reads stored and retired topics by their indexes. Every function throws UnavailableError. */
 export interface TopicReader {
   /**
    * Looks at the records behind a place, so few that the store answers soon however rare is what is meant, and gives at
@@ -34,12 +34,12 @@ export interface TopicReader {
   /** The place of a record in an order; undefined when it is not there any more. */
   placeOf(query: TopicQuery, way: Way, id: string): Promise<Place | undefined>;
   /** The topic of this external id, or else the stored one of this sys_id. */
-  find(id: string): Promise<ShownTopic | undefined>;
+  find(id: string): Promise<ListedTopic | undefined>;
 }
 
 /** A part of a listing. */
 export interface TopicPage {
-  readonly topics: readonly ShownTopic[];
+  readonly topics: readonly ListedTopic[];
   /** Where the next page begins; undefined at the end. A page that is short, or empty, may have one. */
   readonly next: string | undefined;
 }
@@ -48,14 +48,14 @@ export interface TopicPage {
 export interface TopicListing {
   /**
    * The next topics behind a cursor, at most `limit`. Where only some are meant, it looks for a twentieth of a second: with
-   * little among much, a page has fewer, and `next` goes on. Throws a Refusal for a bad cursor, and Unavailable.
+   * little among much, a page has fewer, and `next` goes on. Throws a RefusalError for a bad cursor, and UnavailableError.
    */
   page(
     query: TopicQuery,
     from: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<TopicPage>;
   /** See TopicReader. */
-  find(id: string): Promise<ShownTopic | undefined>;
+  find(id: string): Promise<ListedTopic | undefined>;
 }
 
 const searchMs = 50;
@@ -87,7 +87,7 @@ export function createTopicListing(reader: TopicReader): TopicListing {
 
     async page(query, { after, limit }) {
       const until = isWhole(query) ? Infinity : performance.now() + searchMs;
-      const topics: ShownTopic[] = [];
+      const topics: ListedTopic[] = [];
       let { ways, behind } = await placeIn(query, after);
       for (;;) {
         const [way, ...others] = ways;
@@ -114,5 +114,5 @@ function waysOf({ state, way = "externalId", search }: TopicQuery): Way[] {
   return state === "stored" ? [way] : ["-retired"];
 }
 
-const badCursor = (message: string): Refusal =>
-  new Refusal("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message }]);
+const badCursor = (message: string): RefusalError =>
+  new RefusalError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message }]);

@@ -1,4 +1,4 @@
-import { combinationOf, type Topic } from "./topic.ts";
+import { getCombination, type Topic } from "./topic.ts";
 
 /** Updates in an order in which each finds its combination free. */
 export interface OrderedUpdates {
@@ -14,7 +14,7 @@ export interface OrderedUpdates {
 export function orderUpdates(
   changes: readonly { readonly from: Topic; readonly to: Topic }[],
 ): OrderedUpdates {
-  const holders = new Map(changes.map((change) => [combinationOf(change.from), change]));
+  const holders = new Map(changes.map((change) => [getCombination(change.from), change]));
   const updated: Topic[] = [];
   const reinserted: Topic[] = [];
   const placed = new Set<string>();
@@ -32,8 +32,8 @@ export function orderUpdates(
       }
       chain.push(next);
       inChain.add(next.to.id);
-      const wanted = combinationOf(next.to);
-      next = wanted === combinationOf(next.from) ? undefined : holders.get(wanted);
+      const wanted = getCombination(next.to);
+      next = wanted === getCombination(next.from) ? undefined : holders.get(wanted);
     }
     for (const change of chain.toReversed()) {
       if (placed.has(change.to.id)) continue;

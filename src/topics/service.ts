@@ -1,12 +1,12 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import type { PositionStep } from "../sync/positions.ts";
-import { messageOf, type Fault } from "../lib/errors.ts";
+import { getErrorMessage, type Fault } from "../lib/errors.ts";
 import { filterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
 import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";
-import { NotUnique, Vanished, type TopicStore } from "./ports.ts";
-import { definitionOf, newId, type Topic, type TopicDefinition } from "./topic.ts";
+import { UniqueViolationError, TopicGoneError, type TopicStore } from "./ports.ts";
+import { toDefinition, newId, type Topic, type TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
 
 /** A stretch of the announcements log, decoded. */
@@ -21,15 +21,15 @@ export interface AnnouncementBatch extends PositionStep {
 /** The one service that makes topics, for HTTP and for the channel. */
 export interface TopicService {
   /**
-   * Creates a topic for `user` (specification 4.3). Throws a Refusal with every fault of the filters, or every
-   * duplicate that was found, the external id first, and Unavailable.
+   * Creates a topic for `user` (specification 4.3). Throws a RefusalError with every fault of the filters, or every
+   * duplicate that was found, the external id first, and UnavailableError.
    */
   create(body: TopicBody, user: string): Promise<Topic>;
-  /** What `create` would refuse of a definition that may still lack something; nothing is stored. Throws Unavailable. */
+  /** What `create` would refuse of a definition that may still lack something; nothing is stored. Throws UnavailableError. */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
    * Applies a batch exactly once and in order: load, decide, write together with the position.
-   * Gives what was decided. Throws Fenced when another consumer moved the position, and Unavailable; nothing is stored then.
+   * Gives what was decided. Throws FencedError when another consumer moved the position, and UnavailableError; nothing is stored then.
    */
   apply(batch: AnnouncementBatch): Promise<Decision>;
   /** Reports a decision that was stored although `apply` threw: the answer to its commit was lost. */
@@ -46,7 +46,7 @@ const more: Readonly<Record<LookUp, LookUp>> = {
 };
 
 /** A unique index can object again when other changes race with a batch, but not for long. */
-const mostAttempts = 10;
+const maxAttempts = 10;
 
 export interface TopicServiceOptions {
   readonly now?: () => Date;
@@ -98,7 +98,7 @@ export function createTopicService(
 
   return {
     async create(body, user) {
-      const definition = definitionOf(body);
+      const definition = toDefinition(body);
       mustBeReadable(definition);
       const topic = await insertTopic(store, () => {
         const at = now();
@@ -117,18 +117,18 @@ export function createTopicService(
     async apply(batch) {
       let lookUp = isSimple(batch.announcements) ? habit : "everything";
       let objection: unknown;
-      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+      for (let tries = 1; tries <= maxAttempts; tries += 1) {
         try {
           const decision = await attempt(batch, lookUp);
           if (decision !== "look up more") return decision;
         } catch (error) {
-          if (!(error instanceof NotUnique || error instanceof Vanished)) throw error;
+          if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
           objection = error;
         }
         lookUp = more[lookUp];
       }
       throw new Error(
-        `the batch at offset ${batch.from?.offset ?? 0} was decided ${mostAttempts} times: ${messageOf(objection)}`,
+        `the batch at offset ${batch.from?.offset ?? 0} was decided ${maxAttempts} times: ${getErrorMessage(objection)}`,
         { cause: objection },
       );
     },

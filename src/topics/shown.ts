@@ -2,21 +2,21 @@ import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-vie
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { filterWords } from "../matching/filter/words.ts";
-import type { ShownTopic, Source, TopicState } from "./topic.ts";
+import type { ListedTopic, Source, TopicCondition } from "./topic.ts";
 
 /** What became of a topic. */
-export function stateOf({ retired }: ShownTopic): TopicState {
+export function getState({ retired }: ListedTopic): TopicCondition {
   if (retired === undefined) return "stored";
   return retired.retiredBy.kind === "http" ? "disabled" : "retired";
 }
 
 /** A topic as it is listed. */
-export function viewOf(shown: ShownTopic): TopicView {
+export function toTopicView(shown: ListedTopic): TopicView {
   const { topic, retired } = shown;
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
     ...{ externalId, name, namespace, headerQuery, contentQuery, id },
-    state: stateOf(shown),
+    state: getState(shown),
     source: sourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
@@ -35,8 +35,8 @@ export function viewOf(shown: ShownTopic): TopicView {
 }
 
 /** Everything about a topic. */
-export const detailOf = (shown: ShownTopic): TopicDetail => ({
-  ...viewOf(shown),
+export const toTopicDetail = (shown: ListedTopic): TopicDetail => ({
+  ...toTopicView(shown),
   filters: {
     headerQuery: inWords("headerQuery", shown.topic.headerQuery),
     contentQuery: inWords("contentQuery", shown.topic.contentQuery),

@@ -1,12 +1,12 @@
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 import { insertTopic, mustBeReadable } from "./insertion.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./view.ts";
-import { whereaboutsOf, type TopicStores } from "./whereabouts.ts";
+import { findActiveAndRetired, type TopicStores } from "./whereabouts.ts";
 
 /** There is no topic of that external id, neither an active nor a disabled one. */
-export class UnknownTopic extends Error {
-  override readonly name = "UnknownTopic";
+export class UnknownTopicError extends Error {
+  override readonly name = "UnknownTopicError";
 }
 
 /** What came of switching a topic. */
@@ -23,11 +23,11 @@ export interface Switched {
 export interface TopicSwitch {
   /**
    * Moves a topic to the retired ones, for `user`: it is not picked any more, and its unique values are free. Throws
-   * UnknownTopic, Unavailable, and a Refusal for a topic that was announced.
+   * UnknownTopicError, UnavailableError, and a Refusal for a topic that was announced.
    */
   disable(externalId: string, user: string): Promise<Switched>;
   /**
-   * Brings the topic back that was disabled last, under its sys_id. Throws UnknownTopic, Unavailable, and a Refusal when
+   * Brings the topic back that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError, and a RefusalError when
    * its unique values are taken, when a filter of it cannot be read, or when the channel retired it.
    */
   enable(externalId: string): Promise<Switched>;
@@ -40,7 +40,7 @@ export interface TopicSwitchOptions extends TopicStores {
 }
 
 /** Others change a topic now and then, but not again and again. */
-const mostAttempts = 10;
+const maxAttempts = 10;
 
 /** Makes the switch over a store. */
 export function createTopicSwitch({
@@ -52,7 +52,7 @@ export function createTopicSwitch({
   async function look(
     externalId: string,
   ): Promise<{ active: Topic | undefined; last: RetiredTopic | undefined }> {
-    const { active, last } = await whereaboutsOf({ store, retired }, [externalId]);
+    const { active, last } = await findActiveAndRetired({ store, retired }, [externalId]);
     return { active: active[0], last: last[0] };
   }
 
@@ -64,7 +64,7 @@ export function createTopicSwitch({
       changed({ created: [stored] });
       return { topic: stored, changed: true };
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof RefusalError)) throw error;
       const [holder] = await store.findByExternalIds([topic.externalId]);
       // Somebody else enabled it at the same time.
       if (holder?.id === topic.id) return { topic: holder, changed: false };
@@ -75,7 +75,7 @@ export function createTopicSwitch({
 
   return {
     async disable(externalId, user) {
-      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+      for (let tries = 1; tries <= maxAttempts; tries += 1) {
         const { active, last } = await look(externalId);
         if (active === undefined) {
           if (last === undefined) throw unknown(externalId);
@@ -96,7 +96,7 @@ export function createTopicSwitch({
     },
 
     async enable(externalId) {
-      for (let tries = 1; tries <= mostAttempts; tries += 1) {
+      for (let tries = 1; tries <= maxAttempts; tries += 1) {
         const { active, last } = await look(externalId);
         const disabled = last?.retiredBy.kind === "http" ? last : undefined;
         // Another one that took its external id is no reason to say that it is back: the store refuses it, with the reason.
@@ -112,22 +112,22 @@ export function createTopicSwitch({
   };
 }
 
-const unknown = (externalId: string): UnknownTopic =>
-  new UnknownTopic(`there is no topic with the external id "${externalId}"`);
+const unknown = (externalId: string): UnknownTopicError =>
+  new UnknownTopicError(`there is no topic with the external id "${externalId}"`);
 
 const changedByOthers = (externalId: string, wanted: string): Error =>
   new Error(`the topic "${externalId}" was changed by others again and again; it is not ${wanted}`);
 
-const ofChannel = (externalId: string, source: AnnouncementSource): Refusal =>
-  new Refusal(
+const ofChannel = (externalId: string, source: AnnouncementSource): RefusalError =>
+  new RefusalError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which announced it (${placeOf(source)}). ` +
       `To retire it, send a record with its external id as the key and without a value to ${source.topic}.`,
     [externalIdFault],
   );
 
-const retiredByChannel = (externalId: string, source: AnnouncementSource): Refusal =>
-  new Refusal(
+const retiredByChannel = (externalId: string, source: AnnouncementSource): RefusalError =>
+  new RefusalError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which retired it (${placeOf(source)}). ` +
       "To bring it back, announce it again (`topicsync announce FILE`).",

@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 import type { TopicBody } from "../../schemas/topic.ts";
-import { Refusal } from "../lib/errors.ts";
+import { RefusalError } from "../lib/errors.ts";
 
 /** What a topic is, in the API's names. Absent members are "": there is one way to write each definition. */
 export interface TopicDefinition {
@@ -55,16 +55,16 @@ export interface RetiredTopic {
 }
 
 /** What became of a topic: it is there, the channel retired it, or a user disabled it. */
-export type TopicState = "stored" | "retired" | "disabled";
+export type TopicCondition = "stored" | "retired" | "disabled";
 
 /** A topic with its retirement, where it is not stored any more. */
-export interface ShownTopic {
+export interface ListedTopic {
   readonly topic: Topic;
   readonly retired?: Omit<RetiredTopic, "topic"> | undefined;
 }
 
 /** The definition in its one canonical form: null and a missing member mean "". */
-export function definitionOf(body: TopicBody): TopicDefinition {
+export function toDefinition(body: TopicBody): TopicDefinition {
   return {
     externalId: body.externalId,
     name: body.name,
@@ -75,7 +75,7 @@ export function definitionOf(body: TopicBody): TopicDefinition {
 }
 
 /** A topic as it will be remembered once its definition changes. */
-export const previousOf = ({
+export const toPreviousTopic = ({
   name,
   namespace,
   headerQuery,
@@ -85,7 +85,7 @@ export const previousOf = ({
 }: Topic): PreviousTopic => ({ name, namespace, headerQuery, contentQuery, source, updatedOn });
 
 /** A text that two definitions share exactly when their unique combination is the same. NUL occurs in none of them. */
-export const combinationOf = (topic: TopicDefinition): string =>
+export const getCombination = (topic: TopicDefinition): string =>
   `${topic.name}\0${topic.namespace}\0${topic.headerQuery}\0${topic.contentQuery}`;
 
 export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>
@@ -121,8 +121,8 @@ export const combinationFault = {
 } as const;
 
 /** The refusal of a combination that `holder` has. */
-export function combinationRefusal(definition: TopicDefinition, holder: TopicDefinition): Refusal {
-  return new Refusal(
+export function combinationRefusal(definition: TopicDefinition, holder: TopicDefinition): RefusalError {
+  return new RefusalError(
     "DUPLICATE_COMBINATION",
     `The combination of topic name, namespace, header query and content query of "${definition.externalId}" ` +
       `is held by the topic with the external id "${holder.externalId}".`,

@@ -1,5 +1,5 @@
 import { orderUpdates } from "./order.ts";
-import { combinationOf, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
+import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** The writes of a batch. Carried out in this order (removals first, insertions last) no unique index objects. */
 export interface TopicWrites {
@@ -10,10 +10,10 @@ export interface TopicWrites {
 }
 
 /** The topics as they stand after the announcements applied so far. */
-export type View = ReturnType<typeof createView>;
+export type TopicSnapshot = ReturnType<typeof createTopicSnapshot>;
 
 /** A view that begins with what is stored. It is changed by the announcements, one after another. */
-export function createView(stored: readonly Topic[]) {
+export function createTopicSnapshot(stored: readonly Topic[]) {
   const ids = new Map<string, Topic>();
   /** Made when it is first asked for: a log that is read again needs none. */
   let combinations: Map<string, Topic> | undefined;
@@ -26,11 +26,11 @@ export function createView(stored: readonly Topic[]) {
 
   function put(topic: Topic): void {
     ids.set(topic.externalId, topic);
-    combinations?.set(combinationOf(topic), topic);
+    combinations?.set(getCombination(topic), topic);
   }
   function take(topic: Topic): void {
     ids.delete(topic.externalId);
-    combinations?.delete(combinationOf(topic));
+    combinations?.delete(getCombination(topic));
   }
   function touch(topic: Topic): void {
     touched.add(topic.externalId);
@@ -42,8 +42,8 @@ export function createView(stored: readonly Topic[]) {
   return {
     byExternalId: (externalId: string) => ids.get(externalId),
     byCombination(definition: TopicDefinition): Topic | undefined {
-      combinations ??= new Map([...ids.values()].map((topic) => [combinationOf(topic), topic]));
-      return combinations.get(combinationOf(definition));
+      combinations ??= new Map([...ids.values()].map((topic) => [getCombination(topic), topic]));
+      return combinations.get(getCombination(definition));
     },
     add(topic: Topic): void {
       touch(topic);

@@ -10,9 +10,9 @@ export interface TopicStores {
 /**
  * What there is of these external ids, active and retired last; a topic that came back is in both. The retired ones are
  * asked for once the active ones are known: a topic that is retired meanwhile is in one answer at least, never in none.
- * Throws Unavailable.
+ * Throws UnavailableError.
  */
-export async function whereaboutsOf(
+export async function findActiveAndRetired(
   { store, retired }: TopicStores,
   externalIds: readonly string[],
 ): Promise<{ readonly active: Topic[]; readonly last: RetiredTopic[] }> {

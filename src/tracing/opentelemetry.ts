@@ -31,14 +31,14 @@ import {
   type SpanProcessor,
 } from "@opentelemetry/sdk-trace";
 
-import { messageOf } from "../lib/errors.ts";
+import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { version } from "../lib/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
 import type { Span, Tracing } from "./tracing.ts";
 
 /** Whoever stops the service waits so long for the last spans at most. */
-const mostClosingMs = 5_000;
+const maxClosingMs = 5_000;
 const warnEveryMs = 60_000;
 
 const kinds = {
@@ -57,7 +57,7 @@ const getter: TextMapGetter<HeaderOf> = { keys: () => [], get: (headerOf, name) 
 export function createTracing({ exporters, sampler, batches }: TraceSettings, log: Logger): Tracing {
   const warn = rarely(log);
   setGlobalErrorHandler((error) => {
-    warn(typeof error === "string" ? error : messageOf(error));
+    warn(typeof error === "string" ? error : getErrorMessage(error));
   });
   const ignore = (): void => undefined;
   diag.setLogger(
@@ -107,9 +107,9 @@ function rarely(log: Logger): (reason: string) => void {
 
 async function close(provider: TracerProvider, warn: (reason: string) => void): Promise<void> {
   const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(late.resolve, mostClosingMs, undefined);
+  const timer = setTimeout(late.resolve, maxClosingMs, undefined);
   const flushed = provider.shutdown().catch((error: unknown) => {
-    warn(messageOf(error));
+    warn(getErrorMessage(error));
   });
   await Promise.race([flushed, late.promise]);
   clearTimeout(timer);

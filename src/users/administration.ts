@@ -17,19 +17,19 @@ export interface ChangedUser {
 
 /**
  * What an administrator does with users, over HTTP and on the command line alike. A change gives undefined when there is no
- * such user. Every function throws Unavailable.
+ * such user. Every function throws UnavailableError.
  */
 export interface UserAdministration {
   readonly list: UserStore["list"];
   readonly page: UserPage;
   /** Without the password's hash, which is never shown; undefined when there is none of that name. */
   find(name: string): Promise<User | undefined>;
-  /** Adds an active user. Throws UserExists, and Overloaded. */
+  /** Adds an active user. Throws UserExistsError, and OverloadedError. */
   add(user: NewUser): Promise<ChangedUser>;
   /** Disabling a user ends the user's sessions for good. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
   changeRoles(name: string, change: RoleChange): Promise<ChangedUser | undefined>;
-  /** Ends the user's sessions. Throws Overloaded. */
+  /** Ends the user's sessions. Throws OverloadedError. */
   setPassword(name: string, password: string): Promise<ChangedUser | undefined>;
 }
 
@@ -102,7 +102,7 @@ export function createUserAdministration({
 }
 
 /** What is wrong with a change of roles; undefined when nothing is. */
-export function faultOfRoleChange({ add, remove }: RoleChange): string | undefined {
+export function findRoleChangeFault({ add, remove }: RoleChange): string | undefined {
   if (add.length + remove.length === 0) return "say which roles: some to add, some to remove, or both";
   const both = add.find((one) => remove.includes(one));
   return both === undefined ? undefined : `${both} is both to be added and to be removed`;

@@ -1,9 +1,9 @@
 import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-import { TooManyAttempts } from "../lib/errors.ts";
+import { TooManyAttemptsError } from "../lib/errors.ts";
 import type { Hashing } from "./hashing.ts";
-import { networkOf } from "./network.ts";
+import { toNetwork } from "./network.ts";
 import { computePadding, effortToVerify, padding, verifyPassword } from "./password.ts";
 import type { LoginThrottle } from "./throttle.ts";
 import type { StoredUser, User, UserStore } from "./user.ts";
@@ -17,7 +17,7 @@ export interface Credentials {
 
 /**
  * Checks credentials; undefined when they are wrong or the user is not active. What is remembered is given at once.
- * Throws TooManyAttempts, Overloaded and Unavailable.
+ * Throws TooManyAttemptsError, OverloadedError and UnavailableError.
  */
 export type Authenticate = (credentials: Credentials) => User | Promise<User | undefined>;
 
@@ -115,7 +115,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       entry.guesses -= 1;
       return user;
     } catch (error) {
-      if (!(error instanceof TooManyAttempts)) entry.guesses -= 1;
+      if (!(error instanceof TooManyAttemptsError)) entry.guesses -= 1;
       throw error;
     }
   }
@@ -131,7 +131,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
   return (credentials) => {
     const { name, password, address } = credentials;
-    const place = `${networkOf(address)} ${name}`;
+    const place = `${toNetwork(address)} ${name}`;
     const digest = hash("sha256", key + JSON.stringify([name, password]), "base64");
     const entry = findRemembered(place, digest);
     if (entry !== undefined && clock() - entry.readAt < freshForMs) return entry.user;

@@ -1,12 +1,12 @@
 import { availableParallelism } from "node:os";
 
-import { Overloaded } from "../lib/errors.ts";
+import { OverloadedError } from "../lib/errors.ts";
 
 /** Lets only so many hashes be computed at once. */
 export interface Hashing {
   /**
    * Does the work when its turn comes; what is `urgent` before what is not, and each kind in the order of its coming.
-   * Throws Overloaded at once when too many wait, and later when others, more urgent, took its place or its turn does not
+   * Throws OverloadedError at once when too many wait, and later when others, more urgent, took its place or its turn does not
    * come in time.
    */
   run<T>(urgent: boolean, work: () => Promise<T>): Promise<T>;
@@ -19,9 +19,9 @@ export interface Hashing {
 const atOnceHere = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)));
 
 /** At about a quarter of a second each, whoever waits longest waits for some seconds … */
-const mostWaitingHere = 32;
+const maxWaitingHere = 32;
 /** … and where a hash takes longer, on a busy machine, is told so before the caller or the connection loses patience. */
-const longestWaitHereMs = 10_000;
+const maxWaitHereMs = 10_000;
 
 interface Waiting {
   readonly begin: () => void;
@@ -34,8 +34,8 @@ interface Waiting {
  */
 export function createHashing({
   atOnce = atOnceHere,
-  mostWaiting = mostWaitingHere,
-  longestWaitMs = longestWaitHereMs,
+  mostWaiting = maxWaitingHere,
+  longestWaitMs = maxWaitHereMs,
   rest = 1,
 } = {}): Hashing {
   let running = 0;
@@ -61,7 +61,7 @@ export function createHashing({
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         clearTimeout(late);
-        reject(new Overloaded("too many logins wait for their check"));
+        reject(new OverloadedError("too many logins wait for their check"));
       };
       const begin = (): void => {
         clearTimeout(late);

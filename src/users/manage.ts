@@ -1,5 +1,5 @@
 import { hashPassword, verifyPassword } from "./password.ts";
-import { everyRole, UserExists, type UserStore } from "./user.ts";
+import { everyRole, UserExistsError, type UserStore } from "./user.ts";
 
 /** A user to be added. */
 export interface NewUser {
@@ -8,7 +8,7 @@ export interface NewUser {
   readonly roles: readonly string[];
 }
 
-/** Adds an active user. Throws UserExists. */
+/** Adds an active user. Throws UserExistsError. */
 export async function addUser(
   users: Pick<UserStore, "insert">,
   { name, password, roles }: NewUser,
@@ -21,7 +21,7 @@ export async function addUser(
  * Makes sure that the user of the settings exists, is active, has every role and this very password: the settings are
  * the way back in for whoever locked themselves out. Says what that took.
  */
-export async function bootstrapUser(
+export async function ensureUser(
   users: UserStore,
   name: string,
   password: string,
@@ -33,7 +33,7 @@ export async function bootstrapUser(
     }
   } catch (error) {
     // Another instance that starts at the same time was quicker.
-    if (!(error instanceof UserExists)) throw error;
+    if (!(error instanceof UserExistsError)) throw error;
   }
   const stored = await users.find(name);
   const samePassword = stored !== undefined && (await verifyPassword(password, stored.passwordHash));

@@ -4,7 +4,7 @@ import { isIPv6 } from "node:net";
  * Who is counted as one caller: an IPv4 address, or the /64 of an IPv6 address, which is the least that a site is given
  * (RFC 6177) and which one machine can take any number of addresses from.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   // It is asked for each request, mostly of IPv4 addresses.
   if (!address.includes(":")) return address;
   const [plain = ""] = address.split("%", 1);

@@ -3,16 +3,16 @@ import { createRemoteJWKSet, customFetch, errors, jwtVerify, type RemoteJWKSet }
 import { LRUCache } from "lru-cache";
 
 import { cached } from "../lib/cached.ts";
-import { messageOf, Unavailable } from "../lib/errors.ts";
-import { BadToken, userOf } from "./oidc-claims.ts";
+import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import { InvalidTokenError, toUser } from "./oidc-claims.ts";
 import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
 import type { User } from "./user.ts";
 
 /**
- * Checks a bearer token, and gives the user that it stands for; at once when it was checked lately. Throws BadToken, and
- * Unavailable while the issuer's keys cannot be had.
+ * Checks a bearer token, and gives the user that it stands for; at once when it was checked lately. Throws InvalidTokenError, and
+ * UnavailableError while the issuer's keys cannot be had.
  */
-export type CheckToken = (token: string) => User | Promise<User>;
+export type VerifyToken = (token: string) => User | Promise<User>;
 
 /** Only signatures that the issuer alone can make: no `none`, and no HMAC, for which a public key would be the secret. */
 const algorithms = [
@@ -24,12 +24,12 @@ const patienceMs = 5_000;
 
 /** A token is believed until it expires, but looked at again after so long: the issuer may have withdrawn a key. */
 const freshForMs = 5 * 60_000;
-const mostRemembered = 10_000;
+const maxRemembered = 10_000;
 
 /** Makes the check of tokens. Nothing is asked of the issuer before the first of them comes. */
-export function createCheckToken(config: OidcConfig, clock: () => number = Date.now): CheckToken {
+export function createVerifyToken(config: OidcConfig, clock: () => number = Date.now): VerifyToken {
   const checked = new LRUCache<string, { readonly user: User; readonly until: number }>({
-    max: mostRemembered,
+    max: maxRemembered,
   });
   const discovered = cached(() => discover(config.issuer), {});
 
@@ -37,8 +37,8 @@ export function createCheckToken(config: OidcConfig, clock: () => number = Date.
     try {
       return await discovered();
     } catch (error) {
-      if (error instanceof Unavailable) throw error;
-      throw new Unavailable(`the issuer's configuration cannot be read: ${messageOf(error)}`, {
+      if (error instanceof UnavailableError) throw error;
+      throw new UnavailableError(`the issuer's configuration cannot be read: ${getErrorMessage(error)}`, {
         cause: error,
       });
     }
@@ -55,7 +55,7 @@ export function createCheckToken(config: OidcConfig, clock: () => number = Date.
         requiredClaims: ["exp"],
         currentDate: new Date(clock()),
       });
-      const user = userOf(payload, config);
+      const user = toUser(payload, config);
       checked.set(digest, { user, until: Math.min((payload.exp ?? 0) * 1_000, clock() + freshForMs) });
       return user;
     } catch (error) {
@@ -76,9 +76,9 @@ async function discover(issuer: string): Promise<RemoteJWKSet> {
   const signal = AbortSignal.timeout(patienceMs);
   const found = (await (await fetched(url, { redirect: "error", signal })).json()) as Record<string, unknown>;
   if (found["issuer"] !== issuer)
-    throw new Unavailable(`${url} speaks of another issuer: ${String(found["issuer"])}`);
+    throw new UnavailableError(`${url} speaks of another issuer: ${String(found["issuer"])}`);
   const jwksUri = String(found["jwks_uri"]);
-  if (!isTrustworthy(jwksUri)) throw new Unavailable(`the issuer's jwks_uri is not HTTPS: ${jwksUri}`);
+  if (!isTrustworthy(jwksUri)) throw new UnavailableError(`the issuer's jwks_uri is not HTTPS: ${jwksUri}`);
   return createRemoteJWKSet(new URL(jwksUri), { timeoutDuration: patienceMs, [customFetch]: fetched });
 }
 
@@ -88,17 +88,18 @@ async function fetched(url: string, options: RequestInit): Promise<Response> {
     response = await fetch(url, options);
   } catch (error) {
     const { cause = error } = error as Error;
-    throw new Unavailable(`${url} does not answer: ${messageOf(cause)}`, { cause: error });
+    throw new UnavailableError(`${url} does not answer: ${getErrorMessage(cause)}`, { cause: error });
   }
-  if (response.status !== 200) throw new Unavailable(`${url} answers ${response.status}`);
+  if (response.status !== 200) throw new UnavailableError(`${url} answers ${response.status}`);
   return response;
 }
 
 function translated(error: unknown): unknown {
-  if (error instanceof errors.JWKSTimeout) return new Unavailable("the issuer's keys do not come in time");
+  if (error instanceof errors.JWKSTimeout)
+    return new UnavailableError("the issuer's keys do not come in time");
   if (error instanceof errors.JWKSInvalid || isUnreadable(error))
-    return new Unavailable(`the issuer's answer cannot be read: ${messageOf(error)}`);
-  if (error instanceof errors.JOSEError) return new BadToken(error.message, { cause: error });
+    return new UnavailableError(`the issuer's answer cannot be read: ${getErrorMessage(error)}`);
+  if (error instanceof errors.JOSEError) return new InvalidTokenError(error.message, { cause: error });
   return error;
 }
 

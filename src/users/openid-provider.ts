@@ -2,10 +2,10 @@ import * as client from "openid-client";
 
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { cached } from "../lib/cached.ts";
-import { messageOf } from "../lib/errors.ts";
-import { claimAt, type Claims } from "./oidc-claims.ts";
+import { getErrorMessage } from "../lib/errors.ts";
+import { getClaim, type TokenClaims } from "./oidc-claims.ts";
 import { isTrustworthy, type SignInConfig } from "./oidc-config.ts";
-import { SignInFailure } from "./sign-in-failure.ts";
+import { SignInError } from "./sign-in-failure.ts";
 
 /** What only the browser that began a sign-in can bring back, and what only we can show for it. */
 export interface SignInSecrets {
@@ -18,10 +18,10 @@ export interface SignInSecrets {
 
 /** An OpenID provider, asked by the authorization code flow (OpenID Connect Core 1.0, section 3.1). */
 export interface OpenIdProvider {
-  /** Where a browser is sent to sign in. Throws a SignInFailure. */
+  /** Where a browser is sent to sign in. Throws a SignInError. */
   signInUrl(secrets: SignInSecrets): Promise<string>;
-  /** What it says of whoever comes back with these parameters. Throws a SignInFailure. */
-  claims(answer: URLSearchParams, secrets: SignInSecrets): Promise<Claims>;
+  /** What it says of whoever comes back with these parameters. Throws a SignInError. */
+  claims(answer: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
 }
 
 const patienceSeconds = 5;
@@ -48,7 +48,7 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
         code_challenge_method: "S256",
       });
       if (isTrustworthy(url.href)) return url.href;
-      throw new SignInFailure("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
+      throw new SignInError("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
     },
 
     async claims(answer, { state, nonce, codeVerifier }) {
@@ -64,9 +64,9 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
             idTokenExpected: true,
           },
         );
-        const claims: Claims & { readonly sub?: string } = tokens.claims() ?? {};
+        const claims: TokenClaims & { readonly sub?: string } = tokens.claims() ?? {};
         const isWhole = [config.userClaim, config.rolesClaim].every(
-          (one) => claimAt(claims, one) !== undefined,
+          (one) => getClaim(claims, one) !== undefined,
         );
         if (isWhole || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
         const more = await client.fetchUserInfo(provider, tokens.access_token, claims.sub ?? "");
@@ -108,37 +108,37 @@ function shownAsAskedFor(clientSecret: string): client.ClientAuth {
 }
 
 async function fetched(url: string, options: client.CustomFetchOptions): Promise<Response> {
-  if (!isTrustworthy(url)) throw new SignInFailure("unavailable", `${url} is not HTTPS`);
+  if (!isTrustworthy(url)) throw new SignInError("unavailable", `${url} is not HTTPS`);
   let response: Response;
   try {
     response = await fetch(url, options as RequestInit);
   } catch (error) {
     const { cause = error } = error as Error;
-    throw new SignInFailure("unavailable", `${url} does not answer: ${messageOf(cause)}`, error);
+    throw new SignInError("unavailable", `${url} does not answer: ${getErrorMessage(cause)}`, error);
   }
   if (response.status < 500) return response;
-  throw new SignInFailure("unavailable", `${url} answers ${response.status}`);
+  throw new SignInError("unavailable", `${url} answers ${response.status}`);
 }
 
 /** Whatever is wrong with the provider's configuration, nobody can sign in. */
-function unavailable(error: unknown): SignInFailure {
+function unavailable(error: unknown): SignInError {
   const failure = failureOf(error);
   if (failure.reason === "unavailable") return failure;
-  return new SignInFailure("unavailable", `the provider's configuration: ${failure.message}`, error);
+  return new SignInError("unavailable", `the provider's configuration: ${failure.message}`, error);
 }
 
-function failureOf(error: unknown): SignInFailure {
-  if (error instanceof SignInFailure) return error;
+function failureOf(error: unknown): SignInError {
+  if (error instanceof SignInError) return error;
   // What our own fetch threw comes wrapped.
-  if (error instanceof Error && error.cause instanceof SignInFailure) return error.cause;
+  if (error instanceof Error && error.cause instanceof SignInError) return error.cause;
   if (error instanceof client.AuthorizationResponseError)
-    return new SignInFailure(reasons.get(error.error) ?? "refused", said(error), error);
-  if (error instanceof client.ResponseBodyError) return new SignInFailure("refused", said(error), error);
+    return new SignInError(reasons.get(error.error) ?? "refused", said(error), error);
+  if (error instanceof client.ResponseBodyError) return new SignInError("refused", said(error), error);
   if (error instanceof client.ClientError && error.code === "OAUTH_TIMEOUT")
-    return new SignInFailure("unavailable", "the provider does not answer in time", error);
+    return new SignInError("unavailable", "the provider does not answer in time", error);
   const { cause } = error as Error;
   const why = cause instanceof Error ? `: ${cause.message}` : "";
-  return new SignInFailure("refused", `${messageOf(error)}${why}`, error);
+  return new SignInError("refused", `${getErrorMessage(error)}${why}`, error);
 }
 
 /** Errors of an authorization response (RFC 6749, section 4.1.2.1) that are not the fault of anybody here. */
@@ -148,7 +148,7 @@ const reasons: ReadonlyMap<string, SignInFailureReason> = new Map([
   ["temporarily_unavailable", "unavailable"],
 ]);
 
-const longestDescription = 200;
+const maxDescription = 200;
 
 const said = ({
   error,
@@ -156,4 +156,4 @@ const said = ({
 }: {
   error: string;
   error_description?: string;
-}): string => `the provider says ${error} ${more}`.trim().slice(0, longestDescription);
+}): string => `the provider says ${error} ${more}`.trim().slice(0, maxDescription);

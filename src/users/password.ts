@@ -15,7 +15,7 @@ const cost: Cost = { ln: 15, r: 8, p: 3 };
 const hashBytes = 32;
 /** What is stored may be weaker or stronger than ours, within reason: a mistaken record must not stop the service. */
 const smallestLn = 10;
-const mostEffort = 16 * effortOf(cost);
+const maxEffort = 16 * effortOf(cost);
 
 /** Hashes a password: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>` (the PHC string format, base64 without padding). */
 export async function hashPassword(password: string): Promise<string> {
@@ -72,7 +72,7 @@ function parse(stored: string): Parsed | undefined {
   if (parts === null) return undefined;
   const [, ln, r, p, salt = "", hash = ""] = parts;
   const its: Cost = { ln: Number(ln), r: Number(r), p: Number(p) };
-  const bearable = its.ln >= smallestLn && its.r >= 1 && its.p >= 1 && effortOf(its) <= mostEffort;
+  const bearable = its.ln >= smallestLn && its.r >= 1 && its.p >= 1 && effortOf(its) <= maxEffort;
   if (!bearable) return undefined;
   return {
     cost: its,

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
-import { TooManyAttempts } from "../lib/errors.ts";
-import { networkOf } from "./network.ts";
+import { TooManyAttemptsError } from "../lib/errors.ts";
+import { toNetwork } from "./network.ts";
 
 /** Who tries to log in, and from where. */
 export interface Attempt {
@@ -13,7 +13,7 @@ export interface Attempt {
 
 /** Counts failed logins, and refuses further ones where too many failed. */
 export interface LoginThrottle {
-  /** Whether nothing failed lately from the attempt's address. Throws TooManyAttempts. */
+  /** Whether nothing failed lately from the attempt's address. Throws TooManyAttemptsError. */
   check(attempt: Attempt): Promise<{ readonly clean: boolean }>;
   /** A check of credentials failed. */
   failed(attempt: Attempt): Promise<void>;
@@ -63,7 +63,7 @@ export function createLoginThrottle({ reached, limits = loginLimits }: LoginThro
       );
       const waitMs = Math.max(...waits);
       if (waitMs > 0) {
-        throw new TooManyAttempts("too many logins failed lately", Math.ceil(waitMs / 1_000));
+        throw new TooManyAttemptsError("too many logins failed lately", Math.ceil(waitMs / 1_000));
       }
       return { clean: address === null };
     },
@@ -85,6 +85,6 @@ export function createLoginThrottle({ reached, limits = loginLimits }: LoginThro
 /** Names are kept as digests: whoever sends long ones fills no memory. */
 function keysOf({ name, address }: Attempt): Readonly<Record<LoginLimit, string>> {
   const user = hash("sha256", name, "base64");
-  const network = networkOf(address);
+  const network = toNetwork(address);
   return { userAtAddress: `${user} ${network}`, address: network, user };
 }

@@ -20,8 +20,8 @@ export interface StoredUser extends User {
 }
 
 /** A user of that name exists already. */
-export class UserExists extends Error {
-  override readonly name = "UserExists";
+export class UserExistsError extends Error {
+  override readonly name = "UserExistsError";
 }
 
 /** Gives some users by name: at most `limit` behind the name `after`, only those whose name begins with `prefix`. */
@@ -31,12 +31,12 @@ export type UserPage = (query: {
   readonly limit: number;
 }) => Promise<User[]>;
 
-/** Where users are kept. Every function throws Unavailable while the store does not answer. */
+/** Where users are kept. Every function throws UnavailableError while the store does not answer. */
 export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
   list(): Promise<User[]>;
   readonly page: UserPage;
-  /** Throws UserExists. */
+  /** Throws UserExistsError. */
   insert(user: StoredUser): Promise<void>;
   /** Changes the members that are given; false when there is no such user. */
   change(

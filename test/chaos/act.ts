@@ -23,16 +23,16 @@ export interface Scene {
   readonly random: Random;
 }
 
-const mostRecordsASend = 400;
+const maxRecordsPerSend = 400;
 /** How far the log may be ahead of the positions, as a part of all announcements. */
-const longestLead = 0.1;
+const maxLead = 0.1;
 
 /** Announces and strikes side by side. The log is always ahead of the positions, so that blows meet work in progress. */
 export async function announceAndStrike(options: ActOptions, scene: Scene): Promise<void> {
   const { announcements, faults, log, progress } = options;
   const { stage, patience, generator, announcer, director, random } = scene;
   const blows = planBlows(random, faults, announcements);
-  const lead = Math.max(500, Math.floor(announcements * longestLead));
+  const lead = Math.max(500, Math.floor(announcements * maxLead));
   let struck = 0;
   let announced = 0;
 
@@ -46,7 +46,7 @@ export async function announceAndStrike(options: ActOptions, scene: Scene): Prom
     while (announced < announcements) {
       await patience.until("there is room to announce more", mayAnnounce);
       const records = generator.take(
-        Math.min(random.between(1, mostRecordsASend), announcements - announced),
+        Math.min(random.between(1, maxRecordsPerSend), announcements - announced),
       );
       await announcer.send(records, () => {
         patience.goOn("the broker takes announcements");

@@ -10,7 +10,7 @@ import Table from "cli-table3";
 import { Command, InvalidArgumentError } from "commander";
 
 import { createProgress } from "../../src/cli/progress.ts";
-import { messageOf } from "../../src/lib/errors.ts";
+import { getErrorMessage } from "../../src/lib/errors.ts";
 import { anySeed } from "./random.ts";
 import { chaos, type ChaosResult } from "./run.ts";
 
@@ -45,7 +45,7 @@ function count(text: string): number {
   return Number(text);
 }
 
-const mostDifferencesShown = 10;
+const maxDifferencesShown = 10;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function run(): Promise<number> {
@@ -75,7 +75,7 @@ async function run(): Promise<number> {
     say(summaryOf(result));
     return verdict(result, folder);
   } catch (error) {
-    say(`${messageOf(error)}\nThe seed was ${seed}; the logs are in ${folder}`);
+    say(`${getErrorMessage(error)}\nThe seed was ${seed}; the logs are in ${folder}`);
     return 1;
   }
 }
@@ -89,7 +89,7 @@ function verdict({ differences }: ChaosResult, folder: string): number {
   say(
     `${differences.length} differences to the model, with the seed ${options.seed}; the logs are in ${folder}:`,
   );
-  for (const difference of differences.slice(0, mostDifferencesShown)) say(`  - ${difference}`);
+  for (const difference of differences.slice(0, maxDifferencesShown)) say(`  - ${difference}`);
   return 1;
 }
 

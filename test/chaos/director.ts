@@ -9,7 +9,7 @@ import type { Server } from "./servers.ts";
 export interface DirectorOptions {
   readonly random: Random;
   readonly crew: Crew;
-  readonly mostInstances: number;
+  readonly maxInstances: number;
   readonly store: Server;
   readonly broker: Server;
   readonly patience: Patience;
@@ -21,13 +21,23 @@ export interface DirectorOptions {
 }
 
 /** How long a server is away, and an instance before the next is started: from nothing to longer than any retry. */
-const longestAbsenceMs = 3_000;
+const maxAbsenceMs = 3_000;
 /** A blow falls so long after its time at most, so that it meets every phase of a batch. */
-const longestDelayMs = 80;
+const maxDelayMs = 80;
 
 /** Does to the service what the plan says. */
 export function createDirector(options: DirectorOptions) {
-  const { random, crew, mostInstances, store, broker, patience, members, goneOn, log } = options;
+  const {
+    random,
+    crew,
+    maxInstances: mostInstances,
+    store,
+    broker,
+    patience,
+    members,
+    goneOn,
+    log,
+  } = options;
   /** Instances that stand still until the group has shut them out. */
   const frozen: Promise<void>[] = [];
 
@@ -46,7 +56,7 @@ export function createDirector(options: DirectorOptions) {
     const wanted = random.between(1, mostInstances);
     log(`kill ${victim.name}`);
     await victim.kill();
-    if (random.chance(0.5)) await wait(longestAbsenceMs);
+    if (random.chance(0.5)) await wait(maxAbsenceMs);
     while (awake().length < wanted) start();
     const surplus = awake().at(-1);
     if (awake().length <= wanted || surplus === undefined) return;
@@ -84,7 +94,7 @@ export function createDirector(options: DirectorOptions) {
   async function takeAway(what: string, server: Server): Promise<void> {
     log(`kill the ${what}`);
     await server.kill();
-    await wait(longestAbsenceMs);
+    await wait(maxAbsenceMs);
     await server.restart();
     log(`the ${what} is back`);
   }
@@ -100,7 +110,7 @@ export function createDirector(options: DirectorOptions) {
     start,
     /** Resolves when the blow has fallen and whatever was killed is back, or at least on its way. */
     async strike(blow: Blow): Promise<void> {
-      await wait(longestDelayMs);
+      await wait(maxDelayMs);
       await Promise.all(blow.faults.map(async (fault) => strike[fault]()));
     },
     /** Resolves when nobody stands still any more. */

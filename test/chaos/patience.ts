@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { messageOf } from "../../src/lib/errors.ts";
+import { getErrorMessage } from "../../src/lib/errors.ts";
 
 /** Waits for conditions, but not for ever: all waiting of a run together has one limit. */
 export interface Patience {
@@ -23,7 +23,7 @@ export function createPatience(limitMs: number, standing: () => string): Patienc
   function goOn(what: string): void {
     if (failure !== undefined) throw failure;
     if (Date.now() <= end) return;
-    const reason = last === undefined ? "" : `; the last error was: ${messageOf(last)}`;
+    const reason = last === undefined ? "" : `; the last error was: ${getErrorMessage(last)}`;
     throw new Error(`not done after ${limitMs / 1_000} s, waiting until ${what}. ${standing()}${reason}`);
   }
 

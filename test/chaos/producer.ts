@@ -1,6 +1,6 @@
 import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
 
-import { messageOf } from "../../src/lib/errors.ts";
+import { getErrorMessage } from "../../src/lib/errors.ts";
 import { moveHeader, type Sent } from "./generator.ts";
 import type { Random } from "./random.ts";
 
@@ -125,7 +125,7 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
     } catch (error) {
       // Whether it was committed is not known; sent again, its records may be doubled.
       await dropTransactionalProducers();
-      throw new Error(`retries after a failed transaction: ${messageOf(error)}`, { cause: error });
+      throw new Error(`retries after a failed transaction: ${getErrorMessage(error)}`, { cause: error });
     }
   }
 
@@ -180,4 +180,4 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
 /** Whether it is the broker's absence that was in the way. */
 const isPassing = (error: unknown): boolean =>
   (error instanceof Error && "retriable" in error && error.retriable === true) ||
-  /connect|timed? ?out|retries|leader|closed/i.test(messageOf(error));
+  /connect|timed? ?out|retries|leader|closed/i.test(getErrorMessage(error));

@@ -79,7 +79,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     ...stage,
     random: random.fork(),
     crew,
-    mostInstances: options.instances,
+    maxInstances: options.instances,
     patience,
     members: () => membersOf(stage),
     goneOn: () => goneOn(stage, partitions),

@@ -27,7 +27,7 @@ export interface StoryOptions {
   readonly byHand: number;
 }
 
-const mostIdsOfAFamily = 8;
+const maxIdsPerFamily = 8;
 
 /** A story of topics: it never ends, and it is the same for the same random numbers. */
 export function createStory(random: Random, { partitions, byHand }: StoryOptions) {
@@ -81,7 +81,7 @@ export function createStory(random: Random, { partitions, byHand }: StoryOptions
 
   function startAnother(): Saying[] {
     const family = random.chance(0.5) ? found() : someFamily();
-    const one = family.ids < mostIdsOfAFamily ? family : found();
+    const one = family.ids < maxIdsPerFamily ? family : found();
     return [define(one, newDefinition(one), "new")];
   }
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { traceBatch } from "../../consumers/batch-trace.ts";
-import { Unavailable } from "../../src/lib/errors.ts";
-import { Fenced } from "../../src/sync/positions.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
+import { FencedError } from "../../src/sync/positions.ts";
 import type { LogRecord } from "../../src/sync/records.ts";
 import type { Span, Tracing } from "../../src/tracing/tracing.ts";
 
@@ -48,8 +48,8 @@ describe("the trace of a batch", () => {
   });
 
   for (const [error, code] of [
-    [new Unavailable("away"), "UNAVAILABLE"],
-    [new Fenced("moved"), "FENCED"],
+    [new UnavailableError("away"), "UNAVAILABLE"],
+    [new FencedError("moved"), "FENCED"],
     [new TypeError("unforeseen"), "INTERNAL"],
   ] as const) {
     it(`is an error for its records and in its last stage where it fails: ${code}`, async () => {

@@ -3,9 +3,9 @@ import { after, before, describe, it } from "node:test";
 
 import type { KafkaMessage } from "kafkajs";
 
-import { sendDeadLetters, type DeadLetter } from "../../consumers/dead-letter-sender.ts";
+import { sendDeadLetters, type OutgoingDeadLetter } from "../../consumers/dead-letter-sender.ts";
 import { readConfig } from "../../src/config.ts";
-import { Refusal, Unavailable } from "../../src/lib/errors.ts";
+import { RefusalError, UnavailableError } from "../../src/lib/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
@@ -33,11 +33,11 @@ before(async () => {
 });
 after(() => Promise.all([sink.close(), consumer.disconnect()]));
 
-const letter = (offset: number, value: Buffer | null, message = "not good"): DeadLetter => ({
+const letter = (offset: number, value: Buffer | null, message = "not good"): OutgoingDeadLetter => ({
   partition: { topic: "source", partition: 3 },
   epoch: 1,
   record: { offset, timestamp: "1700000000000", key: Buffer.from("k"), value, headers: { own: "header" } },
-  refusal: new Refusal("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
+  refusal: new RefusalError("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
 });
 const receivedAt = (offset: number): Promise<KafkaMessage> =>
   until(`letter ${offset}`, () =>
@@ -102,6 +102,6 @@ describe("a dead letter", () => {
 
   it("that cannot be kept at all holds the sync up", async () => {
     const tooLong = letter(5, Buffer.from("x"), "m".repeat(8_000));
-    await assert.rejects(sendDeadLetters(sink, [tooLong]), Unavailable);
+    await assert.rejects(sendDeadLetters(sink, [tooLong]), UnavailableError);
   });
 });

@@ -3,9 +3,9 @@ import { after, before, describe, it } from "node:test";
 
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { readConfig } from "../../src/config.ts";
-import { createLetterIndex } from "../../src/dead-letters/letter-index.ts";
-import { pageOf } from "../../src/dead-letters/page.ts";
-import { createShelf } from "../../src/dead-letters/shelf.ts";
+import { createDeadLetterIndex } from "../../src/dead-letters/letter-index.ts";
+import { readPage } from "../../src/dead-letters/page.ts";
+import { createRecordCache } from "../../src/dead-letters/shelf.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
@@ -28,7 +28,7 @@ async function scene(most: number, numPartitions = 1) {
   const topic = unique("dead-letter");
   await makeTopics(admin, { topic, numPartitions });
   const read: number[] = [];
-  const index = createLetterIndex({
+  const index = createDeadLetterIndex({
     reader: broker,
     topic,
     identify: identifyTopic,
@@ -101,7 +101,7 @@ describe("the index of dead letters", () => {
     let after: string | undefined;
     do {
       const wish = { code: "TOO_LARGE", replayed: undefined, after, limit: 2 };
-      const page = await pageOf(index.all(), wish, () => Promise.resolve(new Map()));
+      const page = await readPage(index.all(), wish, () => Promise.resolve(new Map()));
       found.push(...page.letters.map(({ facts }) => facts.id.slice(-1)));
       after = page.next;
     } while (after !== undefined);
@@ -113,7 +113,7 @@ describe("the shelf of dead letters", () => {
   it("gives records whole, those at hand and those that have to be read, in their order", async () => {
     const { topic, write } = await scene(10);
     await write([1, 2, 3, 4, 5]);
-    const shelf = createShelf({ reader: broker, topic, mostBytes: 1_500, abort: never });
+    const shelf = createRecordCache({ reader: broker, topic, maxBytes: 1_500, abort: never });
     const take = async (...offsets: number[]): Promise<string[]> => {
       const values: string[] = [];
       for await (const { record } of shelf.take(offsets.map((offset) => ({ partition: 0, offset }))))

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { isChosen } from "../../src/dead-letters/choose.ts";
-import { letterOf } from "../../src/dead-letters/letter.ts";
-import { outcomeOf } from "../../src/dead-letters/outcome.ts";
+import { parseDeadLetter } from "../../src/dead-letters/letter.ts";
+import { getOutcome } from "../../src/dead-letters/outcome.ts";
 import { laterState } from "../../src/dead-letters/plan.ts";
 import type { LogRecord, RecordHeaders } from "../../src/sync/records.ts";
 
@@ -19,7 +19,7 @@ const ours = {
 } as const;
 
 const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
-  letterOf(
+  parseDeadLetter(
     "dead",
     {
       partition: 0,
@@ -192,11 +192,11 @@ describe("what came of a replay", () => {
   const replay = { id: "1", letter: "a-0-1", on: new Date(), state: "sent" as const, sentTo };
   const outcome = (
     nextOffset: number,
-    given: Parameters<typeof outcomeOf>[0] = replay,
+    given: Parameters<typeof getOutcome>[0] = replay,
     letters: string[] = [],
     epoch = 1,
   ) =>
-    outcomeOf(given, {
+    getOutcome(given, {
       positions: [{ topic: "a", partition: 0, nextOffset, epoch }],
       codeOf: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
     });

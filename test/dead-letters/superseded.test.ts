@@ -7,7 +7,7 @@ import { openDeadLetters } from "../../src/dead-letters/browse.ts";
 import { planReplay, type ReplayPlan } from "../../src/dead-letters/plan.ts";
 import { sendReplays } from "../../src/dead-letters/replay.ts";
 import { createTopicStates } from "../../src/dead-letters/topic-states.ts";
-import { StillLoading } from "../../src/lib/errors.ts";
+import { NotLoadedError } from "../../src/lib/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
@@ -145,7 +145,7 @@ describe("a replay overwrites nothing newer", () => {
     const messages = Array.from({ length: 10_001 }, () => ({ key: "b", value: "{}" }));
     for (let times = 0; times < 10; times += 1) await producer.send({ topic, messages });
     await assert.rejects(plan(), (error: unknown) => {
-      assert.ok(error instanceof StillLoading);
+      assert.ok(error instanceof NotLoadedError);
       assert.match(error.message, /100010 announcements wait to be applied/);
       return true;
     });

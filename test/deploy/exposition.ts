@@ -1,5 +1,5 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import { createMetrics } from "../../src/app/metrics.ts";
 
 /** A series as it stands in Prometheus' text format, with the labels that scraping adds. */
@@ -64,7 +64,7 @@ export async function exposedSeries(): Promise<Series[]> {
   metrics.feedbackApplied({
     counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 1 },
     deactivations: [],
-    refusals: [{ offset: 0, refusal: new Refusal("BAD_TOKEN", "") }],
+    refusals: [{ offset: 0, refusal: new RefusalError("BAD_TOKEN", "") }],
   });
   const text = `up 1\n${await metrics.text()}`;
   return text.split("\n").flatMap((line) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 
-import { anchorOf } from "../../docs/markdown.ts";
+import { toAnchor } from "../../docs/markdown.ts";
 import { pages, root } from "./pages.ts";
 
 interface Link {
@@ -37,7 +37,7 @@ function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>();
   const text = read(page).replaceAll(/^(`{3,})[^]*?^\1$/gm, "");
   for (const [, heading = ""] of text.matchAll(/^#{1,6} (.+)$/gm)) {
-    const first = anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
+    const first = toAnchor(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     let anchor = first;
     for (let again = 1; anchors.has(anchor); again += 1) anchor = `${first}-${again}`;
     anchors.add(anchor);

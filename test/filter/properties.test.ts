@@ -10,7 +10,7 @@ import {
   type Condition,
   type Filter,
 } from "../../src/matching/filter/filter.ts";
-import { testOf, textsAt } from "../../src/matching/filter/match.ts";
+import { createTest, textsAt } from "../../src/matching/filter/match.ts";
 import { parseFilter } from "../../src/matching/filter/parse.ts";
 import { printFilter } from "../../src/matching/filter/print.ts";
 import { explain, filterFaults, matches, readFilters } from "../../src/matching/filter/topic-filters.ts";
@@ -198,7 +198,7 @@ describe("a contentQuery", () => {
   function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
     return conditions.every(({ path, operator, values }) => {
       const texts = textsAt(event, ["event", ...path]);
-      if (operator !== "eq") return texts.some(testOf({ operator, values }));
+      if (operator !== "eq") return texts.some(createTest({ operator, values }));
       return conditions.some(
         (other) =>
           other.operator === "eq" &&
@@ -231,7 +231,7 @@ describe("a condition", () => {
             operator,
             values: operator === "eq" || operator === "ne" ? values : values.slice(0, 1),
           };
-          const [prepared, test] = [prepareForLists(condition), testOf(condition)];
+          const [prepared, test] = [prepareForLists(condition), createTest(condition)];
           assert.equal(createValueList(texts).some(prepared), texts.some(test));
           for (const text of texts) assert.equal(createSingleValue(text).some(prepared), test(text));
         },

@@ -5,8 +5,8 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
 import { readConfig } from "../../src/config.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
-import { BadToken } from "../../src/users/oidc-claims.ts";
-import { createCheckToken } from "../../src/users/oidc.ts";
+import { InvalidTokenError } from "../../src/users/oidc-claims.ts";
+import { createVerifyToken } from "../../src/users/oidc.ts";
 import { roles } from "../../src/users/user.ts";
 import { call, type Answer } from "../support/http.ts";
 import { audience, startIssuer } from "../support/issuer.ts";
@@ -82,13 +82,13 @@ describe("a bearer token", () => {
   it("is believed no longer than until it expires, though it was checked before", async () => {
     let clock = Date.now();
     const config = { issuer: issuer.url, audience, rolesClaim: "roles", userClaim: "sub" };
-    const check = createCheckToken(config, () => clock);
+    const check = createVerifyToken(config, () => clock);
     const token = await issuer.token({ exp: Math.floor(clock / 1_000) + 60 });
     assert.equal((await check(token)).name, "oidc:ann");
     clock += 59_000;
     assert.equal((await check(token)).name, "oidc:ann");
     clock += 35_000;
-    await assert.rejects(async () => check(token), BadToken);
+    await assert.rejects(async () => check(token), InvalidTokenError);
   });
 
   it("goes beside HTTP Basic, and both are offered to whoever brings neither", async () => {

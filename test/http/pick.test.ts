@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../schemas/pick.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { portOf } from "../stack/local.ts";
 import { call, type Answer } from "../support/http.ts";
 import { startMongoProxy } from "../support/mongo-faults.ts";
@@ -13,7 +13,7 @@ import { databaseUri, sharedStack, testDatabase } from "../support/stack.ts";
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
 const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const check = checkOf<PickResponse>(pickResponseSchema);
+const check = createValidator<PickResponse>(pickResponseSchema);
 let service: TestService;
 
 const create = (externalId: string, filters: object): Promise<Answer> =>

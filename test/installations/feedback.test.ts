@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import {
   createFeedbackService,
   decideFeedback,
@@ -9,7 +9,7 @@ import {
   type SeenInstallation,
 } from "../../src/installations/feedback.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { Fenced } from "../../src/sync/positions.ts";
+import { FencedError } from "../../src/sync/positions.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createFeedbackStore } from "../../src/storage/push-feedback.ts";
 import { installation as record, type InstallationRecord } from "../support/installations.ts";
@@ -84,7 +84,7 @@ describe("deciding push feedback", () => {
   });
 
   it("counts what is not registered, what was inactive already, and what was refused", () => {
-    const refused = { offset: 99, refusal: new Refusal("BAD_TOKEN", "no") };
+    const refused = { offset: 99, refusal: new RefusalError("BAD_TOKEN", "no") };
     const reports = [report(at(9)), report(at(9), { platform: "android" }), refused];
     assert.deepEqual(outcomes(reports, [installation({ active: false })]), {
       inactive: 1,
@@ -137,10 +137,10 @@ describe("applying push feedback to a real store", async () => {
     await records.deleteMany({});
     await records.insertOne(record("t"));
     let letters = 0;
-    const reports = [report(new Date()), { offset: 5, refusal: new Refusal("BAD_TOKEN", "no") }];
+    const reports = [report(new Date()), { offset: 5, refusal: new RefusalError("BAD_TOKEN", "no") }];
     const deadLetter = () => Promise.resolve(void (letters += 1));
     const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports, deadLetter };
-    await assert.rejects(createFeedbackService(store, catalog).apply(stale), Fenced);
+    await assert.rejects(createFeedbackService(store, catalog).apply(stale), FencedError);
     assert.equal((await records.findOne({}))?.active, true);
     assert.equal(letters, 0);
   });

@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { Overloaded, Unavailable } from "../../src/lib/errors.ts";
+import { OverloadedError, UnavailableError } from "../../src/lib/errors.ts";
 import { createGroupCommit } from "../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../src/installations/ports.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -155,7 +155,7 @@ describe("the group commit", () => {
   });
 
   it("goes on after bulks that fail at once, before the turn in which they left is over", async () => {
-    const { submit } = createGroupCommit({ write: () => Promise.reject(new Unavailable("away")) });
+    const { submit } = createGroupCommit({ write: () => Promise.reject(new UnavailableError("away")) });
     for (const count of [3, 2, 1]) {
       const outcomes = await Promise.allSettled(
         Array.from({ length: count }, () => submit(registration(unique("away")))),
@@ -188,7 +188,7 @@ describe("the group commit", () => {
       ["fulfilled", "fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
     );
     for (const outcome of outcomes.slice(5))
-      assert.ok(outcome.status === "rejected" && outcome.reason instanceof Overloaded);
+      assert.ok(outcome.status === "rejected" && outcome.reason instanceof OverloadedError);
     assert.equal(await records.countDocuments({ token: { $in: names } }), 5);
     await submit(registration(names[6] ?? ""));
 
@@ -212,7 +212,7 @@ describe("the group commit", () => {
     proxy.cut();
     const lost = await Promise.allSettled([1, 2, 3].map(() => submit(registration(unique("lost")))));
     for (const outcome of lost)
-      assert.ok(outcome.status === "rejected" && outcome.reason instanceof Unavailable, outcome.status);
+      assert.ok(outcome.status === "rejected" && outcome.reason instanceof UnavailableError, outcome.status);
     proxy.heal();
     const kept = unique("kept");
     await submit(registration(kept));

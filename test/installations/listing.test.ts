@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { Refusal } from "../../src/lib/errors.ts";
-import { shortToken } from "../../src/installations/installation.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
+import { abbreviateToken } from "../../src/installations/installation.ts";
 import { createInstallationListing, type InstallationQuery } from "../../src/installations/listing.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase } from "../../src/storage/database.ts";
@@ -135,16 +135,16 @@ describe("listing installations", () => {
   it("refuses a cursor that it did not give, and a page of no size or too large", async () => {
     const foreign = (text: string) => Buffer.from(text).toString("base64url");
     for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
-      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), Refusal, cursor);
+      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RefusalError, cursor);
     }
     for (const limit of [0, 1_001, 1.5, Number.NaN])
-      await assert.rejects(listing.page({}, { limit }), Refusal, String(limit));
+      await assert.rejects(listing.page({}, { limit }), RefusalError, String(limit));
   });
 });
 
 describe("a shortened token", () => {
   it("is recognised, but of no use", () => {
-    assert.equal(shortToken("0123456789abcdef0123456789abcdef"), "012345…cdef");
-    assert.equal(shortToken("secret"), "s…");
+    assert.equal(abbreviateToken("0123456789abcdef0123456789abcdef"), "012345…cdef");
+    assert.equal(abbreviateToken("secret"), "s…");
   });
 });

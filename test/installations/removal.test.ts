@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { Unavailable } from "../../src/lib/errors.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
 import { createGroupCommit } from "../../src/installations/group-commit.ts";
 import { shareRemovals, type RemovalRequest } from "../../src/installations/removal.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -111,7 +111,7 @@ describe("the removal of everybody's tokens", () => {
   it("sends nothing twice to a store that does not answer in time, and can be repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, lateMs: 20_000, times: 1 });
-    await assert.rejects(remove(request), Unavailable);
+    await assert.rejects(remove(request), UnavailableError);
     assert.deepEqual(updates, [250, 250]);
     await remove(request);
     assert.equal(await records.countDocuments({ active: true }), 0);
@@ -120,7 +120,7 @@ describe("the removal of everybody's tokens", () => {
   it("keeps what it has done when it is interrupted, and does the rest when it is repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, carriedOut: false, answer: mongoErrors.shutdownInProgress, times: 1 });
-    await assert.rejects(remove(request), Unavailable);
+    await assert.rejects(remove(request), UnavailableError);
     const done = await records.find({ active: false }).toArray();
     assert.equal(done.length, 250);
     await remove(request);
@@ -144,8 +144,8 @@ describe("removals of the same", () => {
     assert.equal(runs.length, 2);
     runs[1]?.resolve(undefined);
     await elsewhere;
-    runs[0]?.reject(new Unavailable("away"));
-    await assert.rejects(first, Unavailable);
+    runs[0]?.reject(new UnavailableError("away"));
+    await assert.rejects(first, UnavailableError);
     await until("the next one has begun", () => runs.length === 3);
     const last = shared(request);
     runs[2]?.resolve(undefined);

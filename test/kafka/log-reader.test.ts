@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import kafkajs, { type Transaction } from "kafkajs";
 
 import { readConfig } from "../../src/config.ts";
-import { Unavailable } from "../../src/lib/errors.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
 import { createBroker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { PlacedRecord } from "../../src/sync/records.ts";
@@ -191,7 +191,7 @@ describe("reading a Kafka topic", () => {
     assert.deepEqual(await readers(), []);
   });
 
-  it("that is aborted throws Unavailable and deletes its group", async () => {
+  it("that is aborted throws UnavailableError and deletes its group", async () => {
     const topic = await topicOf();
     await send(topic, ["a"]);
     const abort = new AbortController();
@@ -201,7 +201,7 @@ describe("reading a Kafka topic", () => {
         abort.abort();
       }
     })();
-    await assert.rejects(reading, Unavailable);
+    await assert.rejects(reading, UnavailableError);
     assert.deepEqual(await readers(), []);
   });
 
@@ -227,7 +227,7 @@ describe("reading a Kafka topic", () => {
     const topic = unique("none");
     await assert.rejects(
       all(topic),
-      (error) => error instanceof Unavailable && error.message.includes(topic),
+      (error) => error instanceof UnavailableError && error.message.includes(topic),
     );
     assert.equal(await broker.bounds(topic), undefined);
     assert.ok(!(await admin.listTopics()).includes(topic));

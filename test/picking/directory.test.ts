@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { pino } from "pino";
 
-import { StillLoading } from "../../src/lib/errors.ts";
+import { NotLoadedError } from "../../src/lib/errors.ts";
 import { createRetiredTopicStore } from "../../src/storage/retired-topics.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../src/topics/switch.ts";
@@ -55,7 +55,7 @@ describe("the directory of topics", () => {
     const one = await connectDirectory(proxy.uri(db.databaseName));
     try {
       proxy.freeze();
-      await assert.rejects(picked(one, 1), StillLoading);
+      await assert.rejects(picked(one, 1), NotLoadedError);
       proxy.heal();
       await until("they are loaded", () => one.directory.status().topics > 0);
       assert.deepEqual(await picked(one, 1), ["early"]);
@@ -68,7 +68,7 @@ describe("the directory of topics", () => {
     const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
     const one = await connectDirectory(proxy.uri(db.databaseName));
     proxy.cut();
-    const asked = assert.rejects(picked(one, 1), StillLoading);
+    const asked = assert.rejects(picked(one, 1), NotLoadedError);
     await one.directory.close();
     await asked;
     await one.database.close();

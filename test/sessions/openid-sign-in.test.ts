@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createOpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { OpenIdProvider } from "../../src/users/openid-provider.ts";
-import { SignInFailure } from "../../src/users/sign-in-failure.ts";
+import { SignInError } from "../../src/users/sign-in-failure.ts";
 import { createLoginThrottle } from "../../src/users/throttle.ts";
 import { until } from "../support/poll.ts";
 
@@ -45,7 +45,7 @@ it("asks the provider of at most 16 who come back at once", async () => {
   await until("all are asked of", () => held.length === 16);
   await assert.rejects(
     (await comeBack()).finished,
-    (error) => error instanceof SignInFailure && error.reason === "unavailable",
+    (error) => error instanceof SignInError && error.reason === "unavailable",
   );
   for (const release of held) release();
   assert.deepEqual(new Set((await Promise.all(all)).map(({ name }) => name)), new Set(["oidc:ann"]));

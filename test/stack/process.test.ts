@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { startProcess, untilReady, type ServerProcess } from "../../src/embedded/process.ts";
+import { startProcess, waitUntilReady, type ServerProcess } from "../../src/embedded/process.ts";
 import { until } from "../support/poll.ts";
 import { afterwards, isAlive, temporaryFolder } from "./local.ts";
 
@@ -94,21 +94,24 @@ describe("waiting until a server is ready", () => {
   it("asks until the answer is yes, taking an error for a no", async (t) => {
     const server = await startShell(t, "exec sleep 60");
     const answers = [() => Promise.reject(new Error("not yet")), () => Promise.resolve(false)];
-    await untilReady(server, () => answers.shift()?.() ?? Promise.resolve(true), { name: "It" });
+    await waitUntilReady(server, () => answers.shift()?.() ?? Promise.resolve(true), { name: "It" });
     assert.equal(answers.length, 0);
   });
 
   it("throws the last output of a server that ends first", async (t) => {
     const server = await startShell(t, "echo port taken; exit 1");
     await assert.rejects(
-      untilReady(server, () => Promise.resolve(false), { name: "The server" }),
+      waitUntilReady(server, () => Promise.resolve(false), { name: "The server" }),
       { message: "The server did not come up: exited with code 1. Its last output:\nport taken" },
     );
   });
 
   it("ends a server that takes too long", async (t) => {
     const server = await startShell(t, "exec sleep 60");
-    const waiting = untilReady(server, () => Promise.resolve(false), { name: "The server", limitMs: 200 });
+    const waiting = waitUntilReady(server, () => Promise.resolve(false), {
+      name: "The server",
+      limitMs: 200,
+    });
     await assert.rejects(waiting, /The server did not come up: it is not ready after 0.2 s/);
     assert.equal(isAlive(server.pid), false);
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 
-import { Unavailable } from "../../src/lib/errors.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
 import { startBroker, startStore, type ResolveOptions } from "../../src/embedded/resolve.ts";
 import { afterwards, launchOptions, pathWithOnly } from "./local.ts";
 
@@ -40,7 +40,7 @@ describe("the resolver", () => {
     withoutEngine(t);
     pathWithOnly(t, {});
     await assert.rejects(startBroker(options(t, "auto")), (error) => {
-      assert.ok(error instanceof Unavailable);
+      assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
         /^no Kafka broker could be started:\n {2}- .* container: .*\n {2}- .* process: .*install a JDK/,
@@ -54,7 +54,7 @@ describe("the resolver", () => {
     withoutEngine(t);
     pathWithOnly(t, {});
     await assert.rejects(startStore(options(t, "auto")), (error) => {
-      assert.ok(error instanceof Unavailable);
+      assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
         / {2}- .* container: .*\n {2}- mongod process: .*\n {2}- SecantusDB .* process: .*python3/,
@@ -67,7 +67,7 @@ describe("the resolver", () => {
   it("does not look for local processes when containers are asked for", async (t) => {
     withoutEngine(t);
     await assert.rejects(startStore(options(t, "containers")), (error) => {
-      assert.ok(error instanceof Unavailable);
+      assert.ok(error instanceof UnavailableError);
       assert.doesNotMatch(error.message, /SecantusDB/);
       return true;
     });
@@ -78,7 +78,7 @@ describe("the resolver", () => {
       mongod: '[ "$1" = --version ] && echo "db version v8.0.4" || { echo disk full; exit 1; }',
     });
     await assert.rejects(startStore(options(t, "local")), (error) => {
-      assert.ok(error instanceof Unavailable);
+      assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
         /mongod process: mongod 8\.0\.4 did not come up: exited with code 1.*disk full/s,

@@ -3,7 +3,7 @@ import { after, afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { ConfigurationError, Unavailable } from "../../src/lib/errors.ts";
+import { ConfigurationError, UnavailableError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { PositionKey } from "../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
@@ -73,7 +73,7 @@ describe("a connection string", () => {
   it("keeps its other options, and its password", async () => {
     await assert.rejects(
       open("&readPreference=nearest&tls=true").connect(AbortSignal.timeout(1_000)),
-      Unavailable,
+      UnavailableError,
     );
     assert.throws(() => createDatabase("mongodb://ann:p%3F%26w%3D1@h/t?authMechanism=none", log), /none/);
   });
@@ -132,7 +132,10 @@ describe("a user whose credentials MongoDB does not accept", () => {
   it("is waited for where the program runs, since a password may just be changing", async () => {
     const database = await connect();
     answered("ping", refused);
-    await assert.rejects(database.ping(), { name: "Unavailable", message: /credentials of MONGODB_URI/ });
+    await assert.rejects(database.ping(), {
+      name: "UnavailableError",
+      message: /credentials of MONGODB_URI/,
+    });
   });
 });
 
@@ -204,7 +207,7 @@ describe("a transaction that conflicts with others", () => {
       database.transaction(session, async () => {
         await database.collection(collections.replays).insertOne({}, { session });
       }),
-      { name: "Unavailable", message: /MongoDB aborted the transaction: WriteConflict/ },
+      { name: "UnavailableError", message: /MongoDB aborted the transaction: WriteConflict/ },
     );
     await session.endSession();
   });

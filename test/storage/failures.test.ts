@@ -9,8 +9,8 @@ import {
   type Document,
 } from "mongodb";
 
-import { ConfigurationError, Unavailable } from "../../src/lib/errors.ts";
-import { classify, translated, writeErrorsOf } from "../../src/storage/failures.ts";
+import { ConfigurationError, UnavailableError } from "../../src/lib/errors.ts";
+import { classify, translateErrors, getWriteErrors } from "../../src/storage/failures.ts";
 
 const answer = (code: number, errmsg = `error ${code}`, ...errorLabels: string[]): MongoServerError =>
   new MongoServerError({ ok: 0, code, errmsg, errorLabels });
@@ -78,7 +78,7 @@ describe("what an error of MongoDB means", () => {
     const writeErrors = [{ index: 0, code: 11000, errmsg: mongoWording }];
     const error = bulk({ message: mongoWording, code: 11000, writeErrors }, timeout);
     assert.equal(classify(error), "outage");
-    assert.equal(writeErrorsOf(error), undefined);
+    assert.equal(getWriteErrors(error), undefined);
   });
 
   it("is what it is where it concerns a bulk as a whole", () => {
@@ -111,8 +111,8 @@ describe("what an error of MongoDB means", () => {
 
 describe("an error of MongoDB, as the rest of the program gets it", () => {
   const told = (error: unknown): string => {
-    const given = translated(error);
-    return given instanceof Unavailable ? given.message : "itself";
+    const given = translateErrors(error);
+    return given instanceof UnavailableError ? given.message : "itself";
   };
 
   it("says that MongoDB is unavailable only where that is so", () => {
@@ -125,7 +125,7 @@ describe("an error of MongoDB, as the rest of the program gets it", () => {
 
   it("says which setting cures a MongoDB without retryable writes", () => {
     for (const wrap of [(error: Error) => error, bulk]) {
-      const given = translated(wrap(answer(301, "Retryable writes are not supported")));
+      const given = translateErrors(wrap(answer(301, "Retryable writes are not supported")));
       assert.ok(given instanceof ConfigurationError);
       assert.match(given.message, /retryWrites=false/);
     }

@@ -111,7 +111,7 @@ describe("a write that may meet an open transaction", () => {
     sent.length = 0;
     const write = { kind: "register", key: newKey(), user: "ann" } as const;
     await assert.rejects(installations.write([write]), {
-      name: "Unavailable",
+      name: "UnavailableError",
       message: /exceeded time limit/,
     });
     assert.equal(sent.length, 1);

@@ -5,7 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UUID, type Binary } from "mongodb";
 
 import { createLogger } from "../../src/lib/logger.ts";
-import { Fenced, type Position, type PositionStore, type PositionKey } from "../../src/sync/positions.ts";
+import {
+  FencedError,
+  type Position,
+  type PositionStore,
+  type PositionKey,
+} from "../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { collections } from "../../src/storage/names.ts";
 import { createPositions, type PositionRecord, type SessionOptions } from "../../src/storage/positions.ts";
@@ -68,7 +73,7 @@ describe("a batch's records and the position behind it", () => {
       positions.apply({ ...batch, to: at(1) }, (options) => write(0, options)),
     ]);
     assert.equal(first.status, "fulfilled");
-    assert.ok(second.status === "rejected" && second.reason instanceof Fenced);
+    assert.ok(second.status === "rejected" && second.reason instanceof FencedError);
     assert.deepEqual(await outcome(key), { offsets: [0, 1], position: 2 });
   });
 
@@ -155,7 +160,7 @@ describe("a batch's records and the position behind it", () => {
     });
     await open.promise;
     const apply = () => owner.apply(batch, (options) => insert(other, options));
-    await assert.rejects(apply(), { name: "Unavailable" });
+    await assert.rejects(apply(), { name: "UnavailableError" });
     await owner.claim(key);
     await apply();
     killed.resolve(undefined);
@@ -171,7 +176,7 @@ describe("a batch's records and the position behind it", () => {
       positions.apply({ key, from, to, beforeCommit: undefined }, undefined);
     await move(undefined, { offset: 3, epoch: 1 });
     await move({ offset: 3, epoch: 1 }, { offset: 3, epoch: 2 });
-    await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "Fenced" });
+    await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "FencedError" });
     await move({ offset: 3, epoch: 2 }, { offset: 5, epoch: 2 });
     const claimBy = async (positions: Pick<PositionStore, "claim">) => {
       const { offset, epoch, isOurs, movedOn } = (await positions.claim(key)) ?? {};

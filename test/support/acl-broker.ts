@@ -6,7 +6,7 @@ import { after } from "node:test";
 import { javaArgs, kafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
 import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/embedded/kafka-settings.ts";
 import { freePort, localhost } from "../../src/embedded/ports.ts";
-import { startProcess, untilReady } from "../../src/embedded/process.ts";
+import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
 import { toolsFolder } from "../stack/local.ts";
 
 /** A broker with access rules. */
@@ -62,7 +62,7 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  await untilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), {
+  await waitUntilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), {
     name: "the broker with access rules",
   });
   return { address, guarded };

@@ -1,5 +1,5 @@
 import { createLogger, type Logger } from "../../src/lib/logger.ts";
-import { createTopicDirectory, type TopicDirectory } from "../../src/matching/directory.ts";
+import { createLiveTopicIndex, type LiveTopicIndex } from "../../src/matching/directory.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { createTopicFeed } from "../../src/storage/topic-feed.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
@@ -9,7 +9,7 @@ import { until } from "./poll.ts";
 /** What each running service has to pick topics with. */
 export interface DirectoryInstance {
   readonly database: Database;
-  readonly directory: TopicDirectory;
+  readonly directory: LiveTopicIndex;
   readonly service: TopicService;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function connectDirectory(uri: string, log?: Logger): Promise<Direc
   const logger = log ?? (await createLogger("silent"));
   const database = createDatabase(uri, logger);
   await database.connect(new AbortController().signal);
-  const directory = createTopicDirectory(createTopicFeed(database, logger), logger);
+  const directory = createLiveTopicIndex(createTopicFeed(database, logger), logger);
   const service = createTopicService(createTopicStore(database, logger), { changed: directory.changed });
   return {
     database,

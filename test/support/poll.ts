@@ -4,7 +4,7 @@ const defaultLimitMs = 150_000;
 
 /** How long to wait before asking again: ever longer, since what is asked for may cost the store more than what is waited for. */
 const firstWaitMs = 25;
-const longestWaitMs = 200;
+const maxWaitMs = 200;
 const growth = 1.1;
 
 /** Who can tell why something did not happen. */
@@ -26,7 +26,7 @@ export async function until<T>(
 ): Promise<T> {
   const end = Date.now() + limitMs;
   let last: unknown;
-  for (let waitMs = firstWaitMs; ; waitMs = Math.min(longestWaitMs, waitMs * growth)) {
+  for (let waitMs = firstWaitMs; ; waitMs = Math.min(maxWaitMs, waitMs * growth)) {
     try {
       const answer = await ask();
       if (answer !== undefined && answer !== false) return answer;

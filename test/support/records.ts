@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import { decode } from "../../consumers/announcements/decode.ts";
-import type { Refusal } from "../../src/lib/errors.ts";
+import type { RefusalError } from "../../src/lib/errors.ts";
 import type { RecordHeaders } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 
@@ -23,13 +23,14 @@ export const decoded = ({ value, key = null, headers = {} }: Given): Announcemen
   });
 
 /** The refusal of a record that must be refused. */
-export function refusalOf(given: Given): Refusal {
+export function refusalOf(given: Given): RefusalError {
   const announcement = decoded(given);
   assert.ok(announcement.kind === "unusable", `expected a refusal, but got ${JSON.stringify(announcement)}`);
   return announcement.refusal;
 }
 
-export const pathsOf = (refusal: Refusal): string[] => refusal.details.map(({ path }) => path).toSorted();
+export const pathsOf = (refusal: RefusalError): string[] =>
+  refusal.details.map(({ path }) => path).toSorted();
 
 export const bytesOf = (value: string | Buffer | object): Buffer =>
   Buffer.isBuffer(value) ? value : Buffer.from(typeof value === "string" ? value : JSON.stringify(value));

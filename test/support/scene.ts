@@ -29,7 +29,7 @@ export const definition = (id: string, name = "Topic") => ({
   contentQuery: `resource.id=${id}`,
 });
 
-const mostRecordsARequest = 1_000;
+const maxRecordsPerRequest = 1_000;
 
 /** Connects to a broker and a store, and gives what makes scenes there. */
 export function stage(stack: StackAddresses) {
@@ -60,8 +60,8 @@ export function stage(stack: StackAddresses) {
     };
 
     async function produce(messages: readonly { key: string; value: string | null }[]): Promise<void> {
-      for (let at = 0; at < messages.length; at += mostRecordsARequest)
-        await producer.send({ topic, messages: messages.slice(at, at + mostRecordsARequest) });
+      for (let at = 0; at < messages.length; at += maxRecordsPerRequest)
+        await producer.send({ topic, messages: messages.slice(at, at + maxRecordsPerRequest) });
     }
 
     /** Announces id-`from` up to but without id-`to`. */
@@ -141,14 +141,14 @@ export function stage(stack: StackAddresses) {
 
 export type Scene = ReturnType<ReturnType<typeof stage>["scene"]>;
 
-const mostDifferences = 10;
+const maxDifferences = 10;
 
 /** Some of what differs: node takes minutes to show how two long lists differ. */
 function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<string, string>): string[] {
   const ids = [...new Set([...found.keys(), ...announced.keys()])];
   return ids
     .filter((id) => found.get(id) !== announced.get(id))
-    .slice(0, mostDifferences)
+    .slice(0, maxDifferences)
     .map((id) => `${id}: found ${found.get(id) ?? "nothing"}, announced ${announced.get(id) ?? "nothing"}`);
 }
 

@@ -1,5 +1,5 @@
 import { newId } from "../../src/topics/topic.ts";
-import { toRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
+import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
 
 /** The record of a topic, as one is stored that came before filters were checked. */
 export function topicRecord(definition: {
@@ -8,7 +8,7 @@ export function topicRecord(definition: {
   readonly contentQuery?: string;
 }): TopicRecord {
   const now = new Date();
-  return toRecord({
+  return toTopicRecord({
     id: newId(),
     name: `name of ${definition.externalId}`,
     namespace: "space",

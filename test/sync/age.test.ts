@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { ageAt } from "../../src/sync/age.ts";
+import { getAgeAt } from "../../src/sync/age.ts";
 
 const now = 1_800_000_000_000;
 
@@ -24,7 +24,7 @@ describe("the age of a record", () => {
         const timestamps = some.map((age) => now - age).toSorted((a, b) => a - b);
         const offset = pick % timestamps.length;
         const truth = now - (timestamps[offset] ?? NaN);
-        const found = await ageAt(offset, broker(timestamps), now);
+        const found = await getAgeAt(offset, broker(timestamps), now);
         assert.ok(found >= truth - 1, `${found} is less than ${truth}`);
         assert.ok(found <= Math.max(truth * 1.06, truth + 51), `${found} is more than ${truth}`);
       }),
@@ -34,11 +34,11 @@ describe("the age of a record", () => {
   it("takes few questions: 25 for a record of a year ago", async () => {
     let questions = 0;
     const ask = broker([now - 365 * 86_400_000]);
-    await ageAt(0, (timestamp) => ((questions += 1), ask(timestamp)), now);
+    await getAgeAt(0, (timestamp) => ((questions += 1), ask(timestamp)), now);
     assert.ok(questions <= 25, `${questions} questions`);
   });
 
   it("ends for a record without a timestamp", async () => {
-    assert.ok((await ageAt(0, broker([-1, now]), now)) >= now);
+    assert.ok((await getAgeAt(0, broker([-1, now]), now)) >= now);
   });
 });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
-import { letterOf, type Letter } from "../../src/dead-letters/letter.ts";
+import { parseDeadLetter, type DeadLetter } from "../../src/dead-letters/letter.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { makeTopics } from "../support/kafka-topics.ts";
@@ -38,10 +38,10 @@ const makeBoth = async (
   );
 };
 
-async function lettersIn(topic: string): Promise<Letter[]> {
-  const letters: Letter[] = [];
+async function lettersIn(topic: string): Promise<DeadLetter[]> {
+  const letters: DeadLetter[] = [];
   for await (const placed of broker.read(topic, { abort: new AbortController().signal }))
-    letters.push(letterOf(topic, placed, identifyTopic));
+    letters.push(parseDeadLetter(topic, placed, identifyTopic));
   return letters;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { standingsOf, type ConsumerView } from "../../src/sync/standings.ts";
+import { readPartitionStatuses, type ConsumerStatus } from "../../src/sync/standings.ts";
 
 /** A log of one partition that grows by a record, which is applied at once, each time that anybody asks for anything. */
 function flowing() {
@@ -22,7 +22,7 @@ function flowing() {
       firstSince: async () => new Map([[0, await look()]]),
     },
     positions: async () => new Map([[0, { offset: await look(), epoch: 1 }]]),
-    consumer: (): ConsumerView => ({
+    consumer: (): ConsumerStatus => ({
       state: "assigned",
       partitions: [
         { partition: 0, state: "reading", reason: undefined, cause: undefined, offset: (end += 1) },
@@ -39,7 +39,7 @@ describe("where a group stands in a log that flows", () => {
     it(`is close behind its end, as ${store}`, async () => {
       const { observer, positions, consumer } = flowing();
       for (let times = 1; times <= 20; times += 1) {
-        const { partitions } = await standingsOf(
+        const { partitions } = await readPartitionStatuses(
           {
             ...{ group: "g", topic: "t", observer, consumer },
             store: { positions: isThere ? positions : () => Promise.reject(new Error("away")) },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { syncStatusSchema, type SyncStatus } from "../../schemas/sync-status.ts";
-import { checkOf } from "../../src/lib/validation.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
@@ -15,7 +15,7 @@ const names = ownNames();
 const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
 const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
 const { admin, producer } = testKafka(stack.kafka);
-const check = checkOf<SyncStatus>(syncStatusSchema);
+const check = createValidator<SyncStatus>(syncStatusSchema);
 let service: TestService;
 
 before(async () => {

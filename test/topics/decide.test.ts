@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../src/topics/decide.ts";
 import {
-  combinationOf,
+  getCombination,
   newId,
   type Source,
   type Topic,
@@ -150,7 +150,7 @@ describe("deciding one announcement", () => {
   });
 
   it("passes on why a record could not be used", () => {
-    const refusal = new Refusal("MALFORMED_JSON", "no JSON");
+    const refusal = new RefusalError("MALFORMED_JSON", "no JSON");
     assert.deepEqual(decided([{ kind: "unusable", offset: 4, refusal }]).refusals, [{ offset: 4, refusal }]);
   });
 });
@@ -237,7 +237,7 @@ describe("deciding any batch over any stored topics", () => {
         const offset = 10 + index;
         if (one.kind === "define") return define(offset, one.id, one.combination);
         if (one.kind === "retire") return retire(offset, one.id);
-        return { kind: "unusable", offset, refusal: new Refusal("MALFORMED_JSON", "no JSON") };
+        return { kind: "unusable", offset, refusal: new RefusalError("MALFORMED_JSON", "no JSON") };
       }),
     ),
   });
@@ -298,7 +298,7 @@ function written(topics: readonly Topic[], { removed, updated, created }: TopicW
     for (const other of table.values()) {
       if (other.id === topic.id) continue;
       assert.notEqual(other.externalId, topic.externalId, "the index of external ids objects");
-      assert.notEqual(combinationOf(other), combinationOf(topic), "the index of combinations objects");
+      assert.notEqual(getCombination(other), getCombination(topic), "the index of combinations objects");
     }
     table.set(topic.id, topic);
   };

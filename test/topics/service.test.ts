@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test";
 import fc from "fast-check";
 
 import { createLogger } from "../../src/lib/logger.ts";
-import { Fenced } from "../../src/sync/positions.ts";
+import { FencedError } from "../../src/sync/positions.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createTopicStore } from "../../src/storage/topics.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
@@ -75,7 +75,7 @@ describe("applying batches to a real store", () => {
       { kind: "define", offset: 2, definition: definition("b", "x") },
     ]);
     // What the first announcement wanted was free in its time; the one who comes late sees what came after.
-    await assert.rejects(apply([first]), Fenced);
+    await assert.rejects(apply([first]), FencedError);
     assert.deepEqual(letters, []);
   });
 

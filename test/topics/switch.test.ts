@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { Refusal } from "../../src/lib/errors.ts";
+import { RefusalError } from "../../src/lib/errors.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createDatabase, type Database } from "../../src/storage/database.ts";
 import { listDisabled } from "../../src/storage/disabled-topics.ts";
@@ -127,7 +127,7 @@ for (const [what, opened] of [
       const first = await service.create(body("a", "first"), "ann");
       await over().disable("a", "ann");
       const second = await service.create(body("a", "second"), "ann");
-      await assert.rejects(over().enable("a"), { name: "Refusal", code: "DUPLICATE_EXTERNAL_ID" });
+      await assert.rejects(over().enable("a"), { name: "RefusalError", code: "DUPLICATE_EXTERNAL_ID" });
       await over().disable("a", "ann");
       assert.equal((await over().enable("a")).topic.id, second.id);
       assert.notEqual(first.id, second.id);
@@ -147,7 +147,7 @@ for (const [what, opened] of [
           one.status === "rejected" ? [one.reason as unknown] : [],
         );
         assert.equal(refused.length, 1);
-        assert.ok(refused[0] instanceof Refusal && refused[0].code === "DUPLICATE_COMBINATION");
+        assert.ok(refused[0] instanceof RefusalError && refused[0].code === "DUPLICATE_COMBINATION");
         assert.equal(await topics.countDocuments({ topic_name: `name ${round}` }), 1);
       }
     });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, describe, it } from "node:test";
 
-import { TooManyAttempts } from "../../src/lib/errors.ts";
+import { TooManyAttemptsError } from "../../src/lib/errors.ts";
 import { createDatabase } from "../../src/storage/database.ts";
 import { createUserStore } from "../../src/storage/users.ts";
 import { newId } from "../../src/topics/topic.ts";
 import { createAuthenticate } from "../../src/users/credentials.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import { createHashing } from "../../src/users/hashing.ts";
-import { addUser, bootstrapUser } from "../../src/users/manage.ts";
+import { addUser, ensureUser } from "../../src/users/manage.ts";
 import { effortOf, hashPassword, padding, verifyPassword } from "../../src/users/password.ts";
 import { createLoginThrottle } from "../../src/users/throttle.ts";
 import { everyRole } from "../../src/users/user.ts";
@@ -163,7 +163,7 @@ describe("checking wrong credentials", () => {
   };
   const passwordHash = hashPassword("right");
   const refused = (error: unknown): boolean => {
-    assert.ok(error instanceof TooManyAttempts);
+    assert.ok(error instanceof TooManyAttemptsError);
     assert.ok(
       error.retryAfterSeconds >= 1 && error.retryAfterSeconds <= 300,
       String(error.retryAfterSeconds),
@@ -272,13 +272,13 @@ describe("checking wrong credentials", () => {
 describe("the user of the settings", () => {
   it("exists afterwards with every role, active and with this password, whatever was before", async () => {
     const name = unique("bootstrap");
-    await bootstrapUser(users, name, "first");
+    await ensureUser(users, name, "first");
     const created = await users.find(name);
     assert.deepEqual(created?.roles, everyRole);
-    await bootstrapUser(users, name, "first");
+    await ensureUser(users, name, "first");
     assert.equal((await users.find(name))?.passwordHash, created.passwordHash, "nothing to change");
     await users.change(name, { active: false, roles: ["another"] });
-    await bootstrapUser(users, name, "second");
+    await ensureUser(users, name, "second");
     const mended = await users.find(name);
     assert.equal(mended?.active, true);
     assert.deepEqual(mended.roles, ["another", ...everyRole]);

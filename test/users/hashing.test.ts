@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { Overloaded } from "../../src/lib/errors.ts";
+import { OverloadedError } from "../../src/lib/errors.ts";
 import { createHashing } from "../../src/users/hashing.ts";
 import { until } from "../support/poll.ts";
 
@@ -69,9 +69,9 @@ it("does what is urgent first, and in the place of what is not when too many wai
   await untilBegan(began, "first");
   const older = hashing.run(false, work("older"));
   const younger = hashing.run(false, work("younger"));
-  await assert.rejects(hashing.run(false, work("too many")), Overloaded);
+  await assert.rejects(hashing.run(false, work("too many")), OverloadedError);
   const urgent = hashing.run(true, work("urgent"));
-  await assert.rejects(younger, Overloaded);
+  await assert.rejects(younger, OverloadedError);
   end("first");
   await untilBegan(began, "first", "urgent");
   end("urgent");
@@ -111,7 +111,9 @@ it("refuses what does not get its turn in time, and never begins it", async () =
   const hashing = createHashing({ atOnce: 1, longestWaitMs: 50, rest: 0 });
   const first = hashing.run(false, work("first"));
   await untilBegan(began, "first");
-  const late = [false, true].map((urgent) => assert.rejects(hashing.run(urgent, work("late")), Overloaded));
+  const late = [false, true].map((urgent) =>
+    assert.rejects(hashing.run(urgent, work("late")), OverloadedError),
+  );
   await Promise.all(late);
   end("first");
   assert.equal(await first, "first");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { networkOf } from "../../src/users/network.ts";
+import { toNetwork } from "../../src/users/network.ts";
 
 it("takes an IPv4 address and the /64 of an IPv6 address for one caller", () => {
   for (const [address, network] of [
@@ -15,6 +15,6 @@ it("takes an IPv4 address and the /64 of an IPv6 address for one caller", () => 
     ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
     ["", ""],
   ] as const) {
-    assert.equal(networkOf(address), network, address);
+    assert.equal(toNetwork(address), network, address);
   }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { TooManyAttempts } from "../../src/lib/errors.ts";
+import { TooManyAttemptsError } from "../../src/lib/errors.ts";
 import { createLoginThrottle, type Attempt, type LoginLimit } from "../../src/users/throttle.ts";
 
 const open = () => {
@@ -10,7 +10,7 @@ const open = () => {
 };
 
 const refused = (error: unknown): boolean => {
-  assert.ok(error instanceof TooManyAttempts);
+  assert.ok(error instanceof TooManyAttemptsError);
   assert.ok(error.retryAfterSeconds > 200 && error.retryAfterSeconds <= 300, "within five minutes");
   return true;
 };

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 import type { Overview } from "../../../schemas/overview.ts";
-import { useAsked } from "../asked.ts";
+import { useQuery } from "../asked.ts";
 import { Page } from "../page.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { counted } from "../parts/numbers.ts";
-import { Pager, usePlace } from "../parts/pager.tsx";
+import { Pager, usePageState } from "../parts/pager.tsx";
 import { Deactivate } from "./installations/deactivate.tsx";
 import { Results } from "./installations/results.tsx";
 import { SearchForm } from "./installations/search-form.tsx";
@@ -17,9 +17,9 @@ const none: ReadonlySet<string> = new Set();
 /** The registered push tokens: finding some, and deactivating them. */
 export function Installations() {
   const [query, setQuery] = useState<string>();
-  const place = usePlace(query ?? "");
+  const place = usePageState(query ?? "");
   const search = useSearch(query, place.after);
-  const totals = useAsked<Overview>("/api/topicsync/v1/overview").value?.installations;
+  const totals = useQuery<Overview>("/api/topicsync/v1/overview").value?.installations;
   /** What is chosen belongs to the page that it was chosen on. */
   const [choice, setChoice] = useState({ page: "", ids: none });
   const page = `${query ?? ""} ${place.after ?? ""}`;

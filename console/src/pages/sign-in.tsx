@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { Credentials, SessionView, SignInWays } from "../../../schemas/session.ts";
+import type { CredentialsBody, SessionView, SignInOptions } from "../../../schemas/session.ts";
 import { ask } from "../api.ts";
 import { leaveFrom } from "../openid.ts";
 import { Failure } from "../parts/failure.tsx";
@@ -22,7 +22,7 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
   function submit(event: SubmitEvent): void {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    const credentials: Credentials = {
+    const credentials: CredentialsBody = {
       user: form.get("user") as string,
       password: form.get("password") as string,
     };
@@ -79,10 +79,10 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
 }
 
 /** Where one can sign in with OpenID. A password can be given as well: so it is no matter when this cannot be told. */
-function useOpenId(): SignInWays["openId"] {
-  const [ways, setWays] = useState<SignInWays>({});
+function useOpenId(): SignInOptions["openId"] {
+  const [ways, setWays] = useState<SignInOptions>({});
   useEffect(() => {
-    ask<SignInWays>("/api/topicsync/v1/session/ways").then(setWays, () => undefined);
+    ask<SignInOptions>("/api/topicsync/v1/session/ways").then(setWays, () => undefined);
   }, []);
   return ways.openId;
 }

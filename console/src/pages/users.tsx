@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 import type { UserList, UserView } from "../../../schemas/user.ts";
-import { useAsked } from "../asked.ts";
+import { useQuery } from "../asked.ts";
 import { useListDialog } from "../dialog.ts";
 import { Page } from "../page.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { Pager, usePlace } from "../parts/pager.tsx";
+import { Pager, usePageState } from "../parts/pager.tsx";
 import { useSession } from "../session.ts";
 import { AddUser, ChangeRoles, SetPassword, SwitchUser, usersPath } from "./users/dialogs.tsx";
 import { UserTable, type UserAct } from "./users/table.tsx";
@@ -17,8 +17,8 @@ export function Users() {
   const { session } = useSession();
   const [typed, setTyped] = useState("");
   const [prefix, setPrefix] = useState("");
-  const place = usePlace(prefix);
-  const { value, error, again } = useAsked<UserList>(pathFor(prefix, place.after));
+  const place = usePageState(prefix);
+  const { value, error, again } = useQuery<UserList>(pathFor(prefix, place.after));
   const { open, show, said, ends } = useListDialog<
     "add" | { readonly act: UserAct; readonly user: UserView }
   >(again);

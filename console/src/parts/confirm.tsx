@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { useDoing, type Doing } from "../asked.ts";
+import { useAction, type Doing } from "../asked.ts";
 import { Failure } from "./failure.tsx";
 
 interface ConfirmProps {
@@ -62,7 +62,7 @@ interface ConfirmedWorkProps<T> extends Omit<ConfirmProps, "doing" | "confirmed"
 
 /** Asks before something is done, and does it. When that fails the question stays, and says why. */
 export function ConfirmedWork<T>({ work, done, ...asked }: ConfirmedWorkProps<T>) {
-  const doing = useDoing();
+  const doing = useAction();
   return (
     <Confirm
       {...asked}

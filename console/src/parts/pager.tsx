@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 /** Where one is in a list that is read page after page, each of which names the next. */
-export interface Place {
+export interface PageState {
   /** The cursor of this page; undefined for the first. */
   readonly after: string | undefined;
   /** From 1. */
@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** Remembers the way through a list's pages; `list` says which list it is, and another begins at its first page. */
-export function usePlace(list: string): Place {
+export function usePageState(list: string): PageState {
   const [way, setWay] = useState<{ list: string; cursors: readonly string[] }>({ list, cursors: [] });
   const cursors = way.list === list ? way.cursors : [];
   return {
@@ -27,7 +27,7 @@ export function usePlace(list: string): Place {
 }
 
 interface PagerProps {
-  readonly place: Place;
+  readonly place: PageState;
   /** Where the next page begins; null behind the last. */
   readonly next: string | null;
 }

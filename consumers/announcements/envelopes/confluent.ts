@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import { Refusal } from "../../../src/lib/errors.ts";
-import { plain, readAs, refusalAt, type Place } from "./place.ts";
+import { RefusalError } from "../../../src/lib/errors.ts";
+import { plain, readAs, createRefusal, type JsonLocation } from "./place.ts";
 
 /**
  * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
@@ -17,10 +17,10 @@ export interface Framed {
 
 export const isFramed = (bytes: Buffer): boolean => bytes[0] === 0;
 
-/** Takes the frame off. Throws a Refusal when it is cut short. */
+/** Takes the frame off. Throws a RefusalError when it is cut short. */
 export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   if (bytes.length < frameBytes) {
-    throw new Refusal(
+    throw new RefusalError(
       "UNDECODABLE",
       `The record's ${what} begins with byte 0, as Confluent's framing does, but ends before the frame: ` +
         `it has ${bytes.length} of ${frameBytes} bytes.`,
@@ -29,26 +29,26 @@ export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   return { schemaId: bytes.readUInt32BE(1), rest: bytes.subarray(frameBytes) };
 }
 
-export const framedPlace = ({ schemaId }: Framed): Place =>
+export const framedPlace = ({ schemaId }: Framed): JsonLocation =>
   readAs(`a Confluent-framed value (schema id ${schemaId})`, plain);
 
-/** The JSON in a framed value. Throws a Refusal: what is no JSON there was most likely meant to be something else. */
-export function framedJson({ schemaId, rest }: Framed, place: Place): unknown {
+/** The JSON in a framed value. Throws a RefusalError: what is no JSON there was most likely meant to be something else. */
+export function framedJson({ schemaId, rest }: Framed, place: JsonLocation): unknown {
   const json = jsonOr(rest);
   if (json !== undefined) return json;
-  throw refusalAt(
+  throw createRefusal(
     place,
     "UNDECODABLE",
     `holds no JSON behind the frame of schema id ${schemaId}; only JSON is understood, neither Avro nor Protobuf.`,
   );
 }
 
-/** The text of a framed key. Throws a Refusal. */
+/** The text of a framed key. Throws a RefusalError. */
 export function framedKey({ schemaId, rest }: Framed): string {
   const json = jsonOr(rest);
   // A lone surrogate would look up another text than it is.
   if (typeof json === "string" && json.isWellFormed()) return json;
-  throw new Refusal(
+  throw new RefusalError(
     "UNDECODABLE",
     `The record's key is Confluent-framed (schema id ${schemaId}), but no JSON string follows the frame; ` +
       "only JSON is understood, neither Avro nor Protobuf.",

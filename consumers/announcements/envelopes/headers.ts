@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
-import { Refusal, type RefusalCode } from "../../../src/lib/errors.ts";
+import { RefusalError, type RefusalCode } from "../../../src/lib/errors.ts";
 import type { RecordHeaders } from "../../../src/sync/records.ts";
-import { sentenceAt, type Place } from "./place.ts";
+import { sentenceAt, type JsonLocation } from "./place.ts";
 
 /** One thing that is wrong with a header. */
 export interface HeaderFault {
@@ -14,8 +14,8 @@ export interface HeaderFault {
 export const peekHeader = (headers: RecordHeaders, name: string): string | undefined =>
   valueOf(headers, name)?.toString();
 
-/** A header's text; undefined when there is none. Throws a Refusal when it is not UTF-8. */
-export function headerText(headers: RecordHeaders, name: string, place: Place): string | undefined {
+/** A header's text; undefined when there is none. Throws a RefusalError when it is not UTF-8. */
+export function headerText(headers: RecordHeaders, name: string, place: JsonLocation): string | undefined {
   const value = valueOf(headers, name);
   if (Buffer.isBuffer(value) && !isUtf8(value))
     throw headerRefusal(place, "UNDECODABLE", [{ header: name, message: "is not UTF-8 text" }]);
@@ -23,9 +23,13 @@ export function headerText(headers: RecordHeaders, name: string, place: Place): 
 }
 
 /** No JSON Pointer leads to a header, so the message names it. */
-export function headerRefusal(place: Place, code: RefusalCode, faults: readonly HeaderFault[]): Refusal {
+export function headerRefusal(
+  place: JsonLocation,
+  code: RefusalCode,
+  faults: readonly HeaderFault[],
+): RefusalError {
   const messages = faults.map(({ header, message }) => `the header ${header} ${message}`);
-  return new Refusal(
+  return new RefusalError(
     code,
     sentenceAt(place, `cannot be used: ${messages.join("; ")}.`),
     messages.map((message) => ({ path: "", message })),

@@ -6,28 +6,28 @@ import {
   type DeletedTopic,
   type TopicNotification,
 } from "../../../schemas/tmf688.ts";
-import { definitionOf } from "../../../src/topics/topic.ts";
-import { checkOf, type Checked } from "../../../src/lib/validation.ts";
+import { toDefinition } from "../../../src/topics/topic.ts";
+import { createValidator, type ValidationResult } from "../../../src/lib/validation.ts";
 import type { Content } from "./content.ts";
 import { isObject, type JsonObject } from "./json.ts";
-import { below, readAs, refusalAt, type Place } from "./place.ts";
+import { member, readAs, createRefusal, type JsonLocation } from "./place.ts";
 
-const checkNotification = checkOf<TopicNotification>(topicNotificationSchema);
-const checkDefined = checkOf<DefinedTopic>(definedTopicSchema);
-const checkDeleted = checkOf<DeletedTopic>(deletedTopicSchema);
+const checkNotification = createValidator<TopicNotification>(topicNotificationSchema);
+const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
+const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
 
 export const isNotification = (json: unknown): boolean =>
   isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
 
-/** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a Refusal. */
-export function notificationContent(json: unknown, outer: Place): Content {
+/** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a RefusalError. */
+export function notificationContent(json: unknown, outer: JsonLocation): Content {
   const place = readAs("a TMF688 notification", outer);
   const checked = checkNotification(json);
   if (!checked.ok) {
-    throw refusalAt(place, "SCHEMA_VIOLATION", "is no notification that can be applied.", checked.faults);
+    throw createRefusal(place, "SCHEMA_VIOLATION", "is no notification that can be applied.", checked.faults);
   }
   const { eventType, event } = checked.value;
-  const at = below(place, "/event/topic");
+  const at = member(place, "/event/topic");
   if (eventType === "TopicDeleteEvent") {
     const { id } = identified(checkDeleted, event.topic, { at, lacks: "names no topic to retire." });
     return { ...id, definition: undefined, place: at };
@@ -35,7 +35,7 @@ export function notificationContent(json: unknown, outer: Place): Content {
   const isPartial = eventType !== "TopicCreateEvent" && isMissing(event.topic["name"]);
   const lacks = isPartial ? `holds no topic definition. ${wholeWanted}` : "holds no topic definition.";
   const { topic, id } = identified(checkDefined, event.topic, { at, lacks });
-  return { ...id, definition: definitionOf({ ...topic, externalId: id.externalId }), place: at };
+  return { ...id, definition: toDefinition({ ...topic, externalId: id.externalId }), place: at };
 }
 
 const wholeWanted =
@@ -46,11 +46,11 @@ interface Identified<T> {
   readonly id: Pick<Content, "externalId" | "idMember">;
 }
 
-/** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a Refusal. */
+/** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a RefusalError. */
 function identified<T>(
-  check: (value: unknown) => Checked<T>,
+  check: (value: unknown) => ValidationResult<T>,
   topic: JsonObject,
-  { at, lacks }: { at: Place; lacks: string },
+  { at, lacks }: { at: JsonLocation; lacks: string },
 ): Identified<T> {
   const checked = check(topic);
   const idMember = isMissing(topic["externalId"]) ? "id" : "externalId";
@@ -59,7 +59,7 @@ function identified<T>(
     return { topic: checked.value, id: { externalId, idMember } };
   const faults = checked.ok ? [] : checked.faults;
   const noId = { path: "/id", message: "is required, unless externalId is given" };
-  throw refusalAt(at, "SCHEMA_VIOLATION", lacks, isMissing(externalId) ? [...faults, noId] : faults);
+  throw createRefusal(at, "SCHEMA_VIOLATION", lacks, isMissing(externalId) ? [...faults, noId] : faults);
 }
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null;

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 
-import { say } from "../output.ts";
+import { printLine } from "../output.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -21,6 +21,6 @@ To have it in every new shell, write it where the shell looks for such scripts (
     )
     .action(async (shell: (typeof shells)[number]) => {
       const { scripts } = await import("./scripts.ts");
-      say(scripts[shell](program).trimEnd());
+      printLine(scripts[shell](program).trimEnd());
     });
 }

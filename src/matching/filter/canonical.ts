@@ -1,6 +1,6 @@
 import type { Condition, Filter } from "./filter.ts";
-import { testOf } from "./match.ts";
-import { compare, comparableOf, compareTexts } from "./order.ts";
+import { createTest } from "./match.ts";
+import { compare, toComparable, compareTexts } from "./order.ts";
 import { printCondition } from "./print.ts";
 
 /** The filter with all conditions of one name with "eq" in one: together they are OR (TMF630). */
@@ -36,9 +36,9 @@ const samePath = (a: Condition, b: Condition): boolean => JSON.stringify(a.path)
 
 /** Whether every value that satisfies `a` is certain to satisfy `b`. */
 function implies(a: Condition, b: Condition): boolean {
-  const test = testOf(b);
+  const test = createTest(b);
   if (a.operator === "eq") return a.values.every(test);
-  const testA = testOf(a);
+  const testA = createTest(a);
   if (b.operator === "ne") return b.values.every((value) => !testA(value));
   if (a.operator === "ne" || b.operator === "eq") return false;
   return isUpper(a) === isUpper(b) && bounds(a, b);
@@ -48,7 +48,7 @@ const isUpper = ({ operator }: Condition): boolean => operator === "lt" || opera
 
 /** Whether the bound of `a` is at least as narrow as that of `b` in every order that a value can be compared in. */
 function bounds(a: Condition, b: Condition): boolean {
-  const [x, y] = [comparableOf(a.values[0] ?? ""), comparableOf(b.values[0] ?? "")];
+  const [x, y] = [toComparable(a.values[0] ?? ""), toComparable(b.values[0] ?? "")];
   const sameKind =
     (x.number === undefined) === (y.number === undefined) &&
     (x.instant === undefined) === (y.instant === undefined);

@@ -1,11 +1,11 @@
 import type { Condition, Operator } from "./filter.ts";
-import { compare, comparableOf, type Comparable } from "./order.ts";
+import { compare, toComparable, type Comparable } from "./order.ts";
 
 /** Whether a single value, as a text, satisfies a condition. */
 export type Test = (text: string) => boolean;
 
 /** Makes the test of a condition. */
-export function testOf({ operator, values }: Pick<Condition, "operator" | "values">): Test {
+export function createTest({ operator, values }: Pick<Condition, "operator" | "values">): Test {
   const [first = ""] = values;
   if (operator === "eq" || operator === "ne") {
     const wanted = operator === "eq";
@@ -13,12 +13,12 @@ export function testOf({ operator, values }: Pick<Condition, "operator" | "value
     const among = new Set(values);
     return (text) => among.has(text) === wanted;
   }
-  const holds = comparisonWith(comparableOf(first), operator);
-  return (text) => holds(comparableOf(text));
+  const holds = createComparison(toComparable(first), operator);
+  return (text) => holds(toComparable(text));
 }
 
 /** Makes the test of a comparison, for values that are tested more than once. */
-export function comparisonWith(
+export function createComparison(
   operand: Comparable,
   operator: Exclude<Operator, "eq" | "ne">,
 ): (value: Comparable) => boolean {
@@ -35,13 +35,13 @@ export function comparisonWith(
 }
 
 /** A string, a number or a boolean as it prints; undefined for null, objects and arrays, which match nothing. */
-export function textOf(value: unknown): string | undefined {
+export function toText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
 /** Whether one of the values that an event has at a path satisfies a test. */
-export function someAt(event: unknown, path: readonly string[], test: Test): boolean {
+export function someValueAt(event: unknown, path: readonly string[], test: Test): boolean {
   const found = valueAt(event, path);
   if (found === listOnPath) return textsAt(event, path).some(test);
   return found !== undefined && test(found);
@@ -59,7 +59,7 @@ export function valueAt(event: unknown, path: readonly string[]): string | undef
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Record<string, unknown>)[name];
   }
-  return Array.isArray(value) ? listOnPath : textOf(value);
+  return Array.isArray(value) ? listOnPath : toText(value);
 }
 
 /** What an event has at a path. A list of events is no event, and has no members. On the way through an array every element counts, however deep arrays lie in arrays. */
@@ -67,7 +67,7 @@ export function textsAt(event: unknown, path: readonly string[]): string[] {
   if (Array.isArray(event)) return [];
   let reached = [event];
   for (const name of path) reached = elements(reached).flatMap((value) => memberOf(value, name));
-  return elements(reached).flatMap((value) => textOf(value) ?? []);
+  return elements(reached).flatMap((value) => toText(value) ?? []);
 }
 
 function memberOf(value: unknown, name: string): unknown[] {

@@ -17,7 +17,7 @@ const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/u;
 
 /** What a text can be compared as. */
-export const comparableOf = (text: string): Comparable => ({
+export const toComparable = (text: string): Comparable => ({
   text,
   number: jsonNumber.test(text) ? Number(text) : undefined,
   instant: instantOf(text),

@@ -1,4 +1,4 @@
-import { elements, textOf } from "./match.ts";
+import { elements, toText } from "./match.ts";
 
 /**
  * Entries by path, as a tree, so that an event is walked once for all of them. A walk costs at most 32 steps for each object,
@@ -91,7 +91,7 @@ function visit<T>(node: Node<T>, value: unknown, found: Visitor<T>): void {
     return;
   }
   if (node.entry === undefined) return;
-  const text = textOf(value);
+  const text = toText(value);
   if (text !== undefined) found(node.entry, text);
 }
 

@@ -1,7 +1,7 @@
 import type { Fault } from "../../lib/errors.ts";
 import { mergeEquals } from "./canonical.ts";
 import { FilterSyntaxError, type Condition, type FilterMember } from "./filter.ts";
-import { someAt, testOf } from "./match.ts";
+import { someValueAt, createTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
 import { createPathTree } from "./path-tree.ts";
 import { createValueList, prepareForLists } from "./value-list.ts";
@@ -52,7 +52,7 @@ export const filterFaults = (texts: FilterTexts): Fault[] =>
 
 /** Whether an event belongs to a topic with these conditions. */
 export const matches = (conditions: readonly RootedCondition[], event: unknown): boolean =>
-  conditions.every((condition) => someAt(event, condition.path, testOf(condition)));
+  conditions.every((condition) => someValueAt(event, condition.path, createTest(condition)));
 
 /** What became of one condition. */
 export interface ConditionResult {

@@ -1,6 +1,6 @@
 import type { Condition } from "./filter.ts";
-import { comparisonWith, testOf, type Test } from "./match.ts";
-import { comparableOf, compare, compareTexts, type Comparable } from "./order.ts";
+import { createComparison, createTest, type Test } from "./match.ts";
+import { toComparable, compare, compareTexts, type Comparable } from "./order.ts";
 
 /** The values that an event has at one path. */
 export interface ValueList {
@@ -30,14 +30,14 @@ type Kind = "number" | "instant" | "text";
 
 export function prepareForLists(condition: Pick<Condition, "operator" | "values">): ListCondition {
   const { operator, values } = condition;
-  if (operator === "eq") return { kind: "equal", values, test: testOf(condition) };
-  if (operator === "ne") return { kind: "unequal", test: testOf(condition) };
-  const operand = comparableOf(values[0] ?? "");
+  if (operator === "eq") return { kind: "equal", values, test: createTest(condition) };
+  if (operator === "ne") return { kind: "unequal", test: createTest(condition) };
+  const operand = toComparable(values[0] ?? "");
   return {
     kind: "comparison",
     operandKind: kindOf(operand),
     extreme: operator === "gt" || operator === "gte" ? "max" : "min",
-    holds: comparisonWith(operand, operator),
+    holds: createComparison(operand, operator),
   };
 }
 
@@ -62,7 +62,7 @@ export function createValueList(texts: readonly string[]): ValueList {
           for (const text of distinct) if (condition.test(text)) return true;
           return false;
         case "comparison":
-          extremes ??= extremesOf(texts.map(comparableOf));
+          extremes ??= extremesOf(texts.map(toComparable));
           return extremes[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
@@ -76,7 +76,7 @@ export function createSingleValue(text: string): ValueList {
     texts: [text],
     some(condition) {
       if (condition.kind !== "comparison") return condition.test(text);
-      comparable ??= comparableOf(text);
+      comparable ??= toComparable(text);
       return condition.holds(comparable);
     },
   };

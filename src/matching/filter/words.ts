@@ -1,6 +1,6 @@
 import { mergeEquals } from "./canonical.ts";
 import type { Condition, Filter, Operator } from "./filter.ts";
-import { comparableOf } from "./order.ts";
+import { toComparable } from "./order.ts";
 
 /** A filter as people say it. */
 export interface FilterWords {
@@ -48,7 +48,7 @@ const valueWords = (value: string): string =>
 /** How the value of a comparison is compared. */
 function comparisonNote({ operator, values: [value = ""] }: Condition): string | undefined {
   if (operator === "eq" || operator === "ne") return undefined;
-  const { number, instant } = comparableOf(value);
+  const { number, instant } = toComparable(value);
   const said = valueWords(value);
   if (number !== undefined) return `Numbers compare with ${said} as numbers, everything else as strings.`;
   if (instant !== undefined)

@@ -2,7 +2,7 @@ import { readFilters, type FilterTexts, type RootedCondition } from "../filter/t
 import { createChecks, type Check } from "./checks.ts";
 import type { Group } from "./group.ts";
 import { createGroups } from "./groups.ts";
-import { combinations, planOf } from "./plan.ts";
+import { combinations, createPlan } from "./plan.ts";
 import { createReading } from "./reading.ts";
 import { createSlots } from "./slots.ts";
 
@@ -55,7 +55,7 @@ export function createPicker(): Picker {
       homes.set(externalId, unconditional.push(externalId) - 1);
       return;
     }
-    const plan = planOf(conditions);
+    const plan = createPlan(conditions);
     const key = plan.parts
       .map(({ path, kind, values }) => ({ slot: slots.use(path, kind), values }))
       .sort((a, b) => a.slot.number - b.slot.number);

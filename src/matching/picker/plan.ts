@@ -16,13 +16,13 @@ export interface Plan {
 }
 
 /** A topic has at most this many keys, unless a single condition has more alternatives. */
-const mostKeys = 64;
+const maxKeys = 64;
 
 /**
  * Plans how a topic with these conditions, of which there is at least one, is found. Equalities make the key, those of
  * the fewest alternatives first; a topic without any is found by having a value at its first path.
  */
-export function planOf(conditions: readonly RootedCondition[]): Plan {
+export function createPlan(conditions: readonly RootedCondition[]): Plan {
   const equalities = conditions
     .filter(({ operator }) => operator === "eq")
     .map((condition) => ({ condition, values: [...new Set(condition.values)] }))
@@ -31,7 +31,7 @@ export function planOf(conditions: readonly RootedCondition[]): Plan {
   const keyed = new Set<RootedCondition>();
   let keys = 1;
   for (const { condition, values } of equalities) {
-    if (parts.length > 0 && keys * values.length > mostKeys) break;
+    if (parts.length > 0 && keys * values.length > maxKeys) break;
     keys *= values.length;
     parts.push({ path: condition.path, kind: "equal", values });
     keyed.add(condition);

@@ -1,4 +1,4 @@
-import { useAsked } from "../../asked.ts";
+import { useQuery } from "../../asked.ts";
 import { useListDialog } from "../../dialog.ts";
 import { Failure } from "../../parts/failure.tsx";
 import { Table } from "../../parts/table.tsx";
@@ -10,7 +10,7 @@ const dialogs = { rule: ChangeRule, switch: SwitchName } as const;
 /** The applications, or the platforms, and what can be done with each. */
 export function Names({ kind }: { readonly kind: Kind }) {
   const { path, heading, one, about } = kinds[kind];
-  const { value, error, again } = useAsked<Partial<Record<Kind, readonly NamedView[]>>>(path);
+  const { value, error, again } = useQuery<Partial<Record<Kind, readonly NamedView[]>>>(path);
   const { open, show, said, ends } = useListDialog<
     "add" | { readonly act: keyof typeof dialogs; readonly named: NamedView }
   >(again);

@@ -1,9 +1,9 @@
 /** The bytes of a text in base64. */
-export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+export const toBytes = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 /** Bytes as UTF-8; undefined when they are none. */
-export function textOf(bytes: Uint8Array): string | undefined {
+export function toText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -13,8 +13,8 @@ export function textOf(bytes: Uint8Array): string | undefined {
 
 /** Bytes as a text that shows what they are: as UTF-8, or else in hexadecimal digits. */
 export function readable(base64: string): string {
-  const bytes = bytesOf(base64);
-  const text = textOf(bytes);
+  const bytes = toBytes(base64);
+  const text = toText(bytes);
   return text === undefined ? `0x${Array.from(bytes, hex).join("")}` : visible(text);
 }
 

@@ -1,14 +1,14 @@
 import { useMemo, useState } from "preact/hooks";
 
-import type { LetterView } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../parts/numbers.ts";
-import { bytesOf, hexDump, textOf, visible } from "./bytes.ts";
+import { toBytes, hexDump, toText, visible } from "./bytes.ts";
 import { jsonLines, type JsonLine } from "./json-lines.ts";
 import { Download } from "./download.tsx";
 import { MarkedJson } from "./marked-json.tsx";
 
-const mostCharacters = 20_000;
-const mostDumped = 4_096;
+const maxCharacters = 20_000;
+const maxDumped = 4_096;
 /** Of Confluent's frame: a zero and the number of the schema. */
 const frameLength = 5;
 
@@ -24,19 +24,19 @@ interface Content {
 }
 
 function contentOf(base64: string): Content {
-  const bytes = bytesOf(base64);
-  const text = textOf(bytes);
+  const bytes = toBytes(base64);
+  const text = toText(bytes);
   const lines = text === undefined ? undefined : jsonLines(text);
   if (lines !== undefined || bytes[0] !== 0 || bytes.length <= frameLength)
     return { bytes, text, lines, schema: undefined };
-  const inner = textOf(bytes.subarray(frameLength));
+  const inner = toText(bytes.subarray(frameLength));
   const framed = inner === undefined ? undefined : jsonLines(inner);
   const schema = framed && new DataView(bytes.buffer).getUint32(1);
   return { bytes, text, lines: framed, schema };
 }
 
 /** The value of a letter: as JSON with the faults in their places, as text, or in hexadecimal digits. */
-export function LetterContent({ letter }: { readonly letter: LetterView }) {
+export function LetterContent({ letter }: { readonly letter: DeadLetterView }) {
   const { value, omitted } = letter;
   return (
     <article aria-labelledby="content">
@@ -49,7 +49,13 @@ export function LetterContent({ letter }: { readonly letter: LetterView }) {
   );
 }
 
-function Views({ value, letter: { id, details } }: { readonly value: string; readonly letter: LetterView }) {
+function Views({
+  value,
+  letter: { id, details },
+}: {
+  readonly value: string;
+  readonly letter: DeadLetterView;
+}) {
   const content = useMemo(() => contentOf(value), [value]);
   const { bytes, text, lines, schema } = content;
   const views: readonly View[] = [
@@ -91,7 +97,7 @@ function Views({ value, letter: { id, details } }: { readonly value: string; rea
 }
 
 function Plain({ text }: { readonly text: string }) {
-  const shown = text.slice(0, mostCharacters);
+  const shown = text.slice(0, maxCharacters);
   return (
     <pre class="content" tabIndex={0} role="region" aria-label="Text">
       {shown.split("\n").map(visible).join("\n")}
@@ -102,7 +108,7 @@ function Plain({ text }: { readonly text: string }) {
 
 const Dump = ({ bytes }: { readonly bytes: Uint8Array }) => (
   <pre class="content unwrapped" tabIndex={0} role="region" aria-label="Hex">
-    {hexDump(bytes, mostDumped).join("\n")}
-    {bytes.length > mostDumped && `\n… ${counted(bytes.length - mostDumped)} bytes more`}
+    {hexDump(bytes, maxDumped).join("\n")}
+    {bytes.length > maxDumped && `\n… ${counted(bytes.length - maxDumped)} bytes more`}
   </pre>
 );

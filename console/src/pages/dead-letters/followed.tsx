@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { LetterChannel, Outcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, Outcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { ask } from "../../api.ts";
 import { isOver } from "../../asked.ts";
 import { Failure } from "../../parts/failure.tsx";
@@ -13,11 +13,11 @@ import { Skipped } from "./skipped.tsx";
 
 const everyMs = 2_000;
 /** Two minutes: a sync that is further behind than that has its own page. */
-const mostTimes = 60;
+const maxTimes = 60;
 
 interface FollowedProps {
   readonly result: ReplayResult;
-  readonly channel: LetterChannel;
+  readonly channel: DeadLetterChannel;
   /** It is known what came of all. */
   readonly known: () => void;
 }
@@ -60,7 +60,7 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
     }
 
     function lookAgain(): void {
-      if (times < mostTimes) timer = setTimeout(look, everyMs);
+      if (times < maxTimes) timer = setTimeout(look, everyMs);
       else setIsFollowing(false);
     }
 
@@ -79,12 +79,12 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
       </div>
       {error !== undefined && <Failure error={error} />}
       <ul>
-        {letters.slice(0, mostShown).map(({ id, replay }) => (
+        {letters.slice(0, maxShown).map(({ id, replay }) => (
           <li key={id}>
             <Link href={pageOfLetter(id, channel)}>{id}</Link>: <Outcome replay={replay} channel={channel} />
           </li>
         ))}
-        {letters.length > mostShown && <li>and {counted(letters.length - mostShown)} more</li>}
+        {letters.length > maxShown && <li>and {counted(letters.length - maxShown)} more</li>}
       </ul>
       {waits && !isFollowing && (
         <p>The sync has not come to all of them yet. The list shows it when it has.</p>
@@ -94,7 +94,7 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
   );
 }
 
-const mostShown = 20;
+const maxShown = 20;
 
 const isWaiting = ({ replay }: Outcomes["letters"][number]): boolean => replay?.outcome.kind === "waiting";
 

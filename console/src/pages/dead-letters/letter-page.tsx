@@ -1,12 +1,12 @@
 import { Link } from "wouter-preact";
 
-import type { LetterChannel, LetterView } from "../../../../schemas/dead-letters.ts";
-import { useAsked } from "../../asked.ts";
+import type { DeadLetterChannel, DeadLetterView } from "../../../../schemas/dead-letters.ts";
+import { useQuery } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { lettersPath, pageOfChoice, pageOfLetter, queryOf, useChoice } from "./addresses.ts";
+import { lettersPath, pageOfChoice, pageOfLetter, toQuery, useChoice } from "./addresses.ts";
 import { readable, visible } from "./bytes.ts";
 import { LetterContent } from "./content.tsx";
 import { Outcome } from "./outcome.tsx";
@@ -16,8 +16,8 @@ import { Replaying } from "./replaying.tsx";
 export function LetterPage({ id }: { readonly id: string }) {
   const choice = useChoice();
   const { channel } = choice;
-  const path = `${lettersPath}/${encodeURIComponent(id)}${queryOf({ channel })}`;
-  const { value, error, again } = useAsked<LetterView>(path);
+  const path = `${lettersPath}/${encodeURIComponent(id)}${toQuery({ channel })}`;
+  const { value, error, again } = useQuery<DeadLetterView>(path);
   // On the way from one letter to another the first is still there.
   const letter = value?.id === id ? value : undefined;
   return (
@@ -41,7 +41,7 @@ export function LetterPage({ id }: { readonly id: string }) {
   );
 }
 
-function Reason({ letter: { code, message, details } }: { readonly letter: LetterView }) {
+function Reason({ letter: { code, message, details } }: { readonly letter: DeadLetterView }) {
   // The message mostly says it all already.
   const more = details.filter((fault) => !message.includes(fault.message));
   return (
@@ -61,7 +61,13 @@ function Reason({ letter: { code, message, details } }: { readonly letter: Lette
   );
 }
 
-function Origin({ letter, channel }: { readonly letter: LetterView; readonly channel: LetterChannel }) {
+function Origin({
+  letter,
+  channel,
+}: {
+  readonly letter: DeadLetterView;
+  readonly channel: DeadLetterChannel;
+}) {
   const { id, time, source, at, copies, key, externalId, replayOf } = letter;
   return (
     <article aria-labelledby="origin">
@@ -101,7 +107,7 @@ function Origin({ letter, channel }: { readonly letter: LetterView; readonly cha
   );
 }
 
-const Headers = ({ headers }: Pick<LetterView, "headers">) => (
+const Headers = ({ headers }: Pick<DeadLetterView, "headers">) => (
   <article aria-labelledby="headers">
     <h2 id="headers">Headers</h2>
     {headers.length === 0 ? (
@@ -125,8 +131,8 @@ const Replays = ({
   letter: { replays },
   channel,
 }: {
-  readonly letter: LetterView;
-  readonly channel: LetterChannel;
+  readonly letter: DeadLetterView;
+  readonly channel: DeadLetterChannel;
 }) => (
   <article aria-labelledby="replays">
     <h2 id="replays">Replays</h2>

@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { LetterChannel, LetterItem } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters.ts";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
 import { pageOfLetter } from "./addresses.ts";
@@ -8,10 +8,10 @@ import { visible } from "./bytes.ts";
 import { Outcome } from "./outcome.tsx";
 
 interface LettersProps {
-  readonly letters: readonly LetterItem[];
+  readonly letters: readonly DeadLetterItem[];
   /** Whether there is a page behind. */
   readonly goesOn: boolean;
-  readonly channel: LetterChannel;
+  readonly channel: DeadLetterChannel;
   readonly selected: ReadonlySet<string>;
   readonly select: (ids: ReadonlySet<string>) => void;
 }

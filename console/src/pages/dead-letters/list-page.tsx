@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 
-import type { LetterChannel, LetterList } from "../../../../schemas/dead-letters.ts";
-import { useAsked } from "../../asked.ts";
+import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters.ts";
+import { useQuery } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { counted } from "../../parts/numbers.ts";
-import { Pager, usePlace } from "../../parts/pager.tsx";
-import { lettersPath, pageOfChoice, queryOf, useChoice, type LetterChoice } from "./addresses.ts";
+import { Pager, usePageState } from "../../parts/pager.tsx";
+import { lettersPath, pageOfChoice, toQuery, useChoice, type LetterChoice } from "./addresses.ts";
 import { Letters } from "./letters.tsx";
 import { Reasons } from "./reasons.tsx";
 import { Replaying } from "./replaying.tsx";
@@ -16,9 +16,9 @@ import { Replaying } from "./replaying.tsx";
 export function LetterListPage() {
   const choice = useChoice();
   const { channel, code, replayed } = choice;
-  const place = usePlace(pageOfChoice(choice));
-  const path = `${lettersPath}${queryOf({ channel, code, replayed, after: place.after })}`;
-  const { value, error, asking, again } = useAsked<LetterList>(path);
+  const place = usePageState(pageOfChoice(choice));
+  const path = `${lettersPath}${toQuery({ channel, code, replayed, after: place.after })}`;
+  const { value, error, asking, again } = useQuery<DeadLetterList>(path);
   const [selection, setSelection] = useState<{ path: string; ids: ReadonlySet<string> }>(none);
   const ids = selection.path === path ? selection.ids : none.ids;
 
@@ -76,7 +76,7 @@ export function LetterListPage() {
 
 const none = { path: "", ids: new Set<string>() } as const;
 
-const Nothing = ({ channel }: { readonly channel: LetterChannel }) => (
+const Nothing = ({ channel }: { readonly channel: DeadLetterChannel }) => (
   <article class="well">
     <h2>Nothing was refused</h2>
     <p>
@@ -88,14 +88,14 @@ const Nothing = ({ channel }: { readonly channel: LetterChannel }) => (
   </article>
 );
 
-const channelNames: Readonly<Record<LetterChannel, string>> = {
+const channelNames: Readonly<Record<DeadLetterChannel, string>> = {
   announcements: "Announcements",
   "push-feedback": "Push feedback",
 };
 
 interface ChoiceProps {
   readonly choice: LetterChoice;
-  readonly channels: LetterList["channels"];
+  readonly channels: DeadLetterList["channels"];
 }
 
 /** What the list is narrowed by, beside the reasons. */

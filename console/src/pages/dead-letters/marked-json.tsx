@@ -1,22 +1,22 @@
 import { useMemo } from "preact/hooks";
 
-import type { LetterView } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../parts/numbers.ts";
 import { visible } from "./bytes.ts";
 import type { JsonLine } from "./json-lines.ts";
-import { marksOf, shownLines } from "./marks.ts";
+import { findMarks, shownLines } from "./marks.ts";
 
 interface MarkedJsonProps {
   readonly lines: readonly JsonLine[];
-  readonly faults: LetterView["details"];
+  readonly faults: DeadLetterView["details"];
 }
 
-const mostCharacters = 2_000;
+const maxCharacters = 2_000;
 const deepest = 20;
 
 /** JSON with what is wrong under each line that it is wrong with. */
 export function MarkedJson({ lines, faults }: MarkedJsonProps) {
-  const marks = useMemo(() => marksOf(lines, faults), [lines, faults]);
+  const marks = useMemo(() => findMarks(lines, faults), [lines, faults]);
   const shown = useMemo(() => shownLines(lines.length, marks), [lines, marks]);
   return (
     <pre class="content" tabIndex={0} role="region" aria-label="JSON">
@@ -42,8 +42,8 @@ export function MarkedJson({ lines, faults }: MarkedJsonProps) {
 }
 
 function cut(text: string): string {
-  const shown = visible(text.slice(0, mostCharacters));
-  return text.length <= mostCharacters
+  const shown = visible(text.slice(0, maxCharacters));
+  return text.length <= maxCharacters
     ? shown
-    : `${shown}… ${counted(text.length - mostCharacters)} characters more`;
+    : `${shown}… ${counted(text.length - maxCharacters)} characters more`;
 }

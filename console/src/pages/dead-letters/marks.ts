@@ -1,13 +1,13 @@
-import type { LetterView } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
 import type { JsonLine } from "./json-lines.ts";
 
-type Fault = LetterView["details"][number];
+type Fault = DeadLetterView["details"][number];
 
 /** What is wrong with the value on a line, by the line's number from 0. */
 export type Marks = ReadonlyMap<number, readonly string[]>;
 
 /** Puts each fault to the lines that it means; what is missing is told where it would have been. */
-export function marksOf(lines: readonly JsonLine[], faults: readonly Fault[]): Marks {
+export function findMarks(lines: readonly JsonLine[], faults: readonly Fault[]): Marks {
   const places = new Map<string, number[]>();
   for (const [at, { pointer }] of lines.entries())
     if (pointer !== undefined) places.set(pointer, [...(places.get(pointer) ?? []), at]);
@@ -25,7 +25,7 @@ export function marksOf(lines: readonly JsonLine[], faults: readonly Fault[]): M
 /** Lines that are shown, and how many are left out between them. */
 export type Shown = { readonly at: number } | { readonly left: number };
 
-const mostLines = 400;
+const maxLines = 400;
 const around = 5;
 
 /** The lines to show: all, or of very many the first and those around what is marked. */
@@ -34,7 +34,7 @@ export function shownLines(count: number, marks: Marks): readonly Shown[] {
   let left = 0;
   const near = new Set([...marks.keys()].flatMap((at) => neighbours(at)));
   for (let at = 0; at < count; at += 1) {
-    if (count > mostLines && at >= mostLines / 2 && !near.has(at)) {
+    if (count > maxLines && at >= maxLines / 2 && !near.has(at)) {
       left += 1;
       continue;
     }

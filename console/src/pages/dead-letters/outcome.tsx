@@ -1,6 +1,6 @@
 import { Link } from "wouter-preact";
 
-import type { LetterChannel, ReplayView } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, ReplayView } from "../../../../schemas/dead-letters.ts";
 import { pageOfLetter } from "./addresses.ts";
 
 const words = {
@@ -12,7 +12,7 @@ const words = {
 
 interface OutcomeProps {
   readonly replay: Pick<ReplayView, "outcome"> | null;
-  readonly channel: LetterChannel;
+  readonly channel: DeadLetterChannel;
 }
 
 /** What came of a replay, in words; of one that was refused again, with the way to its new letter. */

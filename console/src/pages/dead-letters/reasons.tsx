@@ -1,10 +1,10 @@
 import { Link } from "wouter-preact";
 
-import type { LetterList } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterList } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../parts/numbers.ts";
 import { pageOfChoice, type LetterChoice } from "./addresses.ts";
 
-interface ReasonsProps extends Pick<LetterList, "counts" | "all"> {
+interface ReasonsProps extends Pick<DeadLetterList, "counts" | "all"> {
   readonly choice: LetterChoice;
 }
 

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { LetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
+import { useAction } from "../../asked.ts";
 import { Confirm } from "../../parts/confirm.tsx";
 import { counted } from "../../parts/numbers.ts";
 import { replayPath } from "./addresses.ts";
@@ -10,7 +10,7 @@ import { Skipped } from "./skipped.tsx";
 
 interface ReplayQuestionProps {
   readonly ids: readonly string[];
-  readonly channel: LetterChannel;
+  readonly channel: DeadLetterChannel;
   readonly cancelled: () => void;
   readonly done: (result: ReplayResult) => void;
 }
@@ -19,7 +19,7 @@ interface ReplayQuestionProps {
 export function ReplayQuestion({ ids, channel, cancelled, done }: ReplayQuestionProps) {
   const [wish, setWish] = useState({ again: false, force: false });
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly wish: object }>();
-  const doing = useDoing();
+  const doing = useAction();
   const body: ReplayBody = { ids: [...ids], channel, ...wish };
   const replay = (more: Partial<ReplayBody>) => ask<ReplayResult>(replayPath, { ...body, ...more });
 

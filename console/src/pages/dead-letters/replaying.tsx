@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 
-import type { LetterChannel, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../parts/numbers.ts";
 import { Followed } from "./followed.tsx";
 import { ReplayQuestion } from "./replay-question.tsx";
 
 interface ReplayingProps {
   readonly ids: readonly string[];
-  readonly channel: LetterChannel;
+  readonly channel: DeadLetterChannel;
   /** Something was sent. */
   readonly replayed: () => void;
   /** It is known what came of it. */

@@ -1,7 +1,7 @@
 import type { ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../parts/numbers.ts";
 
-const mostShown = 10;
+const maxShown = 10;
 
 /** What is not sent, and why. */
 export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
@@ -10,12 +10,12 @@ export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
     <>
       <p>{skipped.length === 1 ? "1 is not sent:" : `${counted(skipped.length)} are not sent:`}</p>
       <ul class="skipped">
-        {skipped.slice(0, mostShown).map(({ id, reason }) => (
+        {skipped.slice(0, maxShown).map(({ id, reason }) => (
           <li key={id}>
             <code>{id}</code>: {reason}
           </li>
         ))}
-        {skipped.length > mostShown && <li>and {counted(skipped.length - mostShown)} more</li>}
+        {skipped.length > maxShown && <li>and {counted(skipped.length - maxShown)} more</li>}
       </ul>
     </>
   );

@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
 
-import type { InstallationTotal } from "../../../../schemas/overview.ts";
+import type { InstallationCount } from "../../../../schemas/overview.ts";
 
 interface SearchFormProps {
   /** What there is, to choose from. */
-  readonly totals: readonly InstallationTotal[];
+  readonly totals: readonly InstallationCount[];
   /** Given the query of a URL. */
   readonly search: (query: string) => void;
 }
 
 const fields = { user: "", tokenEnd: "", application: "", platform: "", active: "" };
 /** More would be too much of a token to stand in a URL. */
-const longestEnd = 8;
+const maxEnd = 8;
 
 /** Asks which installations are meant. */
 export function SearchForm({ totals, search }: SearchFormProps) {
@@ -49,10 +49,10 @@ export function SearchForm({ totals, search }: SearchFormProps) {
             aria-describedby="end"
             value={given.tokenEnd}
             onInput={(event) => {
-              set({ tokenEnd: event.currentTarget.value.trim().slice(-longestEnd) });
+              set({ tokenEnd: event.currentTarget.value.trim().slice(-maxEnd) });
             }}
           />
-          <small id="end">The last 4 to {longestEnd} characters. With a user it is found at once.</small>
+          <small id="end">The last 4 to {maxEnd} characters. With a user it is found at once.</small>
         </label>
       </div>
       <div class="grid">

@@ -1,4 +1,4 @@
-import type { InstallationTotal, Overview } from "../../../../schemas/overview.ts";
+import type { InstallationCount, Overview } from "../../../../schemas/overview.ts";
 import { counted } from "../../parts/numbers.ts";
 import { Table } from "../../parts/table.tsx";
 
@@ -19,7 +19,7 @@ export function Installations({ totals, heading = "Installations" }: Installatio
   );
 }
 
-function Chart({ totals }: { readonly totals: readonly InstallationTotal[] }) {
+function Chart({ totals }: { readonly totals: readonly InstallationCount[] }) {
   const largest = Math.max(...totals.map(({ active, inactive }) => active + inactive));
   return (
     <Table

@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
 import { roles } from "../../../../schemas/roles.ts";
-import type { LatestLetter, Overview } from "../../../../schemas/overview.ts";
+import type { LatestDeadLetter, Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { counted } from "../../parts/numbers.ts";
 import { Table } from "../../parts/table.tsx";
@@ -40,7 +40,7 @@ export function Refused({ letters, counts, since }: RefusedProps) {
   );
 }
 
-function Letters({ letters }: { readonly letters: readonly LatestLetter[] }) {
+function Letters({ letters }: { readonly letters: readonly LatestDeadLetter[] }) {
   return (
     <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
       {letters.map(({ id, time, externalId, code, message }) => (

@@ -8,7 +8,7 @@ interface TopicsProps {
 }
 
 /** So many are shown; an event that belongs to more has a filter missing somewhere. */
-const mostShown = 200;
+const maxShown = 200;
 
 /** The topics that an event belongs to. */
 export function Topics({ topics, explain }: TopicsProps) {
@@ -20,7 +20,7 @@ export function Topics({ topics, explain }: TopicsProps) {
       {topics.length === 0 && <p>Ask below why a topic is not among them.</p>}
       {topics.length > 0 && (
         <Table label="Its topics" columns={["Name", "Namespace", "External id", ""]}>
-          {topics.slice(0, mostShown).map(({ id, name, namespace, externalId }) => (
+          {topics.slice(0, maxShown).map(({ id, name, namespace, externalId }) => (
             <tr key={id}>
               <th scope="row">{name}</th>
               <td>{namespace}</td>
@@ -43,9 +43,9 @@ export function Topics({ topics, explain }: TopicsProps) {
           ))}
         </Table>
       )}
-      {topics.length > mostShown && (
+      {topics.length > maxShown && (
         <p>
-          <small>The first {mostShown} by external id.</small>
+          <small>The first {maxShown} by external id.</small>
         </p>
       )}
     </article>

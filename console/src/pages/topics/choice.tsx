@@ -21,7 +21,7 @@ export const readChoice = (query: URLSearchParams): Chosen => ({
 const hasSort = ({ state, search }: Chosen): boolean => state === "stored" && search === "";
 
 /** The service's query for a choice. */
-export function queryOf(chosen: Chosen): string {
+export function toQuery(chosen: Chosen): string {
   const { sort, ...others } = chosen;
   const given = Object.entries({ ...others, ...(hasSort(chosen) && { sort }) });
   return new URLSearchParams(given.filter(([, value]) => value !== "")).toString();

@@ -3,13 +3,13 @@ import { Link, useLocation } from "wouter-preact";
 
 import type { TopicResponse } from "../../../../schemas/topic.ts";
 import { ApiError, ask } from "../../api.ts";
-import { useDoing } from "../../asked.ts";
+import { useAction } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { Field, type FieldName } from "./field.tsx";
 import { emptyDraft, localFaults, remoteFaults, useTaken, type Draft, type Faults } from "./draft.ts";
 import { filterFault } from "./filter.tsx";
-import { addressOf } from "./source.ts";
+import { getTopicPath } from "./source.ts";
 
 const fields: readonly { readonly name: FieldName; readonly label: string; readonly hint?: string }[] = [
   { name: "name", label: "Name" },
@@ -26,7 +26,7 @@ export function CreateTopic() {
   const [tried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const taken = useTaken(draft);
-  const doing = useDoing();
+  const doing = useAction();
   const [, go] = useLocation();
   const faults: Faults = { ...taken, ...refused, ...localFaults(draft, { tried }) };
   const isRefused = doing.error instanceof ApiError && doing.error.details.length > 0;
@@ -41,7 +41,7 @@ export function CreateTopic() {
     doing.start(
       () => ask<TopicResponse>("/api/svc_api_notif_mgmt/topic", draft),
       (topic) => {
-        go(`/topics/${addressOf(topic)}`);
+        go(`/topics/${getTopicPath(topic)}`);
       },
     );
   }

@@ -3,8 +3,8 @@ import { Link } from "wouter-preact";
 import { useAddress } from "../../address.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
-import { Pager, usePlace } from "../../parts/pager.tsx";
-import { Choice, isNarrowed, queryOf, readChoice } from "./choice.tsx";
+import { Pager, usePageState } from "../../parts/pager.tsx";
+import { Choice, isNarrowed, toQuery, readChoice } from "./choice.tsx";
 import { useTopicPage } from "./pages.ts";
 import { TopicTable } from "./table.tsx";
 
@@ -12,8 +12,8 @@ import { TopicTable } from "./table.tsx";
 export function TopicList() {
   const { query, ask } = useAddress("/topics");
   const choice = readChoice(query);
-  const list = queryOf(choice);
-  const place = usePlace(list);
+  const list = toQuery(choice);
+  const place = usePageState(list);
   const { topics, next, error, asking, again } = useTopicPage(list, place.after);
   return (
     <Page name="Topics">

@@ -3,7 +3,7 @@ import { Link } from "wouter-preact";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import type { FilterMember } from "../../../../src/matching/filter/filter.ts";
-import { useAsked } from "../../asked.ts";
+import { useQuery } from "../../asked.ts";
 import { Page } from "../../page.tsx";
 import { Failure } from "../../parts/failure.tsx";
 import { When } from "../../parts/when.tsx";
@@ -14,7 +14,7 @@ import { Switch } from "./switch.tsx";
 
 /** One topic: what it is, where it came from, and what it was before. */
 export function OneTopic({ id }: { readonly id: string }) {
-  const asked = useAsked<TopicDetail>(`/api/topicsync/v1/topics/${encodeURIComponent(id)}`);
+  const asked = useQuery<TopicDetail>(`/api/topicsync/v1/topics/${encodeURIComponent(id)}`);
   const [changed, setChanged] = useState<TopicDetail>();
   const topic = changed ?? asked.value;
   return (

@@ -14,10 +14,10 @@ const userWords = (user: string): string =>
   user.startsWith("cli:") ? `${user.slice("cli:".length)}, on the command line` : user;
 
 /** A URL holds no more than 2,048 characters. */
-const longestInAddress = 1_500;
+const maxInAddress = 1_500;
 
 /** What stands for a topic in an address: its external id, but for one that is too long or means something else there. */
-export function addressOf({ externalId, id }: Pick<TopicView, "externalId" | "id">): string {
+export function getTopicPath({ externalId, id }: Pick<TopicView, "externalId" | "id">): string {
   const encoded = encodeURIComponent(externalId);
-  return encoded.length > longestInAddress || /^\.{1,2}$/.test(externalId) ? id : encoded;
+  return encoded.length > maxInAddress || /^\.{1,2}$/.test(externalId) ? id : encoded;
 }

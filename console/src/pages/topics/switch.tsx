@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { ask } from "../../api.ts";
 import { ConfirmedWork } from "../../parts/confirm.tsx";
-import { addressOf } from "./source.ts";
+import { getTopicPath } from "./source.ts";
 
 interface SwitchProps {
   readonly topic: TopicDetail;
@@ -31,7 +31,7 @@ export function Switch({ topic, changed }: SwitchProps) {
         <ConfirmedWork
           question={`${action} ${topic.name}?`}
           action={action}
-          work={() => ask<TopicDetail>(`/api/topicsync/v1/topics/${addressOf(topic)}/${verb}`, {})}
+          work={() => ask<TopicDetail>(`/api/topicsync/v1/topics/${getTopicPath(topic)}/${verb}`, {})}
           done={(now) => {
             setAsking(false);
             changed(now);

@@ -3,7 +3,7 @@ import { Link } from "wouter-preact";
 import type { TopicView } from "../../../../schemas/topic-view.ts";
 import { Table } from "../../parts/table.tsx";
 import { When } from "../../parts/when.tsx";
-import { addressOf, briefSource } from "./source.ts";
+import { getTopicPath, briefSource } from "./source.ts";
 
 interface TopicTableProps {
   readonly topics: readonly TopicView[];
@@ -18,7 +18,7 @@ export function TopicTable({ topics, state }: TopicTableProps) {
       {topics.map((topic) => (
         <tr key={topic.externalId}>
           <th scope="row">
-            <Link href={`/topics/${addressOf(topic)}`}>{topic.name}</Link>
+            <Link href={`/topics/${getTopicPath(topic)}`}>{topic.name}</Link>
           </th>
           <td>{topic.namespace}</td>
           <td>
