@@ -15,10 +15,10 @@ export default {
     {
       name: "domain-is-pure",
       comment:
-        "topics, installations, users, sessions, dead-letters, matching, sync and overview know no store, broker or transport.",
+        "topics, installations, users, sessions, dead-letters, matching and sync know no store, broker or transport.",
       severity: "error",
       from: {
-        path: "^src/(topics|installations|users|sessions|dead-letters|matching|sync|overview)/",
+        path: "^src/(topics|installations|users|sessions|dead-letters|matching|sync)/",
       },
       to: {
         path: "^(http|consumers|src/(storage|kafka|embedded|app|cli)/|src/(config|cli)\\.ts)|node_modules/(mongodb|kafkajs|express)/",
@@ -59,7 +59,7 @@ export default {
       from: {
         path: "^src/",
         pathNot:
-          "^src/(app/(service|push-feedback|readiness|dead-letters)|cli|cli/dead-letter-channel)\\.ts$",
+          "^src/(app/(service|push-feedback|readiness|dead-letters)|cli|cli/commands/dead-letter-channel)\\.ts$",
       },
       to: { path: "^(http|consumers)/" },
     },

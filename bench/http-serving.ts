@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freePort, localhost } from "../src/embedded/ports.ts";
+import { freePort, localhost } from "../src/embedded/tcp-port.ts";
 import type { ServerProcess } from "../src/embedded/process.ts";
 import { withContestant } from "./contestant.ts";
 import type { Registrar } from "./http-contestants.ts";

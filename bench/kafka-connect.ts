@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { classPath } from "../src/embedded/kafka-jars.ts";
-import { freePort, localhost } from "../src/embedded/ports.ts";
+import { freePort, localhost } from "../src/embedded/tcp-port.ts";
 import type { ServerCommand } from "../src/embedded/process.ts";
 import { findJava } from "../src/embedded/toolchain.ts";
 import { versions } from "../src/embedded/versions.ts";

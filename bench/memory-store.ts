@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { freePort } from "../src/embedded/ports.ts";
+import { freePort } from "../src/embedded/tcp-port.ts";
 import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import type { LaunchOptions, Running } from "../src/embedded/stack.ts";
 import { ping } from "../src/embedded/store-process.ts";

@@ -7,7 +7,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-import { localhost } from "../src/embedded/ports.ts";
+import { localhost } from "../src/embedded/tcp-port.ts";
 
 /** What is used of Parse Server. */
 interface ParseServerPackage {

@@ -1,6 +1,6 @@
 import { OverloadedError } from "../src/lib/errors.ts";
 import { createGroupCommit } from "../src/installations/group-commit.ts";
-import type { InstallationWrite } from "../src/installations/ports.ts";
+import type { InstallationWrite } from "../src/installations/stores.ts";
 import { createClock } from "./simulate-clock.ts";
 
 /** A service of many instances over a sharded store. Times are milliseconds. */

@@ -1,5 +1,10 @@
 import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
-import { headerText, keylessHeader, formatRecordPosition, timeHeader } from "../src/dead-letters/letter.ts";
+import {
+  headerText,
+  keylessHeader,
+  formatRecordPosition,
+  timeHeader,
+} from "../src/dead-letters/dead-letter.ts";
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
 import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
-import { createProgress } from "../src/cli/progress.ts";
+import { createProgress } from "../src/cli/output/progress.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { openChannel, sampleAnnouncements, type Channel } from "./channel.ts";
 import { post, getReason, type Credentials } from "./client.ts";

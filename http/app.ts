@@ -1,5 +1,6 @@
 import type { RequestListener } from "node:http";
 
+import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
 import type { CatalogAdministration } from "../src/installations/catalog-administration.ts";
@@ -7,9 +8,8 @@ import type { InstallationDeactivator } from "../src/installations/deactivation.
 import type { InstallationListing } from "../src/installations/listing.ts";
 import type { InstallationService } from "../src/installations/service.ts";
 import type { Logger } from "../src/lib/logger.ts";
-import type { GetOverview } from "../src/overview/overview.ts";
 import type { Sessions } from "../src/sessions/session.ts";
-import type { LiveTopicIndex } from "../src/matching/directory.ts";
+import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicListing } from "../src/topics/listing.ts";
 import type { TopicService } from "../src/topics/service.ts";
 import type { UserAdministration } from "../src/users/administration.ts";
@@ -69,7 +69,7 @@ export interface AppOptions {
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
   readonly syncStatus: () => Promise<SyncStatus>;
-  readonly overview: GetOverview;
+  readonly overview: () => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
   /** Whether the facade is reached over TLS. */
   readonly overTls: boolean;

@@ -1,17 +1,17 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
-import { addAnnounceCommand } from "./cli/announce.ts";
-import { addCatalogCommands } from "./cli/catalog.ts";
+import { addAnnounceCommand } from "./cli/commands/announce.ts";
+import { addCatalogCommands } from "./cli/commands/catalog.ts";
 import { addCompletionCommand } from "./cli/completion/command.ts";
-import { addDeadLettersCommand } from "./cli/dead-letters.ts";
-import { addFiltersCommand } from "./cli/filters.ts";
-import { ignoreBrokenPipe, printError, visible } from "./cli/output.ts";
-import { addInstallationsCommand } from "./cli/installations.ts";
-import { addPickCommand } from "./cli/pick.ts";
-import { addStatusCommand } from "./cli/status.ts";
-import { addTopicsCommand } from "./cli/topics.ts";
-import { addUsersCommand } from "./cli/users.ts";
+import { addDeadLettersCommand } from "./cli/commands/dead-letters.ts";
+import { addFiltersCommand } from "./cli/commands/filters.ts";
+import { ignoreBrokenPipe, printError, visible } from "./cli/output/output.ts";
+import { addInstallationsCommand } from "./cli/commands/installations.ts";
+import { addPickCommand } from "./cli/commands/pick.ts";
+import { addStatusCommand } from "./cli/commands/status.ts";
+import { addTopicsCommand } from "./cli/commands/topics.ts";
+import { addUsersCommand } from "./cli/commands/users.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -43,7 +43,7 @@ program
   .description("run the service until SIGTERM or SIGINT")
   .action(async () => {
     // Half of the program, which no other command needs.
-    const { start } = await import("./cli/start.ts");
+    const { start } = await import("./cli/commands/start.ts");
     process.exit(await start(process.env));
   });
 addStatusCommand(program);

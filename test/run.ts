@@ -1,6 +1,6 @@
 /**
  * `npm test`: starts a broker and a store by the project's own resolver, runs every test on them, and ends them.
- * `npm test -- test/http` runs the files whose path contains one of the words.
+ * `npm test -- integration/http` runs the files whose path contains one of the words.
  */
 import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
-import { headerText, timeHeader } from "../../src/dead-letters/letter.ts";
+import { headerText, timeHeader } from "../../src/dead-letters/dead-letter.ts";
 import { getErrorMessage, RefusalError, toSentence, type Fault } from "../../src/lib/errors.ts";
 import type { ReadReport, TokenReport } from "../../src/installations/feedback.ts";
 import type { LogRecord } from "../../src/sync/records.ts";

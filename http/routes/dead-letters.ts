@@ -18,7 +18,7 @@ import {
   type ReplayResult,
 } from "../../schemas/dead-letters.ts";
 import { replayedEvent } from "../../src/dead-letters/audit.ts";
-import type { DeadLetterService } from "../../src/dead-letters/office.ts";
+import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { toDeadLetterView, toReplayView } from "../../src/dead-letters/view.ts";
 import { RefusalError } from "../../src/lib/errors.ts";
 import { roles, type User } from "../../src/users/user.ts";

@@ -5,7 +5,7 @@ import {
   type Removal,
 } from "../../schemas/installation.ts";
 import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
-import type { InstallationKey } from "../../src/installations/ports.ts";
+import type { InstallationKey } from "../../src/installations/stores.ts";
 import type { InstallationService } from "../../src/installations/service.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { overviewSchema, type Overview } from "../../schemas/overview.ts";
-import type { GetOverview } from "../../src/overview/overview.ts";
 import { roles, type User } from "../../src/users/user.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
@@ -11,8 +10,8 @@ const everyMs = 2_000;
 const visibleTo = (user: User, overview: Overview): Overview =>
   user.roles.includes(roles.eventManagement) ? overview : { ...overview, letters: null, problems: [] };
 
-/** How everything is, once and for ever. */
-export const overviewOperations = (overview: GetOverview): readonly Operation[] => [
+/** The overview, once and as a stream. */
+export const overviewOperations = (overview: () => Promise<Overview>): readonly Operation[] => [
   operation({
     id: "getOverview",
     method: "GET",

@@ -1,7 +1,7 @@
 import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
 import { RefusalError } from "../../src/lib/errors.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
-import type { LiveTopicIndex } from "../../src/matching/directory.ts";
+import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";

@@ -6,7 +6,7 @@ import {
 } from "../../schemas/topic-check.ts";
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { topicBodySchema, type TopicBody } from "../../schemas/topic.ts";
-import { toTopicDetail } from "../../src/topics/shown.ts";
+import { toTopicDetail } from "../../src/topics/topic-view.ts";
 import type { TopicListing } from "../../src/topics/listing.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { UnknownTopicError, type Switched, type TopicSwitch } from "../../src/topics/switch.ts";

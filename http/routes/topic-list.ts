@@ -7,7 +7,7 @@ import {
 import { topicDetailSchema } from "../../schemas/topic-view.ts";
 import { RefusalError } from "../../src/lib/errors.ts";
 import type { TopicListing } from "../../src/topics/listing.ts";
-import { toTopicDetail, toTopicView } from "../../src/topics/shown.ts";
+import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";

@@ -1,7 +1,7 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
 import type { ConsumerChannel, KafkaConfig } from "../config.ts";
-import { createDeadLetterService, type DeadLetterService } from "../dead-letters/office.ts";
+import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
 import type { Broker } from "../kafka/client.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import { createReplayStore } from "../storage/replays.ts";

@@ -8,7 +8,7 @@ import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../storage/database.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
-import type { WatchedLog } from "../sync/standings.ts";
+import type { WatchedLog } from "../sync/partition-status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 
 export interface FeedbackNeeds {

@@ -1,8 +1,8 @@
 import { isChosen, type Choice } from "./choose.ts";
-import type { IdentifyTopic } from "./letter.ts";
+import type { IdentifyTopic } from "./dead-letter.ts";
 import { openMailbox, type CountedLetter, type LetterLog, type Mailbox } from "./mailbox.ts";
 import { getOutcome, type ReplayWithOutcome } from "./outcome.ts";
-import type { ReplayStore, SyncState } from "./ports.ts";
+import type { ReplayStore, SyncState } from "./stores.ts";
 
 /** What is looked into. */
 export interface DeadLetters {

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadLetterCode } from "./letter.ts";
+import type { DeadLetter, DeadLetterCode } from "./dead-letter.ts";
 
 /** Which letters are meant. What is absent does not narrow the choice. */
 export interface Choice {

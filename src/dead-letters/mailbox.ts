@@ -1,5 +1,5 @@
 import type { PlacedRecord } from "../sync/records.ts";
-import { parseDeadLetter, type IdentifyTopic, type DeadLetter, type DeadLetterCode } from "./letter.ts";
+import { parseDeadLetter, type IdentifyTopic, type DeadLetter, type DeadLetterCode } from "./dead-letter.ts";
 
 /** The records of the dead-letter topic. */
 export interface LetterLog {

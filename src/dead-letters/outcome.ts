@@ -1,5 +1,5 @@
-import { formatRecordPosition, type DeadLetterCode } from "./letter.ts";
-import type { Replay, SyncState } from "./ports.ts";
+import { formatRecordPosition, type DeadLetterCode } from "./dead-letter.ts";
+import type { Replay, SyncState } from "./stores.ts";
 
 /** What came of a replay. */
 export type ReplayOutcome =

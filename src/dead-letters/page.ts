@@ -1,4 +1,4 @@
-import { formatCursor, newestFirst, parseCursor, type DeadLetterSummary } from "./facts.ts";
+import { formatCursor, newestFirst, parseCursor, type DeadLetterSummary } from "./summary.ts";
 import type { ReplayWithOutcome } from "./outcome.ts";
 
 /** Which page of which letters. */

@@ -3,9 +3,9 @@ import type { Partition } from "../topics/topic.ts";
 import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
 import type { Destination } from "./destination.ts";
-import type { DeadLetter, RecordPosition } from "./letter.ts";
+import type { DeadLetter, RecordPosition } from "./dead-letter.ts";
 import { outcomeText } from "./outcome.ts";
-import type { Replay, TopicState } from "./ports.ts";
+import type { Replay, TopicState } from "./stores.ts";
 import { replayIdAfter } from "./replay-id.ts";
 import type { TopicStates } from "./topic-states.ts";
 

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-import type { Replay } from "./ports.ts";
+import type { Replay } from "./stores.ts";
 
 /**
  * The id of the next sending of a letter, by those that are known. Whoever knows the same sendings comes to the same id, so of

@@ -2,7 +2,7 @@ import { UnavailableError } from "../lib/errors.ts";
 import type { LogWriter, OutgoingRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
-import { replayHeader, timeHeader, type DeadLetter, type RecordPosition } from "./letter.ts";
+import { replayHeader, timeHeader, type DeadLetter, type RecordPosition } from "./dead-letter.ts";
 import type { Mailbox } from "./mailbox.ts";
 import {
   findSuperseding,
@@ -11,7 +11,7 @@ import {
   type ReplayPlan,
   type SkippedLetter,
 } from "./plan.ts";
-import type { Replay } from "./ports.ts";
+import type { Replay } from "./stores.ts";
 import type { TopicStates } from "./topic-states.ts";
 
 export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" | "positions"> {

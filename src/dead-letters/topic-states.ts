@@ -1,8 +1,8 @@
 import { NotLoadedError } from "../lib/errors.ts";
 import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
-import { headerText, formatRecordPosition, replayHeader, type RecordPosition } from "./letter.ts";
-import type { TopicState } from "./ports.ts";
+import { headerText, formatRecordPosition, replayHeader, type RecordPosition } from "./dead-letter.ts";
+import type { TopicState } from "./stores.ts";
 
 /** What the channel said of topics: what the sync has applied, and what waits for it in the log. */
 export interface TopicStates {

@@ -6,7 +6,7 @@ import type { ContainerRuntimeClient, StartedTestContainer } from "testcontainer
 import { getErrorMessage } from "../lib/errors.ts";
 import { createVolume, dataName, ownerLabels, removeContainer, removeLeftover } from "./container-data.ts";
 import { containerEngine, ignoringGone, pullImage } from "./container-engine.ts";
-import { freePort } from "./ports.ts";
+import { freePort } from "./tcp-port.ts";
 import type { LaunchOptions } from "./stack.ts";
 
 /** What to run, and how to tell that it is ready. */

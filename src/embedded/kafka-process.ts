@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { getErrorMessage } from "../lib/errors.ts";
 import { classArchive, javaArgs, kafkaJava, runClass, type KafkaJava } from "./kafka-java.ts";
 import { kafkaReadyLine, loggingProperties, serverProperties } from "./kafka-settings.ts";
-import { freePort, localhost, withFreePort } from "./ports.ts";
+import { freePort, localhost, withFreePort } from "./tcp-port.ts";
 import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
 import type { Launcher, RunningBroker } from "./stack.ts";
 import { findJava, whyMissing } from "./toolchain.ts";

@@ -1,4 +1,4 @@
-import { localhost } from "./ports.ts";
+import { localhost } from "./tcp-port.ts";
 
 export interface KafkaSettings {
   /** The records of the topics. */

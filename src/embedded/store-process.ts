@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { MongoClient, MongoServerError } from "mongodb";
 
-import { localhost, withFreePort } from "./ports.ts";
+import { localhost, withFreePort } from "./tcp-port.ts";
 import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
 import { ensurePrimary } from "./replica-set.ts";
 import { secantusPackage } from "./secantus-package.ts";

@@ -1,5 +1,5 @@
 import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
-import type { InstallationKey } from "./ports.ts";
+import type { InstallationKey } from "./stores.ts";
 
 /** Deactivates installations that somebody chose. */
 export interface InstallationDeactivator {

@@ -1,7 +1,7 @@
 import { RefusalError } from "../lib/errors.ts";
 import type { BatchStep, PositionStep, PositionStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
-import type { InstallationKey } from "./ports.ts";
+import type { InstallationKey } from "./stores.ts";
 import { storedToken } from "./token-rules.ts";
 
 /** A push service's word that a token is dead. */

@@ -1,6 +1,6 @@
 import { OverloadedError } from "../lib/errors.ts";
-import { createInFlightWrites } from "./claims.ts";
-import type { InstallationStore, InstallationWrite } from "./ports.ts";
+import { createInFlightWrites } from "./in-flight-writes.ts";
+import type { InstallationStore, InstallationWrite } from "./stores.ts";
 
 /** Gathers writes that come at once into few bulks. */
 export interface GroupCommit {

@@ -3,7 +3,7 @@ import { toSentence, type Fault } from "../lib/errors.ts";
 import { createValidator } from "../lib/validation.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import { fromInstallationView, type Installation } from "./installation.ts";
-import type { InstallationKey } from "./ports.ts";
+import type { InstallationKey } from "./stores.ts";
 import { checkToken } from "./token-rules.ts";
 
 /** Which record holds a key, and when it was changed last. */

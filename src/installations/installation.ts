@@ -1,5 +1,5 @@
 import type { InstallationView } from "../../schemas/installation-view.ts";
-import type { InstallationKey } from "./ports.ts";
+import type { InstallationKey } from "./stores.ts";
 
 /** A stored installation: a token of an application on a platform, with its life so far. */
 export interface Installation extends InstallationKey {

@@ -8,7 +8,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { LogBounds, PlacedRecord, ReadOptions } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./failures.ts";
-import { createAsyncQueue, type AsyncQueue } from "./handover.ts";
+import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
 import { toLogRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
 

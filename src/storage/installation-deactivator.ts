@@ -1,5 +1,5 @@
 import type { InstallationDeactivator } from "../installations/deactivation.ts";
-import type { InstallationKey } from "../installations/ports.ts";
+import type { InstallationKey } from "../installations/stores.ts";
 import type { Database } from "./database.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";

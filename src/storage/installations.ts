@@ -9,7 +9,7 @@ import type {
   InstallationWrite,
   RegisterWrite,
   RemoveWrite,
-} from "../installations/ports.ts";
+} from "../installations/stores.ts";
 import type { Database } from "./database.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { deactivation, type InstallationRecord } from "./installation-records.ts";

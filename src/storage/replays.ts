@@ -1,4 +1,4 @@
-import type { Replay, ReplayStore } from "../dead-letters/ports.ts";
+import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";

@@ -1,4 +1,4 @@
-import type { RetiredTopicStore } from "../topics/ports.ts";
+import type { RetiredTopicStore } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";

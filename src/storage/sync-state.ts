@@ -1,4 +1,4 @@
-import type { SyncState, TopicState } from "../dead-letters/ports.ts";
+import type { SyncState, TopicState } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import type { PositionRecord } from "./positions.ts";

@@ -4,7 +4,7 @@ import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Do
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { FeedListener, Following, TopicChange, TopicFeed } from "../matching/ports.ts";
+import type { FeedListener, Following, TopicChange, TopicFeed } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { findByExternalIds } from "./look-up.ts";

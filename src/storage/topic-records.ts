@@ -1,4 +1,4 @@
-import type { PickableTopic } from "../matching/ports.ts";
+import type { PickableTopic } from "../matching/feed.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */

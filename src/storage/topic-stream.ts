@@ -1,4 +1,4 @@
-import type { PickableTopic } from "../matching/ports.ts";
+import type { PickableTopic } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { pickedFields, toPickable, type TopicRecord } from "./topic-records.ts";

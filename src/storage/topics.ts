@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
-import { UniqueViolationError, TopicGoneError, type BatchWrite, type TopicStore } from "../topics/ports.ts";
+import { UniqueViolationError, TopicGoneError, type BatchWrite, type TopicStore } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";

@@ -1,7 +1,7 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import { readPartitionStatuses, type ReadPartitionStatuses, type WatchedLog } from "./standings.ts";
+import { readPartitionStatuses, type ReadPartitionStatuses, type WatchedLog } from "./partition-status.ts";
 import type { FeedbackTally, Tally } from "./tally.ts";
 
 export interface StatusOptions {

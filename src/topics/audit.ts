@@ -1,6 +1,6 @@
 import type { Audit } from "../lib/audit.ts";
 import type { AnnouncementSource, Topic } from "./topic.ts";
-import type { TopicWrites } from "./view.ts";
+import type { TopicWrites } from "./snapshot.ts";
 
 /** Records what announcements did to the topics. What came over HTTP is recorded there, with the caller's address. */
 export function auditAnnouncements(audit: Audit, writes: Partial<TopicWrites>): void {

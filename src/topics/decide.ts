@@ -11,7 +11,7 @@ import {
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
-import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./view.ts";
+import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
 

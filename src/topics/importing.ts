@@ -1,6 +1,6 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import { RefusalError } from "../lib/errors.ts";
-import type { TopicStore } from "./ports.ts";
+import type { TopicStore } from "./stores.ts";
 import {
   getCombination,
   combinationRefusal,

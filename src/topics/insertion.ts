@@ -1,6 +1,6 @@
 import { getErrorMessage, RefusalError, toSentence, type Fault } from "../lib/errors.ts";
 import { filterFaults } from "../matching/filter/topic-filters.ts";
-import { UniqueViolationError, type TopicStore } from "./ports.ts";
+import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** Whoever holds what is unique can go away between the objection and the look, but not again and again. */

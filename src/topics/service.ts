@@ -5,9 +5,9 @@ import { filterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { decide, type Decision } from "./decide.ts";
 import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";
-import { UniqueViolationError, TopicGoneError, type TopicStore } from "./ports.ts";
+import { UniqueViolationError, TopicGoneError, type TopicStore } from "./stores.ts";
 import { toDefinition, newId, type Topic, type TopicDefinition } from "./topic.ts";
-import type { TopicWrites } from "./view.ts";
+import type { TopicWrites } from "./snapshot.ts";
 
 /** A stretch of the announcements log, decoded. */
 export interface AnnouncementBatch extends PositionStep {

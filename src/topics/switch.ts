@@ -1,7 +1,7 @@
 import { RefusalError } from "../lib/errors.ts";
 import { insertTopic, mustBeReadable } from "./insertion.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
-import type { TopicWrites } from "./view.ts";
+import type { TopicWrites } from "./snapshot.ts";
 import { findActiveAndRetired, type TopicStores } from "./whereabouts.ts";
 
 /** There is no topic of that external id, neither an active nor a disabled one. */

@@ -1,4 +1,4 @@
-import type { RetiredTopicStore, TopicStore } from "./ports.ts";
+import type { RetiredTopicStore, TopicStore } from "./stores.ts";
 import type { RetiredTopic, Topic } from "./topic.ts";
 
 /** The stores that a topic is in, one after the other. */

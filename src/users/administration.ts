@@ -1,6 +1,6 @@
 import type { AuditEvent } from "../lib/audit.ts";
 import type { SessionStore } from "../sessions/session.ts";
-import { addUser, type NewUser } from "./manage.ts";
+import { addUser, type NewUser } from "./ensure-user.ts";
 import type { User, UserPage, UserStore } from "./user.ts";
 
 /** Roles to give and roles to take away. */

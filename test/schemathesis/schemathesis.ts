@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { installOnce } from "../../src/embedded/install.ts";
 import { pipInstall } from "../../src/embedded/pip.ts";
 import { findPython } from "../../src/embedded/toolchain.ts";
-import { toolsFolder } from "../stack/local.ts";
+import { toolsFolder } from "../unit/embedded/local.ts";
 
 const constraints = fileURLToPath(new URL("constraints.txt", import.meta.url));
 

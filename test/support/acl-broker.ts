@@ -5,9 +5,9 @@ import { after } from "node:test";
 
 import { javaArgs, kafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
 import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/embedded/kafka-settings.ts";
-import { freePort, localhost } from "../../src/embedded/ports.ts";
+import { freePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
-import { toolsFolder } from "../stack/local.ts";
+import { toolsFolder } from "../unit/embedded/local.ts";
 
 /** A broker with access rules. */
 export interface AclBroker {

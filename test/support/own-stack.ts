@@ -6,7 +6,7 @@ import { after } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { startBroker, startStore } from "../../src/embedded/resolve.ts";
 import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
-import { portOf, toolsFolder } from "../stack/local.ts";
+import { portOf, toolsFolder } from "../unit/embedded/local.ts";
 
 /** A server of a test's own, which it may end and start again. */
 export interface Restartable<R extends Running> {

@@ -1,6 +1,6 @@
 import { Argument, type Command } from "commander";
 
-import { printLine } from "../output.ts";
+import { printLine } from "../output/output.ts";
 
 const shells = ["bash", "zsh", "fish"] as const;
 

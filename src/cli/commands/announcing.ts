@@ -1,0 +1,118 @@
+import { parseDeadLetter, formatRecordPosition } from "../../dead-letters/dead-letter.ts";
+import type { PlacedOffset } from "../../sync/records.ts";
+import { createTopicStore } from "../../storage/topics.ts";
+import { waitUntilApplied } from "../../sync/applied.ts";
+import type { Connected } from "../connected.ts";
+import { allDefinitions, type PlacedDefinition, type Source } from "../input/definitions.ts";
+import { printError } from "../output/output.ts";
+import { createProgress } from "../output/progress.ts";
+import type { RefusedDefinition } from "../output/refused.ts";
+
+/** A definition that was announced, and where its record lies. */
+export interface Announced extends PlacedOffset {
+  readonly place: string;
+  readonly externalId: string;
+}
+
+/** An announcement that the sync refused. */
+export interface RefusedAnnouncement extends RefusedDefinition {
+  /** The id of its dead letter. */
+  readonly id: string;
+}
+
+const recordsARequest = 500;
+const hintAfterMs = 10_000;
+
+export interface Publishing {
+  readonly sources: readonly Source[];
+  readonly count: number;
+  /** Told of each definition once the broker has it. */
+  readonly sent: (one: Announced) => void;
+}
+
+/** Sends everything in the order of the files. */
+export async function publish(connection: Connected, { sources, count, sent }: Publishing): Promise<void> {
+  const broker = await connection.broker();
+  const publisher = broker.publisher(connection.config.kafka.announcementsTopic);
+  const progress = createProgress("announcing", count, process.stderr);
+  let done = 0;
+  let waiting: PlacedDefinition[] = [];
+
+  async function flush(): Promise<void> {
+    const records = waiting.map(({ body }) => ({ key: body.externalId, value: JSON.stringify(body) }));
+    const placed = records.length === 0 ? [] : await publisher.send(records);
+    for (const [index, { place, body }] of waiting.entries()) {
+      const at = placed[index];
+      if (at !== undefined) sent({ ...at, place, externalId: body.externalId });
+    }
+    done += waiting.length;
+    waiting = [];
+    progress.at(done);
+  }
+
+  try {
+    for await (const one of allDefinitions(sources)) {
+      if (connection.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
+      if (!("body" in one)) throw new Error(`${one.place} changed while it was read: it ${one.fault}`);
+      waiting.push(one);
+      if (waiting.length >= recordsARequest) await flush();
+    }
+    await flush();
+  } finally {
+    await publisher.close();
+  }
+  progress.end(`announced ${plural(done)}`);
+}
+
+/** False when it was given up. */
+export async function applied(connection: Connected, announced: readonly Announced[]): Promise<boolean> {
+  const { groupId, announcementsTopic } = connection.config.kafka;
+  const store = createTopicStore(await connection.database(), connection.log);
+  const progress = createProgress("applied by the service", announced.length, process.stderr);
+  let before = 0;
+  let movedAt = Date.now();
+  const isDone = await waitUntilApplied(announced, {
+    positions: () => store.positions(groupId, announcementsTopic),
+    abort: connection.abort,
+    at(done) {
+      progress.at(done);
+      if (done > before) movedAt = Date.now();
+      before = done;
+      if (Date.now() - movedAt < hintAfterMs) return;
+      movedAt = Infinity;
+      printError(
+        "nothing was applied for 10 s: does the service run? `topicsync status` tells where it stands",
+      );
+    },
+    away: (error) => {
+      connection.log.warn({ reason: error.message }, "waiting for MongoDB");
+    },
+  });
+  progress.end(isDone ? "all are applied" : "given up");
+  return isDone;
+}
+
+/** Those of the announced whose dead letters lie behind `from`. */
+export async function findRefusals(
+  { broker, config, abort }: Connected,
+  announced: readonly Announced[],
+  from: ReadonlyMap<number, number>,
+): Promise<RefusedAnnouncement[]> {
+  const { announcementsTopic, deadLetterTopic } = config.kafka;
+  // The letters are newer than the announcements, so that of the same offset is of the same epoch.
+  const byPlace = new Map(
+    announced.map((one) => [formatRecordPosition({ topic: announcementsTopic, ...one }), one]),
+  );
+  const refused = new Map<string, RefusedAnnouncement>();
+  for await (const placed of (await broker()).read(deadLetterTopic, { from, abort })) {
+    const { id, source, code, message } = parseDeadLetter(deadLetterTopic, placed, () => undefined);
+    const one = source && byPlace.get(formatRecordPosition({ ...source, epoch: 1 }));
+    if (one === undefined) continue;
+    const { place, externalId } = one;
+    refused.set(id, { place, externalId, id, code, message });
+  }
+  return [...refused.values()];
+}
+
+/** "1 definition", "2 definitions". */
+export const plural = (count: number): string => `${count} definition${count === 1 ? "" : "s"}`;

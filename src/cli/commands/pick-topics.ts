@@ -1,0 +1,64 @@
+import { FilterSyntaxError } from "../../matching/filter/filter.ts";
+import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
+import { createPicker } from "../../matching/picker/index.ts";
+import { UnavailableError } from "../../lib/errors.ts";
+import type { PickableTopic } from "../../matching/feed.ts";
+import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
+import type { Connected } from "../connected.ts";
+import { printError } from "../output/output.ts";
+import { createTopicProgress } from "../output/progress.ts";
+
+/** A topic as it is shown. */
+export type PickedTopic = Omit<PickableTopic, "headerQuery" | "contentQuery">;
+
+/** The stored topics, ready to be picked from. */
+export interface StoredTopics {
+  /** The topics that an event belongs to, by their external ids. */
+  pick(event: unknown): PickedTopic[];
+  readonly size: number;
+  /** The filters of the topic that was asked for, also when they cannot be read; undefined where there is no such topic. */
+  readonly asked: FilterTexts | undefined;
+}
+
+/** Reads all topics, and keeps the filters of one. Those whose filters cannot be read are left out, with a warning. */
+export async function loadTopics(
+  { database, abort }: Connected,
+  askedId: string | undefined,
+): Promise<StoredTopics> {
+  const store = await database();
+  const picker = createPicker();
+  const shown = new Map<string, PickedTopic>();
+  const progress = createTopicProgress("reading topics", await countTopics(store));
+  let asked: FilterTexts | undefined;
+  let read = 0;
+  for await (const { headerQuery, contentQuery, ...topic } of streamTopics(store)) {
+    if (abort.aborted) throw new UnavailableError(`stopped after ${read} topics`);
+    read += 1;
+    progress.at(read);
+    if (topic.externalId === askedId) asked = { headerQuery, contentQuery };
+    try {
+      picker.set(topic.externalId, { headerQuery, contentQuery });
+      shown.set(topic.externalId, topic);
+    } catch (error) {
+      if (!(error instanceof FilterSyntaxError)) throw error;
+    }
+  }
+  progress.end(`${read} topics are read`);
+  warnOfUnreadable(read - picker.size);
+  return {
+    pick: (event) =>
+      picker
+        .pick(event)
+        .toSorted()
+        .flatMap((externalId) => shown.get(externalId) ?? []),
+    size: picker.size,
+    asked,
+  };
+}
+
+function warnOfUnreadable(count: number): void {
+  if (count === 0) return;
+  const what =
+    count === 1 ? "1 topic is left out: its filters" : `${count} topics are left out: their filters`;
+  printError(`warning: ${what} cannot be read; \`topicsync filters check\` lists them`);
+}

@@ -1,0 +1,107 @@
+import { exitCodes, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import type { Connected } from "../connected.ts";
+import { linesIn, openInput, unreadable, type Line } from "./inputs.ts";
+import { printError, openOutput, visible, type Output } from "../output/output.ts";
+import type { PickedTopic, StoredTopics } from "../commands/pick-topics.ts";
+import { answerJson, topicColumns, topicRow } from "../output/pick-view.ts";
+import { createLongProgress } from "../output/progress.ts";
+import { createRows } from "../output/rows.ts";
+
+/** Files with an event on each line. */
+export interface EventLines {
+  readonly topics: StoredTopics;
+  readonly files: readonly string[];
+  /** All files together, as far as their sizes are known. */
+  readonly bytes: number;
+  readonly json: boolean;
+}
+
+/** What came of the lines. */
+interface Tally {
+  events: number;
+  /** Events that belong to no topic. */
+  lost: number;
+  faulty: number;
+  readonly counts: Map<PickedTopic, number>;
+}
+
+const kilobyte = 1_000;
+const longKilobytes = 10_000;
+const maxFaultsShown = 20;
+
+/**
+ * Picks for each line, and tells at the end how many events belong to each topic; as JSON, an answer for each line instead.
+ * Lines without JSON are told. Nothing but a line and the counts is in memory.
+ */
+export async function pickLines({ abort }: Connected, work: EventLines): Promise<void> {
+  const { topics, files, json } = work;
+  const output = openOutput();
+  const tally: Tally = { events: 0, lost: 0, faulty: 0, counts: new Map() };
+  const progress = createLongProgress("kB of events", Math.ceil(work.bytes / kilobyte), longKilobytes);
+  // Answers and a bar on one terminal would be written into each other.
+  if (json && process.stdout.isTTY) progress.end("picking");
+  let before = 0;
+  for (const file of files) {
+    let bytes = 0;
+    for await (const line of linesOf(file)) {
+      if (abort.aborted) throw new UnavailableError(`stopped after ${tally.events} events`);
+      bytes = line.bytes;
+      progress.at((before + bytes) / kilobyte);
+      const picked = pickLine(topics, line, { file, tally });
+      if (picked === undefined || !json) continue;
+      const answer = { file: `${file}:${line.number}`, topics: picked, explained: undefined };
+      if (!(await output.write(`${JSON.stringify(answerJson(answer))}\n`))) return;
+    }
+    before += bytes;
+  }
+  progress.end(`${tally.events} events are read`);
+  if (!json) await summarise(output, tally, topics.size);
+  if (tally.faulty === 0) return;
+  printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
+  process.exitCode = exitCodes.refused;
+}
+
+async function* linesOf(file: string): AsyncGenerator<Line> {
+  try {
+    yield* linesIn(openInput(file));
+  } catch (error) {
+    throw unreadable(file, error);
+  }
+}
+
+/** The topics of the event in a line; undefined where there is none. */
+function pickLine(
+  topics: StoredTopics,
+  { text, number }: Line,
+  { file, tally }: { readonly file: string; readonly tally: Tally },
+): PickedTopic[] | undefined {
+  if (text.trim() === "") return undefined;
+  let event: unknown;
+  try {
+    event = JSON.parse(text);
+  } catch (error) {
+    tally.faulty += 1;
+    if (tally.faulty <= maxFaultsShown)
+      printError(visible(`${file}:${number}: is not JSON: ${getErrorMessage(error)}`));
+    return undefined;
+  }
+  const picked = topics.pick(event);
+  tally.events += 1;
+  if (picked.length === 0) tally.lost += 1;
+  for (const topic of picked) tally.counts.set(topic, (tally.counts.get(topic) ?? 0) + 1);
+  return picked;
+}
+
+async function summarise(output: Output, { events, lost, counts }: Tally, topics: number): Promise<void> {
+  if (counts.size > 0) {
+    const byCount = [...counts].toSorted(
+      ([a, countA], [b, countB]) => countB - countA || (a.externalId < b.externalId ? -1 : 1),
+    );
+    const rows = await createRows(output, [{ head: "events" }, ...topicColumns]);
+    for (const [topic, count] of byCount) if (!(await rows.add([String(count), ...topicRow(topic)]))) return;
+    await rows.end();
+  }
+  await output.write(
+    `${events} events, ${lost} of them belong to no topic; ${counts.size} of ${topics} topics have events\n`,
+  );
+}

@@ -1,0 +1,211 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { hostname, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { call } from "../support/http.ts";
+import { unique } from "../support/names.ts";
+import { until } from "../support/poll.ts";
+import { ownLogFile } from "../support/secrets.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const { producer } = testKafka(stack.kafka);
+const names = ownNames();
+const settings = {
+  ...names,
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  PUSH_APPLICATIONS: "App",
+  PUSH_PLATFORMS: "ios",
+};
+const folder = mkdtempSync(join(tmpdir(), "topicsync-audit-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+let service: TestService;
+
+before(async () => {
+  await producer.connect();
+  service = await startTopicsync(settings);
+  await service.ready();
+});
+
+const audited = (action: string, lines: readonly Line[] = service.log): Line[] =>
+  lines.filter(({ audit, msg }) => audit === true && msg === action);
+const linesOf = (file: string): Line[] =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Line);
+/** Without its time, which no test can know; and without the id of a request that brought none. */
+const plain = ({ time, ...rest }: Line): Line => {
+  assert.ok(Math.abs(Number(time) - Date.now()) < 600_000);
+  return rest;
+};
+const withoutId = (one: Line = {}): Line => {
+  const { requestId, ...rest } = plain(one);
+  assert.match(String(requestId), /^[0-9a-f-]{36}$/);
+  return rest;
+};
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+const line = { level: 30, audit: true };
+const overHttp = { ...line, via: "http", by: bootstrap.user, from: "127.0.0.1" };
+
+describe("the audit", () => {
+  it("has what the settings brought into being", () => {
+    const from = { ...line, via: "settings", by: "settings", from: hostname() };
+    const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
+    assert.deepEqual(service.log.filter(({ via }) => via === "settings").map(plain), [
+      { ...from, user: bootstrap.user, roles, msg: "user.added" },
+      { ...from, application: "App", msg: "application.added" },
+      { ...from, platform: "ios", msg: "platform.added" },
+    ]);
+  });
+
+  it("has one line for a registration, with a digest of the token, and the log none", async () => {
+    const [token, next] = [unique("token"), unique("token")] as const;
+    const url = `${service.url}/api/now/push/App/installation`;
+    const requestId = unique("request");
+    const body = { platform: "ios", token };
+    await call(url, { body, headers: { "X-Request-Id": requestId } });
+    await call(url, { body: { ...body, token: next, previousToken: token } });
+    const lines = await until("both are recorded", () => {
+      const found = audited("installation.registered");
+      return found.length === 2 && found;
+    });
+    const event = { ...overHttp, application: "App", platform: "ios", msg: "installation.registered" };
+    assert.deepEqual(plain(lines[0] ?? {}), { ...event, requestId, tokenDigest: digest(token) });
+    assert.deepEqual(withoutId(lines[1]), {
+      ...event,
+      tokenDigest: digest(next),
+      replacesDigest: digest(token),
+    });
+    assert.doesNotMatch(JSON.stringify(service.log), new RegExp(`${token}|${next}`));
+    assert.deepEqual(
+      service.log.filter((one) => one["requestId"] === requestId).map(({ msg }) => msg),
+      ["installation.registered"],
+    );
+  });
+
+  it("has removals, and what is refused only the log has", async () => {
+    const url = `${service.url}/api/now/push/App/removeInstallation`;
+    await call(url, { body: { platform: "ios" } });
+    await call(url, { body: { platform: "none" } });
+    await until("the refusal is logged", () =>
+      service.log.find(({ msg }) => msg === "POST /api/now/push/App/removeInstallation 400"),
+    );
+    const removal = { ...overHttp, application: "App", platform: "ios", of: "everybody" };
+    assert.deepEqual(audited("installations.removed").map(withoutId), [
+      { ...removal, msg: "installations.removed" },
+    ]);
+  });
+
+  it("has topics that were created over HTTP", async () => {
+    const externalId = unique("topic");
+    const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
+    const { json } = await call(url, { body: { name: externalId, externalId } });
+    const [found] = await until("it is recorded", () => {
+      const lines = audited("topic.created");
+      return lines.length > 0 && lines;
+    });
+    assert.deepEqual(withoutId(found), { ...overHttp, externalId, id: json.id, msg: "topic.created" });
+  });
+
+  it("has what announcements changed, with the place of each, and nothing of those that changed nothing", async () => {
+    const externalId = unique("topic");
+    const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+    const announce = async (value: object | null): Promise<string> => {
+      const [sent] = await producer.send({
+        topic,
+        messages: [{ key: externalId, value: value === null ? null : JSON.stringify(value) }],
+      });
+      return `${topic}-0-${sent?.baseOffset}`;
+    };
+    const define = (name: string) => announce({ externalId, name });
+    const created = await define("one");
+    await until("it is created", () => audited("topic.created").find(({ from }) => from === created));
+    await define("one");
+    const changed = await define("two");
+    await until("it is changed", () => audited("topic.changed")[0]);
+    const retired = await announce(null);
+    await until("it is retired", () => audited("topic.retired")[0]);
+    const lines = service.log.filter(({ via }) => via === "channel").map(plain);
+    const id = lines[0]?.["id"];
+    const event = { ...line, via: "channel", by: "announcements", externalId, id };
+    assert.match(String(id), /^[0-9a-f]{32}$/);
+    assert.deepEqual(lines, [
+      { ...event, from: created, msg: "topic.created" },
+      { ...event, from: changed, msg: "topic.changed" },
+      { ...event, from: retired, msg: "topic.retired" },
+    ]);
+  });
+});
+
+describe("the audit's file", () => {
+  it("has what commands and services did, and nothing of what failed", async () => {
+    const file = ownLogFile("audit");
+    const withFile = { ...settings, ...ownNames(), AUDIT_LOG: file };
+    const name = unique("user");
+    const run = async (...args: string[]) =>
+      (await runCli(["users", ...args], withFile, "known to nobody")).code;
+    assert.equal(await run("add", name, "--role", "push_admin"), 0);
+    assert.equal(await run("add", name), 1);
+    assert.equal(await run("passwd", name), 0);
+    assert.equal(await run("disable", name), 0);
+    assert.equal(await run("enable", name), 0);
+    assert.equal(await run("disable", unique("nobody")), 1);
+    assert.equal(await run("list"), 0);
+    const command = { ...line, via: "cli", by: userInfo().username, from: hostname(), user: name };
+    assert.deepEqual(linesOf(file).map(plain), [
+      { ...command, roles: ["push_admin"], msg: "user.added" },
+      { ...command, msg: "user.password-changed" },
+      { ...command, msg: "user.disabled" },
+      { ...command, msg: "user.enabled" },
+    ]);
+
+    const other = await startTopicsync(withFile);
+    await other.ready();
+    const url = `${other.url}/api/now/push/App/installation`;
+    assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
+    await until("the line is written", () => audited("installation.registered", linesOf(file)).length === 1);
+
+    const moved = ownLogFile("audit-1");
+    renameSync(file, moved);
+    other.process.kill("SIGHUP");
+    await until("there is a new file", () => existsSync(file));
+    assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
+    await other.stop();
+    assert.equal(audited("installation.registered", linesOf(file)).length, 1);
+    assert.equal(audited("installation.registered", linesOf(moved)).length, 1);
+    assert.deepEqual(
+      other.log.filter(({ audit }) => audit === true),
+      [],
+    );
+  });
+
+  it("must be one that can be written", async () => {
+    const { code, output } = await runCli(["start"], { ...settings, AUDIT_LOG: join(folder, "no/such") });
+    assert.equal(code, 78);
+    assert.match(output, /AUDIT_LOG cannot be written/);
+  });
+
+  it("can be none: then the log has the requests", async () => {
+    const silent = await startTopicsync({ ...settings, ...ownNames(), AUDIT_LOG: "off" });
+    await silent.ready();
+    await call(`${silent.url}/api/now/push/App/removeInstallation`, { body: { platform: "ios" } });
+    await until("the request is logged", () =>
+      silent.log.find(({ msg }) => msg === "POST /api/now/push/App/removeInstallation 200"),
+    );
+    assert.deepEqual(
+      silent.log.filter(({ audit }) => audit === true),
+      [],
+    );
+  });
+});

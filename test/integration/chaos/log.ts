@@ -1,0 +1,67 @@
+import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
+
+import { readConfig } from "../../../src/config.ts";
+import { boundFetches } from "../../../src/kafka/fetch-decoding.ts";
+import { quietTimers } from "../../../src/kafka/timers.ts";
+import { unique } from "../../support/names.ts";
+import type { RawRecord } from "./decoder.ts";
+
+/** A record and its partition. */
+export interface LogEntry extends RawRecord {
+  readonly partition: number;
+  /** Milliseconds since 1970. */
+  readonly timestamp: number;
+}
+
+/** A client that bears a broker's death. */
+export function connectKafka(brokers: string): Kafka {
+  boundFetches(readConfig({}).kafka.maxBatchBytes);
+  quietTimers();
+  return new kafkajs.Kafka({
+    clientId: "chaos",
+    brokers: brokers.split(","),
+    logLevel: kafkajs.logLevel.NOTHING,
+    connectionTimeout: 3_000,
+    retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: 60 },
+  });
+}
+
+/** Where each partition's log ends, by partition. */
+export async function logEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
+}
+
+/** Hands over every record that lies in a topic now, in offset order in each partition. */
+export async function readLog(
+  kafka: Kafka,
+  { topic, ends }: { readonly topic: string; readonly ends: ReadonlyMap<number, number> },
+  take: (entry: LogEntry) => void,
+): Promise<void> {
+  const left = new Set([...ends].filter(([, end]) => end > 0).map(([partition]) => partition));
+  const consumer = kafka.consumer({ groupId: unique("oracle"), maxWaitTimeInMs: 100 });
+  const done = Promise.withResolvers<undefined>();
+  if (left.size === 0) done.resolve(undefined);
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (!payload.restart) done.reject(payload.error);
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({
+    eachBatch: ({ batch }) => {
+      const { partition } = batch;
+      for (const { offset, timestamp, key, value, headers } of batch.messages) {
+        const at = { partition, offset: Number(offset), timestamp: Number(timestamp) };
+        take({ ...at, key, value, headers: textsOf(headers) });
+      }
+      if (Number(batch.lastOffset()) + 1 >= (ends.get(partition) ?? 0)) left.delete(partition);
+      if (left.size === 0) done.resolve(undefined);
+      return Promise.resolve();
+    },
+  });
+  await done.promise;
+  await consumer.disconnect();
+}
+
+const textsOf = (headers: IHeaders = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));

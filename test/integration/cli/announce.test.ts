@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const names = ownNames();
+const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+const { admin } = testKafka(stack.kafka);
+const records = db.collection("svc_api_notif_mgmt_topic");
+const folder = mkdtempSync(join(tmpdir(), "topicsync-announce-"));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+let service: TestService;
+
+before(async () => {
+  await admin.connect();
+  await makeTopics(admin, { topic, numPartitions: 3 });
+  service = await startTopicsync(settings);
+  await service.ready();
+});
+
+const definition = () => ({ externalId: unique("id"), name: unique("name") });
+
+function file(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const ndjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+
+async function logEnd(): Promise<number> {
+  const offsets = await admin.fetchTopicOffsets(topic);
+  return offsets.reduce((sum, { high }) => sum + Number(high), 0);
+}
+
+describe("topicsync announce", () => {
+  it("publishes NDJSON, arrays, single objects and standard input; waits, and everything is stored then", async () => {
+    const bodies = Array.from({ length: 1_203 }, definition);
+    const many = file("many.ndjson", ndjson(...bodies.slice(0, 1_200)));
+    const list = file("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
+    const one = file("one.json", JSON.stringify(bodies[1_201], undefined, 2));
+    const input = JSON.stringify(bodies[1_202]);
+    const { code, output, errors } = await runCli(
+      ["announce", "--wait", many, list, one, "-"],
+      settings,
+      input,
+    );
+    assert.equal(code, 0, errors);
+    assert.match(output, /stored: 1203 of 1203/);
+    assert.equal(
+      await records.countDocuments({ topic_id: { $in: bodies.map(({ externalId }) => externalId) } }),
+      1_203,
+    );
+  });
+
+  it("says which were refused and why, with 3", async () => {
+    const [holder, other] = [definition(), definition()];
+    const path = file("refused.ndjson", ndjson(holder, { ...other, name: holder.name }, other));
+    // Keys of different partitions arrive in any order, so the holder is there first.
+    await runCli(["announce", "--wait", "-"], settings, JSON.stringify(holder));
+    const { code, output, errors } = await runCli(["announce", "--wait", "--json", path], settings);
+    assert.equal(code, 3, errors);
+    const { announced, stored, refused } = JSON.parse(output) as {
+      announced: number;
+      stored: number;
+      refused: { place: string; externalId: string; id: string; code: string; message: string }[];
+    };
+    const [first] = refused;
+    const counts = { announced, stored, refused: refused.length };
+    assert.deepEqual(counts, { announced: 3, stored: 2, refused: 1 });
+    assert.equal(first?.place, `${path}:2`);
+    assert.equal(first.code, "DUPLICATE_COMBINATION");
+    assert.match(first.message, new RegExp(holder.externalId));
+    const table = await runCli(["announce", "--wait", path], settings);
+    assert.equal(table.code, 3);
+    assert.match(table.output, /refused\.ndjson:2.*DUPLICATE_COMBINATION/);
+  });
+
+  it("announces nothing when something is faulty, and names file and line of every fault", async () => {
+    const before = await logEnd();
+    const path = file(
+      "faulty.ndjson",
+      `${JSON.stringify(definition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n{"name":"n","externalId":"e","contentQuery":"a=1;b=2"}\n`,
+    );
+    const { code, errors } = await runCli(["announce", path], settings);
+    assert.equal(code, 3);
+    assert.match(errors, /faulty\.ndjson:2: is not JSON/);
+    assert.match(errors, /faulty\.ndjson:4: .*\/externalId is required.*did you mean headerQuery\?/);
+    assert.match(errors, /faulty\.ndjson:5: .*must be an object/);
+    assert.match(errors, /faulty\.ndjson:6: .*\/contentQuery has a ";".*at character 4/);
+    assert.match(errors, /Nothing was announced/);
+    assert.equal(await logEnd(), before);
+  });
+
+  it("finds the line although the first one is broken", async () => {
+    const path = file("first.ndjson", `{"externalId":\n${ndjson(definition())}`);
+    const { code, errors } = await runCli(["announce", path], settings);
+    assert.equal(code, 3);
+    assert.match(errors, /first\.ndjson:1: is not JSON/);
+  });
+
+  it("takes a line with U+2028 in a string for one line, as JSON does, and no notice of a byte order mark", async () => {
+    const body = { ...definition(), namespace: "one\u2028two\u2029three" };
+    const path = file("separators.ndjson", `\uFEFF${ndjson(definition(), body)}`);
+    const { code, errors } = await runCli(["announce", "--wait", path], settings);
+    assert.equal(code, 0, errors);
+    assert.equal((await records.findOne({ topic_id: body.externalId }))?.["namespace"], body.namespace);
+  });
+
+  it("ends well with an empty file, and says that a file is not there", async () => {
+    const empty = await runCli(["announce", "--wait", file("empty.ndjson", "")], settings);
+    assert.equal(empty.code, 0, empty.errors);
+    assert.match(empty.output, /stored: 0 of 0/);
+    const none = await runCli(["announce", join(folder, "none.json")], settings);
+    assert.equal(none.code, 1);
+    assert.match(none.errors, /none\.json/);
+    assert.equal((await runCli(["announce"], settings)).code, 64);
+    assert.equal((await runCli(["announce", "-", "-"], settings)).code, 64);
+  });
+
+  it("does not wait unless it is told to", async () => {
+    const body = definition();
+    const { code, output } = await runCli(["announce", file("one.ndjson", ndjson(body))], settings);
+    assert.equal(code, 0);
+    assert.match(output, new RegExp(`announced 1 definition to ${topic}`));
+  });
+
+  it("says within bounds that a broker does not answer", async () => {
+    const { code, errors } = await runCli(["announce", file("x.ndjson", ndjson(definition()))], {
+      ...settings,
+      KAFKA_BROKERS: "127.0.0.1:1",
+    });
+    assert.equal(code, 69);
+    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
+  });
+});

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { newId } from "../../../src/topics/topic.ts";
+import { runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const settings = { MONGODB_URI: uri };
+const cli = (...args: string[]) => runCli(args, settings);
+const json = async (...args: string[]): Promise<unknown> => {
+  const { code, output, errors } = await cli(...args, "--json");
+  assert.equal(code, 0, errors);
+  return JSON.parse(output);
+};
+
+const installation = (application: string, platform: string, active: boolean) => ({
+  _id: newId() as never,
+  ...{ token: newId(), application, platform, user: "ann", active },
+});
+
+for (const catalog of ["applications", "platforms"]) {
+  const one = catalog.slice(0, -1);
+
+  describe(`topicsync ${catalog}`, () => {
+    it("says what to do when there are none", async () => {
+      const { code, output } = await cli(catalog, "list");
+      assert.equal(code, 0);
+      assert.match(output, new RegExp(`${catalog} add NAME`));
+      assert.deepEqual(await json(catalog, "list"), []);
+    });
+
+    it("adds several, and refuses with 3 those that are there", async () => {
+      const first = await cli(catalog, "add", "b name", "a name");
+      assert.deepEqual([first.code, first.output], [0, "added b name\nadded a name\n"], first.errors);
+      const second = await cli(catalog, "add", "a name", "c name", "--json");
+      assert.equal(second.code, 3);
+      const { added, refused } = JSON.parse(second.output) as {
+        added: string[];
+        refused: { name: string }[];
+      };
+      assert.deepEqual([added, refused.map(({ name }) => name)], [["c name"], ["a name"]]);
+      const third = await cli(catalog, "add", "a name");
+      assert.deepEqual([third.code, /a name is not added: .*already/.test(third.errors)], [3, true]);
+      assert.deepEqual(
+        await json(catalog, "list"),
+        ["a name", "b name", "c name"].map((name) => ({ name, active: true })),
+      );
+    });
+
+    it("disables and enables", async () => {
+      assert.deepEqual(await json(catalog, "disable", "a name"), { name: "a name", active: false });
+      assert.match((await cli(catalog, "list")).output, /a name +│ no/);
+      assert.equal((await cli(catalog, "disable", "a name")).code, 0, "also when it is disabled");
+      assert.equal((await cli(catalog, "enable", "a name")).output, "enabled a name\n");
+      assert.match((await cli(catalog, "list")).output, /a name +│ yes/);
+    });
+
+    it("says when there is none of that name", async () => {
+      for (const verb of ["show", "disable", "enable"]) {
+        const { code, errors } = await cli(catalog, verb, "nothing");
+        assert.equal(code, 1);
+        assert.match(errors, new RegExp(`no ${one} named "nothing".*${catalog} list`));
+      }
+      assert.equal(await db.collection(`sys_push_${one}`).countDocuments({ name: "nothing" }), 0);
+    });
+
+    it("shows names without commanding the terminal", async () => {
+      const name = "evil\u001B[2J\nname";
+      await db
+        .collection(`sys_push_${one}`)
+        .insertOne({ _id: newId() as never, name, active: true, token_rule: "\u009B31m" });
+      for (const args of [["list"], ["show", name], ["disable", name]]) {
+        const { code, output } = await cli(catalog, ...args);
+        assert.equal(code, 0);
+        assert.match(output, /evil\\u\{1b\}\[2J\\nname/);
+        // eslint-disable-next-line no-control-regex -- they are what must not be there
+        assert.doesNotMatch(output, /[\u001B\u009B]/);
+      }
+    });
+  });
+}
+
+describe("topicsync applications and platforms show", () => {
+  it("count installations, the active ones and all", async () => {
+    await db
+      .collection("sys_push_notif_app_install")
+      .insertMany([
+        installation("a name", "b name", true),
+        installation("a name", "b name", false),
+        installation("a name", "c name", true),
+        installation("b name", "b name", true),
+      ]);
+    assert.deepEqual(await json("applications", "show", "a name"), {
+      ...{ name: "a name", active: true },
+      installations: { active: 2, all: 3 },
+    });
+    assert.deepEqual(await json("platforms", "show", "b name"), {
+      ...{ name: "b name", active: true },
+      installations: { active: 2, all: 3 },
+    });
+    assert.match((await cli("platforms", "show", "c name")).output, /installations +1 active, 1 in all/);
+  });
+});
+
+describe("topicsync platforms and their rules", () => {
+  const ruleOf = async (name: string) => (await json("platforms", "show", name)) as { tokenRule?: string };
+
+  it("adds them with a rule, changes it and takes it away", async () => {
+    assert.equal((await cli("platforms", "add", "ios", "ipados", "--token-rule", "apns")).code, 0);
+    assert.equal((await ruleOf("ipados")).tokenRule, "apns");
+    assert.match((await cli("platforms", "list")).output, /ios +│ yes +│ apns/);
+    assert.equal((await cli("platforms", "rule", "ios", "webpush")).code, 0);
+    assert.equal((await ruleOf("ios")).tokenRule, "webpush");
+    assert.equal((await cli("platforms", "rule", "ios", "none")).code, 0);
+    assert.equal(
+      "token_rule" in ((await db.collection("sys_push_platform").findOne({ name: "ios" })) ?? {}),
+      false,
+    );
+    assert.equal("tokenRule" in (await ruleOf("ios")), false);
+  });
+
+  it("refuses names that would be taken for others", async () => {
+    for (const name of ["", "a ", "a\u001Bb"])
+      assert.equal((await cli("platforms", "add", name)).code, 64, JSON.stringify(name));
+  });
+
+  it("know the rules there are, and applications have none", async () => {
+    assert.equal((await cli("platforms", "add", "x", "--token-rule", "apn")).code, 64);
+    assert.equal((await cli("platforms", "rule", "ios", "apn")).code, 64);
+    assert.equal((await cli("applications", "add", "x", "--token-rule", "apns")).code, 64);
+    assert.equal((await cli("platforms", "rule", "nothing", "apns")).code, 1);
+  });
+});

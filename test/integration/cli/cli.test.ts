@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { describe, it } from "node:test";
+
+import { cli, runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const settings = { MONGODB_URI: uri };
+const users = db.collection("sys_user");
+
+const list = async () => {
+  const { code, output } = await runCli(["users", "list", "--json"], settings);
+  assert.equal(code, 0);
+  return JSON.parse(output) as { name: string; roles: string[]; active: boolean }[];
+};
+
+describe("topicsync users", () => {
+  it("says what to do when there are none", async () => {
+    const { code, output } = await runCli(["users", "list"], settings);
+    assert.equal(code, 0);
+    assert.match(output, /users add/);
+  });
+
+  it("adds a user with roles, whose password is stored as a memory-hard hash only", async () => {
+    const roles = ["push_admin", "svc_api_notif_mgmt.event_mgmt_integration"];
+    const args = ["users", "add", "ann", "--role", ...roles];
+    const { code, errors } = await runCli(args, settings, "ann's secret\nsecond line");
+    assert.equal(code, 0, errors);
+    const record = await users.findOne({ user_name: "ann" });
+    assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
+    assert.deepEqual(await list(), [{ name: "ann", roles, active: true }]);
+  });
+
+  it("shows them in a table", async () => {
+    const { output } = await runCli(["users", "list"], settings);
+    assert.match(output, /ann.*push_admin.*yes/);
+  });
+
+  it("refuses a name that is taken, an unknown role, an empty or short password and a colon", async () => {
+    const taken = await runCli(["users", "add", "ann"], settings, "long enough");
+    assert.deepEqual([taken.code, /exists already/.test(taken.errors)], [1, true]);
+    const role = await runCli(["users", "add", "bob", "--role", "king"], settings, "x");
+    assert.deepEqual([role.code, /Known roles are/.test(role.errors)], [64, true]);
+    const empty = await runCli(["users", "add", "bob"], settings, "\n");
+    assert.deepEqual([empty.code, /password is empty/.test(empty.errors)], [1, true]);
+    for (const args of [
+      ["add", "bob"],
+      ["passwd", "ann"],
+    ]) {
+      const short = await runCli(["users", ...args], settings, "seven77");
+      assert.deepEqual([short.code, /must have at least 8 characters/.test(short.errors)], [1, true]);
+    }
+    assert.equal((await runCli(["users", "add", "b:b"], settings, "x")).code, 64);
+  });
+
+  it("changes passwords, disables and enables", async () => {
+    const before = await users.findOne({ user_name: "ann" });
+    assert.equal((await runCli(["users", "passwd", "ann"], settings, "another one")).code, 0);
+    const after = await users.findOne({ user_name: "ann" });
+    assert.notEqual(after?.["password_hash"], before?.["password_hash"]);
+    assert.equal((await runCli(["users", "disable", "ann"], settings)).code, 0);
+    assert.equal((await list())[0]?.active, false);
+    assert.equal((await runCli(["users", "enable", "ann"], settings)).code, 0);
+    assert.equal((await list())[0]?.active, true);
+  });
+
+  it("shows a user, without the hash", async () => {
+    const { code, output } = await runCli(["users", "show", "ann"], settings);
+    assert.deepEqual(
+      [code, output],
+      [0, "name    ann\nroles   push_admin, svc_api_notif_mgmt.event_mgmt_integration\nactive  yes\n"],
+    );
+    const json = await runCli(["users", "show", "ann", "--json"], settings);
+    assert.deepEqual(Object.keys(JSON.parse(json.output)), ["name", "roles", "active"]);
+  });
+
+  it("gives roles and takes them away", async () => {
+    await users.updateOne({ user_name: "ann" }, { $set: { roles: ["push_admin", "of old"] } });
+    const roles = async (...args: string[]) => {
+      const { code, output, errors } = await runCli(["users", "roles", "ann", "--json", ...args], settings);
+      assert.equal(code, 0, errors);
+      return (JSON.parse(output) as { roles: string[] }).roles;
+    };
+    const eventManagement = "svc_api_notif_mgmt.event_mgmt_integration";
+    assert.deepEqual(await roles("--add", eventManagement, "--remove", "of old"), [
+      "push_admin",
+      eventManagement,
+    ]);
+    assert.deepEqual(await roles("--add", "push_admin"), ["push_admin", eventManagement]);
+    assert.deepEqual(await roles("--remove", "push_admin", eventManagement), []);
+    for (const wrong of [[], ["--add", "king"], ["--add", "push_admin", "--remove", "push_admin"]])
+      assert.equal((await runCli(["users", "roles", "ann", ...wrong], settings)).code, 64);
+  });
+
+  it("gives every answer to programs as well, and never a hash", async () => {
+    const user = { name: "carl", roles: [], active: true };
+    for (const [args, expected] of [
+      [["add", "carl"], user],
+      [["passwd", "carl"], user],
+      [["disable", "carl"], { ...user, active: false }],
+      [["enable", "carl"], user],
+    ] as const) {
+      const { code, output, errors } = await runCli(["users", ...args, "--json"], settings, "secret words");
+      assert.equal(code, 0, errors);
+      assert.deepEqual(JSON.parse(output), expected);
+    }
+  });
+
+  it("says when there is no such user", async () => {
+    for (const args of [
+      ["disable", "nobody"],
+      ["show", "nobody"],
+      ["roles", "nobody", "--add", "push_admin"],
+    ]) {
+      const { code, errors } = await runCli(["users", ...args], settings);
+      assert.equal(code, 1);
+      assert.match(errors, /no user named "nobody"/);
+    }
+    assert.equal(await users.countDocuments({ user_name: "nobody" }), 0);
+  });
+});
+
+describe("the command line", () => {
+  it("explains itself", async () => {
+    const { code, output } = await runCli(["--help"], {});
+    assert.equal(code, 0);
+    for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
+  });
+
+  it("tells its version", async () => {
+    const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
+    assert.deepEqual(await runCli(["--version"], {}), { code: 0, output: `${version}\n`, errors: "" });
+  });
+
+  it("ends quietly when nobody reads its answer", async () => {
+    const child = spawn(process.execPath, [cli, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    await once(child, "close");
+    assert.deepEqual([child.exitCode, errors], [0, ""]);
+  });
+
+  it("exits with 64 when it is used wrongly", async () => {
+    assert.equal((await runCli(["stert"], {})).code, 64);
+    assert.equal((await runCli(["users", "add"], settings)).code, 64);
+  });
+
+  it("exits with 78 and every fault when the settings are wrong", async () => {
+    const { code, errors } = await runCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
+    assert.equal(code, 78);
+    assert.match(errors, /HTTP_PORT[^]*LOG_LEVEL/);
+  });
+
+  it("exits with 1 and the address when the port is taken", async () => {
+    const { createServer } = await import("node:net");
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const { code, output } = await runCli(["start"], {
+      ...settings,
+      KAFKA_BROKERS: "127.0.0.1:1",
+      HTTP_PORT: String(port),
+    });
+    server.close();
+    assert.equal(code, 1);
+    assert.match(output, new RegExp(`EADDRINUSE.*${port}`));
+  });
+});

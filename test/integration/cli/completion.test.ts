@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { promisify } from "node:util";
+
+import { Command, Option } from "commander";
+
+import { scripts } from "../../../src/cli/completion/scripts.ts";
+import { runCli } from "../../support/service.ts";
+
+const run = promisify(execFile);
+const folder = mkdtempSync(join(tmpdir(), "topicsync-completion-"));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
+
+/** What each line is completed to, in every shell alike; the last word is the one that is completed. */
+const lines: readonly (readonly [line: readonly string[], expected: readonly string[]])[] = [
+  [["st"], ["start", "status"]],
+  [["top"], ["topics"]],
+  [
+    ["topics", ""],
+    ["list", "show", "add", "disable", "enable", "export", "import", "help"],
+  ],
+  [
+    ["topics", "e"],
+    ["enable", "export"],
+  ],
+  [["topics", "list", "--so"], ["--source"]],
+  [
+    ["topics", "list", "--source", ""],
+    ["http", "announcement"],
+  ],
+  [["topics", "list", "--json", "--source", "a"], ["announcement"]],
+  [["topics", "add", "--name", "list", "--ext"], ["--external-id"]],
+  [
+    ["platforms", "rule", "ios", ""],
+    ["apns", "fcm", "webpush", "none"],
+  ],
+  [["platforms", "rule", ""], []],
+  [["users", "add", "ann", "--role", ""], words],
+  [["topics", "show", "$(touch pwned)", "--js"], ["--json"]],
+  [
+    ["completion", ""],
+    ["bash", "zsh", "fish"],
+  ],
+  [["nothing", ""], []],
+];
+
+describe("the completion of a shell", () => {
+  /** The scripts as users get them. */
+  before(async () => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const { code, output, errors } = await runCli(["completion", shell], {});
+      assert.equal(code, 0, errors);
+      writeFileSync(join(folder, `topicsync.${shell}`), output);
+    }
+    writeFileSync(join(folder, "a file.ndjson"), "");
+  });
+  after(() => {
+    assert.equal(existsSync(join(folder, "pwned")), false, "what stands on a line was run");
+  });
+
+  it("is that of bash", async () => {
+    for (const [line, expected] of lines) {
+      const script = `set -u; source ./topicsync.bash; source ./topicsync.bash
+        COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync 2>/dev/null
+        printf '%s\\n' "\${COMPREPLY[@]:-}"`;
+      const { stdout } = await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder });
+      assert.deepEqual(offered(stdout), [...expected].toSorted(), line.join(" "));
+    }
+  });
+
+  it("is that of bash, with --option=value as it splits it", async () => {
+    const script = `source ./topicsync.bash
+      COMP_WORDS=(topicsync topics list --source = h); COMP_CWORD=5; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"
+      COMP_WORDS=(topicsync topics list --source =); COMP_CWORD=4; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
+    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder });
+    assert.equal(stdout, "http\nhttp announcement\n");
+  });
+
+  it("leaves files to bash where files may stand, and nowhere else", async () => {
+    const script = `source ./topicsync.bash
+      compopt() { echo "no files"; }
+      COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync; echo "\${#COMPREPLY[@]} words"`;
+    const said = async (...line: string[]) =>
+      (await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder })).stdout;
+    for (const line of [
+      ["announce", ""],
+      ["topics", "import", "x", "a"],
+      ["topics", "export", "--out", ""],
+      ["pick", ""],
+    ])
+      assert.equal(await said(...line), "0 words\n", line.join(" "));
+    for (const line of [
+      ["topics", "show", ""],
+      ["topics", "list", "--name", ""],
+      ["users", "add", ""],
+    ])
+      assert.equal(await said(...line), "no files\n0 words\n", line.join(" "));
+  });
+
+  for (const [shell, complete] of Object.entries({ zsh: inZsh, fish: inFish })) {
+    // They are not everywhere.
+    if (!isThere(shell)) continue;
+    it(`is that of ${shell}`, async () => {
+      const answers = await complete(lines.map(([line]) => line));
+      for (const [index, [line, expected]] of lines.entries())
+        assert.deepEqual(answers[index], expected.toSorted(), `${shell}: ${line.join(" ")}`);
+    });
+  }
+});
+
+describe("a completion script", () => {
+  it("holds whatever descriptions say as mere text", async () => {
+    const program = new Command("topicsync");
+    const description = `it's $(touch pwned) \`touch pwned\` [a]:b \\ "c"`;
+    program
+      .command("one")
+      .description(description)
+      .addOption(new Option("--option <value>", description).choices(["a", "b"]));
+    program.command("two").description(description);
+    for (const shell of ["bash", "zsh", "fish"] as const) {
+      if (!isThere(shell)) continue;
+      writeFileSync(join(folder, `hostile.${shell}`), scripts[shell](program));
+      await run(shell, ["-n", `hostile.${shell}`], { cwd: folder });
+    }
+    const script = `source ./hostile.bash; COMP_WORDS=(topicsync ""); COMP_CWORD=1; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
+    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder });
+    assert.equal(stdout, "one two help\n");
+    assert.equal(existsSync(join(folder, "pwned")), false);
+  });
+
+  it("offers no choice that a shell would take for more than a word", () => {
+    const program = new Command("topicsync").addOption(new Option("--o <v>").choices(["a b"]));
+    for (const shell of ["bash", "zsh", "fish"] as const)
+      assert.throws(() => scripts[shell](program), /more than a word/);
+  });
+});
+
+/** The answers in the order of the alphabet. */
+const offered = (output: string): string[] =>
+  output
+    .split("\n")
+    .filter((line) => line !== "")
+    .toSorted();
+
+function isThere(shell: string): boolean {
+  try {
+    execFileSync(shell, ["-c", "true"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Asks fish, which tells what it would offer. */
+async function inFish(asked: readonly (readonly string[])[]): Promise<string[][]> {
+  const ask = async (line: readonly string[]): Promise<string[]> => {
+    const script = "source ./topicsync.fish; complete -C $argv[1]";
+    const typed = ["topicsync", ...line.map((word) => (word.includes(" ") ? `'${word}'` : word))].join(" ");
+    const { stdout } = await run("fish", ["--no-config", "-c", script, typed], { cwd: folder });
+    return offered(stdout.replaceAll(/\t.*/g, ""));
+  };
+  return Promise.all(asked.map(ask));
+}
+
+/** Types the lines into a zsh on a terminal, with a function in the place of the one that takes what is offered. */
+async function inZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
+  writeFileSync(
+    join(folder, "setup.zsh"),
+    `PROMPT=; autoload -Uz compinit; compinit -u -d ./zcompdump; source ./topicsync.zsh
+     compadd() { local -a kept; builtin compadd -A kept "$@"; print -rl -- $kept >> ./offered.$n; builtin compadd "$@" }
+     n=0
+     ask() { : > ./offered.$n; zle complete-word; BUFFER=; print -r -- "answered-$((n++))." }
+     zle -N ask; bindkey '^I' ask
+     print -r -- "is ready."`,
+  );
+  const typing = asked.map(
+    (line, index) => `zpty -w -n z "$lines[${index + 1}]"$'\t'; zpty -r z said '*answered-${index}.*'`,
+  );
+  const script = `zmodload zsh/zpty; lines=("$@"); zpty z zsh -f -i
+    zpty -w z 'source ./setup.zsh'; zpty -r z said '*is ready.*'
+    ${typing.join("\n")}
+    zpty -d z`;
+  const typed = asked.map((line) =>
+    ["topicsync", ...line.map((word) => (word.includes(" ") ? `'${word}'` : word))].join(" "),
+  );
+  await run("zsh", ["-f", "-c", script, "zsh", ...typed], { cwd: folder });
+  return asked.map((_, index) => [
+    ...new Set(offered(readFileSync(join(folder, `offered.${index}`), "utf8"))),
+  ]);
+}

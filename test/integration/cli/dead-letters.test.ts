@@ -1,0 +1,439 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { readConfig } from "../../../src/config.ts";
+import { createBroker } from "../../../src/kafka/client.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { LogRecord } from "../../../src/sync/records.ts";
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { environment, ownNames, runCli, startTopicsync } from "../../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+
+const stack = sharedStack();
+const { admin, producer } = testKafka(stack.kafka);
+const broker = createBroker(
+  { ...readConfig({}).kafka, brokers: [stack.kafka] },
+  await createLogger("silent"),
+);
+const { signal: never } = new AbortController();
+
+before(async () => {
+  await Promise.all([admin.connect(), producer.connect(), broker.reach(never)]);
+});
+after(() => broker.close());
+
+/** A line of `list --json`. */
+interface Listed {
+  readonly id: string;
+  readonly code: string;
+  readonly key: string | null;
+  readonly value: string;
+  readonly headers: readonly unknown[];
+  readonly copies: number;
+  readonly replayOf?: string;
+  readonly replays: readonly {
+    readonly outcome: { readonly kind: string };
+    readonly sentTo: { readonly offset?: number };
+  }[];
+}
+
+/** A database, Kafka topics and the command line of a test's own. */
+function scene() {
+  const { uri, db } = testDatabase(stack.mongodb);
+  const names = ownNames();
+  const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+  const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+  const letterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+  const cli = (...args: string[]) => runCli(["dead-letters", ...args], settings);
+  /** The lines of `list --json`. */
+  async function list(...args: string[]) {
+    const { code, output, errors } = await cli("list", "--json", ...args);
+    assert.equal(code, 0, errors);
+    const lines = output.split("\n").filter((line) => line !== "");
+    return lines.map((line) => JSON.parse(line) as Listed);
+  }
+  const createTopics = (partitions = 1) =>
+    makeTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
+  async function recordsOf(of: string): Promise<LogRecord[]> {
+    const records: LogRecord[] = [];
+    for await (const { record } of broker.read(of, { abort: never })) records.push(record);
+    return records;
+  }
+  return { settings, db, topic, letterTopic, cli, list, createTopics, recordsOf };
+}
+
+/** A letter as the sync writes it. */
+const letter = (
+  topic: string,
+  offset: number,
+  more: {
+    value?: string | Buffer | null;
+    key?: string;
+    headers?: Record<string, string>;
+    code?: string;
+  } = {},
+) => ({
+  key: more.key ?? null,
+  value: more.value === undefined ? "no JSON" : more.value,
+  timestamp: String(Date.now() - 3_600_000),
+  headers: {
+    "__connect.errors.topic": topic,
+    "__connect.errors.partition": "0",
+    "__connect.errors.offset": String(offset),
+    "__connect.errors.exception.class.name": "topicsync.MALFORMED_JSON",
+    "__connect.errors.exception.message": "The announcement is not JSON.",
+    "topicsync.id": `${topic}-0-${offset}`,
+    "topicsync.code": more.code ?? "MALFORMED_JSON",
+    "topicsync.details": "[]",
+    ...more.headers,
+  },
+});
+
+const definition = (id = unique("id")) => ({
+  externalId: id,
+  name: `Alarms ${id}`,
+  namespace: "assurance",
+  headerQuery: "eventType=AlarmCreateEvent",
+  contentQuery: "",
+});
+
+describe("what a running service refused", () => {
+  const own = scene();
+  const topics = own.db.collection<{ _id: string; source: { offset: number } }>("svc_api_notif_mgmt_topic");
+  const positions = own.db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
+  const { topic, cli, list } = own;
+
+  before(async () => {
+    await own.createTopics();
+    const service = await startTopicsync(own.settings);
+    await service.ready();
+  });
+
+  interface Sent {
+    readonly key: string | null;
+    readonly value: unknown;
+    readonly headers?: Record<string, string>;
+  }
+  /** Sends announcements, waits until they are applied, and gives the first one's id. */
+  async function announce(...sent: Sent[]): Promise<string> {
+    const messages = sent.map(({ key, value, headers = {} }) => ({
+      key,
+      headers,
+      value: value === null || typeof value === "string" ? value : JSON.stringify(value),
+    }));
+    const [metadata] = await producer.send({ topic, messages });
+    const first = Number(metadata?.baseOffset);
+    await applied(first + sent.length);
+    return `${topic}-0-${first}`;
+  }
+  const applied = (end: number) =>
+    until(
+      `the position reaches ${end}`,
+      async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end,
+    );
+  const appliedAll = async () => {
+    const [offsets] = await admin.fetchTopicOffsets(topic);
+    await applied(Number(offsets?.high));
+  };
+
+  it("is listed with its reason, shown with everything, and replayed once its cause is mended", async () => {
+    const holder = definition();
+    const heir = { ...holder, externalId: unique("id") };
+    await announce({ key: holder.externalId, value: holder });
+    const id = await announce({ key: heir.externalId, value: heir, headers: { traceparent: "00-ab" } });
+
+    const [listed] = await list("--id", id);
+    assert.equal(listed?.code, "DUPLICATE_COMBINATION");
+    assert.equal(listed.key, heir.externalId);
+    assert.deepEqual(JSON.parse(listed.value), heir);
+    assert.deepEqual(listed.headers, [{ name: "traceparent", value: "00-ab" }]);
+    assert.deepEqual(listed.replays, []);
+    const table = await cli("list");
+    assert.match(table.output, new RegExp(`${id} .* DUPLICATE_COMBINATION .*no.*${heir.externalId}`));
+    assert.match(
+      table.output.trimEnd().split("\n").at(-1) ?? "",
+      /^1 of 1 dead letters: 1 DUPLICATE_COMBINATION$/,
+    );
+    const shown = await cli("show", id);
+    assert.match(shown.output, /held by the topic/);
+    assert.match(shown.output, /traceparent: 00-ab/);
+    assert.match(shown.output, /^ {2}"namespace": "assurance",$/m);
+
+    await announce({ key: holder.externalId, value: null });
+    const replayed = await cli("replay", id, "--yes");
+    assert.equal(replayed.code, 0, replayed.errors);
+    assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"letters\.replayed"/);
+    await until("the topic is stored", () => topics.findOne({ topic_id: heir.externalId } as object));
+    const record = (await own.recordsOf(topic)).at(-1);
+    assert.equal(String(record?.key), heir.externalId);
+    assert.deepEqual(JSON.parse(String(record?.value)), heir);
+    const headers = Object.entries(record?.headers ?? {}).map(([name, text]) => [name, String(text)]);
+    assert.deepEqual(headers.toSorted(), [
+      ["topicsync.replay-of", id],
+      ["traceparent", "00-ab"],
+    ]);
+    await appliedAll();
+    const [again] = await list("--id", id);
+    assert.equal(again?.replays[0]?.outcome.kind, "taken");
+    assert.deepEqual(again.replays[0].sentTo, { topic, partition: 0, offset: record?.offset });
+    assert.deepEqual(await list("--not-replayed", "--id", id), []);
+    assert.equal((await list("--replayed")).length, 1);
+
+    const second = await cli("replay", id, "--yes");
+    assert.equal(second.code, 0);
+    assert.match(second.output, /replayed on .*taken[^]*Nothing is to be sent/);
+    assert.equal((await own.recordsOf(topic)).at(-1)?.offset, record?.offset);
+    const third = await cli("replay", id, "--yes", "--again");
+    assert.equal((await own.recordsOf(topic)).at(-1)?.offset, (record?.offset ?? 0) + 1, third.errors);
+  });
+
+  it("and is refused again after its replay says so, with the new letter's id", async () => {
+    const id = await announce({ key: "bad", value: "{", headers: { constructor: "c" } });
+    assert.equal((await cli("replay", id, "--yes")).code, 0);
+    await appliedAll();
+    const [listed] = await list("--id", id);
+    const offset = listed?.replays[0]?.sentTo.offset;
+    assert.deepEqual(listed?.replays[0]?.outcome, {
+      kind: "refused again",
+      code: "MALFORMED_JSON",
+      letter: `${topic}-0-${offset ?? -1}`,
+    });
+    const [next] = await list("--id", `${topic}-0-${offset ?? -1}`);
+    assert.equal(next?.replayOf, id);
+    assert.match((await cli("show", id)).output, /refused again \(MALFORMED_JSON\)/);
+  });
+
+  it("is not sent over a later announcement of its topic, nor over its retirement, unless forced to", async () => {
+    const [announced, retired] = [definition(), definition()];
+    const id = await announce(
+      { key: announced.externalId, value: { ...announced, more: 1 } },
+      { key: announced.externalId, value: announced },
+      { key: retired.externalId, value: { ...retired, more: 1 } },
+      { key: retired.externalId, value: retired },
+      { key: retired.externalId, value: null },
+    );
+    const first = Number(id.slice(`${topic}-0-`.length));
+    const ids = [id, `${topic}-0-${first + 2}`];
+    const { output } = await cli("replay", ...ids, "--yes");
+    assert.match(
+      output,
+      new RegExp(`superseded: ${announced.externalId} was announced later, at offset ${first + 1}`),
+    );
+    assert.match(
+      output,
+      new RegExp(`superseded: ${retired.externalId} was retired later, at offset ${first + 4}`),
+    );
+    assert.match(output, /Nothing is to be sent/);
+    const forced = await cli("replay", ...ids, "--yes", "--force");
+    assert.match(forced.output, /2 of 2 dead letters were sent/);
+  });
+
+  it("is left alone by a dry run", async () => {
+    const id = await announce({ key: "bad", value: "[" });
+    const { code, output } = await cli("replay", id, "--dry-run");
+    assert.equal(code, 0);
+    assert.match(output, /1 dead letter would be sent/);
+    assert.deepEqual((await list("--id", id))[0]?.replays, []);
+  });
+});
+
+describe("a replay that nobody knows the end of", () => {
+  it("is told, and repeated only when asked for", async () => {
+    const { db, topic, letterTopic, cli, list, createTopics } = scene();
+    await createTopics();
+    await producer.send({ topic: letterTopic, messages: [letter(topic, 4)] });
+    const id = `${topic}-0-4`;
+    const replay = {
+      letter: id,
+      state: "sending",
+      replayed_on: new Date(),
+      sent_to: { topic, partition: 0 },
+    };
+    await db.collection("topicsync_replays").insertOne(replay);
+    assert.equal((await list())[0]?.replays[0]?.outcome.kind, "perhaps replayed");
+    assert.match((await cli("replay", id, "--yes")).output, /perhaps replayed[^]*Nothing is to be sent/);
+    assert.match((await cli("replay", id, "--yes", "--again")).output, /1 of 1 dead letter was sent/);
+  });
+});
+
+describe("the dead-letter topic", () => {
+  it("that is empty, or not there, is no error", async () => {
+    const { cli, createTopics } = scene();
+    const missing = await cli("list");
+    assert.deepEqual([missing.code, /nothing was refused/.test(missing.output)], [0, true]);
+    await createTopics();
+    const empty = await cli("list");
+    assert.deepEqual([empty.code, /nothing was refused/.test(empty.output)], [0, true]);
+    assert.equal((await cli("list", "--json")).output, "");
+    const unknown = await cli("show", "nothing-0-1");
+    assert.deepEqual([unknown.code, /no dead letter "nothing-0-1"/.test(unknown.errors)], [1, true]);
+    assert.equal((await cli("replay", "nothing-0-1", "--yes")).code, 1);
+  });
+
+  it("may hold copies, references, other people's letters and hostile ones", async () => {
+    const { topic, letterTopic, cli, list, createTopics, recordsOf } = scene();
+    await createTopics();
+    const bytes = Buffer.from([0, 255, 1, 254]);
+    await producer.send({
+      topic: letterTopic,
+      messages: [
+        letter(topic, 7, { value: "first copy" }),
+        letter(topic, 8, {
+          value: null,
+          headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
+        }),
+        letter(topic, 7, { value: "second copy" }),
+        { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
+        {
+          value: "\u001b[31mred",
+          headers: { ...letter(topic, 9).headers, "topicsync.id": `${topic}-0-7`, "topicsync.details": "{" },
+        },
+        letter(topic, 10, {
+          code: "NEW",
+          headers: {
+            "topicsync.details": '[1,{"path":2}]',
+            "__connect.errors.exception.message": "\u001b]0;title\u0007",
+          },
+        }),
+        letter("another.topic", 3, {
+          headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
+        }),
+      ],
+    });
+    const all = await list();
+    assert.deepEqual(
+      all.map(({ id, code, copies }) => [id, code, copies]),
+      [
+        [`${topic}-0-8`, "MALFORMED_JSON", 1],
+        [`${topic}-0-7`, "MALFORMED_JSON", 2],
+        [`${letterTopic}-0-3`, "OTHER", 1],
+        [`${letterTopic}-0-4`, "OTHER", 1],
+        [`${topic}-0-10`, "OTHER", 1],
+        [`${letterTopic}-0-6`, "OTHER", 1],
+      ],
+    );
+    assert.equal((await cli("show", `${topic}-0-7`, "--raw")).output, "second copy");
+    assert.match((await cli("show", `${letterTopic}-0-3`)).output, /org\.example\.Oops[^]*00 ff 01 fe/);
+    const hostile = await cli("list");
+    assert.ok(!hostile.output.includes("\u001b"), "a terminal is commanded");
+    assert.ok(
+      !(await cli("show", `${letterTopic}-0-4`)).output.includes("\u001b"),
+      "a terminal is commanded",
+    );
+
+    const { code, output } = await cli("replay", "--all", "--yes");
+    assert.equal(code, 0);
+    assert.match(output, /-0-8 .*too large: 9 bytes lie elsewhere/);
+    const sent = await recordsOf(topic);
+    assert.equal(sent.length, 5);
+    assert.deepEqual(sent.find(({ key }) => String(key) === "k")?.value, bytes);
+    assert.ok(
+      sent.every(({ headers }) => Object.keys(headers).every((name) => !name.startsWith("__connect"))),
+    );
+  });
+
+  it("is chosen from by code and age", async () => {
+    const { topic, letterTopic, cli, list, createTopics } = scene();
+    await createTopics();
+    const old = {
+      ...letter(topic, 1, { code: "TOO_LARGE" }),
+      timestamp: String(Date.now() - 3 * 86_400_000),
+    };
+    await producer.send({ topic: letterTopic, messages: [old, letter(topic, 2)] });
+    const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
+    assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
+    assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["1", "2"]);
+    assert.deepEqual(await ids("--newer-than", "2h"), ["2"]);
+    assert.deepEqual(await ids("--older-than", "2d"), ["1"]);
+    assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["1", "2"]);
+    const unknown = await cli("list", "--code", "NONSENSE");
+    assert.deepEqual([unknown.code, /Known codes are MALFORMED_JSON/.test(unknown.errors)], [64, true]);
+    for (const bad of ["5", "-2h", "soon", "2 hows"]) {
+      const { code, errors } = await cli("list", `--newer-than=${bad}`);
+      assert.deepEqual([code, errors.includes("--newer-than")], [64, true], errors);
+    }
+  });
+
+  it("of 2,000 letters is listed to a slow reader, and to one that goes away", async () => {
+    const { settings, topic, letterTopic, cli, createTopics, recordsOf } = scene();
+    await createTopics();
+    const letters = Array.from({ length: 2_000 }, (_, i) => letter(topic, i, { value: "x".repeat(1_000) }));
+    for (let at = 0; at < letters.length; at += 500)
+      await producer.send({ topic: letterTopic, messages: letters.slice(at, at + 500) });
+    const program = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
+    const run = (pipe: string) =>
+      spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, program], {
+        env: environment(settings),
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+    for (const [pipe, expected] of [
+      ["(read first; wc -l)", "1999"],
+      ["head -n 1 | wc -l", "1"],
+    ] as const) {
+      const child = run(pipe);
+      let output = "";
+      let errors = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+      await once(child, "close");
+      assert.deepEqual([output.trim(), errors], [expected, ""]);
+    }
+    const replayed = await cli("replay", "--all", "--yes");
+    assert.match(replayed.output, /2000 of 2000 dead letters were sent/);
+    const values = await recordsOf(topic);
+    assert.deepEqual(
+      values.map(({ headers }) => String(headers["topicsync.replay-of"])),
+      letters.map(({ headers }) => headers["topicsync.id"]),
+    );
+  });
+});
+
+describe("the dead-letters command", () => {
+  it("is used wrongly without a choice, without --yes where nobody can be asked, and with contradictions", async () => {
+    const { cli } = scene();
+    for (const [args, message] of [
+      [["replay", "--yes"], /say which/],
+      [["replay", "--all"], /--yes/],
+      [["replay", "--all", "x-0-1", "--yes"], /no other choice/],
+      [["list", "--replayed", "--not-replayed"], /exclude/],
+      [["show"], /id/],
+    ] as const) {
+      const { code, errors } = await cli(...args);
+      assert.deepEqual([code, message.test(errors)], [64, true], errors);
+    }
+  });
+
+  it("says which address does not answer", async () => {
+    const { settings } = scene();
+    const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
+    const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
+    assert.equal(code, 69);
+    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
+  });
+
+  it("ends where a broker says nothing, and tries no more once it told so", async () => {
+    const silent = await startTcpProxy(1);
+    silent.freeze();
+    const address = `127.0.0.1:${silent.port}`;
+    const { settings } = scene();
+    const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
+    assert.equal(errors, `topicsync: Kafka at ${address} did not answer within 10 s: no answer\n`);
+    assert.equal(code, 69);
+  });
+
+  it("starts no broker of its own", async () => {
+    const folder = `none-${unique("data")}`;
+    const { code, errors } = await runCli(["dead-letters", "list"], { TOPICSYNC_DATA: folder });
+    assert.equal(code, 69);
+    assert.match(
+      errors,
+      new RegExp(`no embedded stack is running on ${folder}; start the service first, or set KAFKA_BROKERS`),
+    );
+  });
+});

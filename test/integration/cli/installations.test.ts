@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { unique } from "../../support/names.ts";
+import { runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const folder = mkdtempSync(join(tmpdir(), "topicsync-installations-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+const dayMs = 86_400_000;
+const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
+
+/** A database of a test's own, and the command line on it. */
+function scene() {
+  const { uri, db } = testDatabase(stack.mongodb);
+  const named = (name: string) => ({ _id: unique("id") as never, name, active: true });
+  const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
+  return {
+    installations,
+    /** Stores applications, a platform, and these. */
+    prepare: async (records: InstallationRecord[] = []): Promise<void> => {
+      await ensureIndexes(db);
+      await db.collection("sys_push_application").insertMany(["agent", "other"].map(named));
+      await db.collection("sys_push_platform").insertOne(named("ios"));
+      if (records.length > 0) await installations.insertMany(records);
+    },
+    all: () => installations.find().sort({ _id: 1 }).toArray(),
+    cli: (...args: string[]) => runCli(["installations", ...args], { MONGODB_URI: uri }),
+  };
+}
+
+const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
+
+describe("topicsync installations list", () => {
+  const token = "0123456789abcdef0123456789abcdef";
+
+  it("shows tokens shortened unless asked for, in a table and as NDJSON", async () => {
+    const { prepare, cli } = scene();
+    await prepare([
+      installation(token),
+      installation("gone", { active: false, deactivated_reason: "Unregistered", user: "bob" }),
+    ]);
+    const table = await cli("list");
+    assert.equal(table.code, 0, table.errors);
+    assert.ok(!table.output.includes(token));
+    assert.match(table.output, /012345…cdef +agent +ios +ann +yes/);
+    assert.match(table.output, /g… +agent +ios +bob +no .*Unregistered/);
+    assert.match(table.output, /2 installations/);
+    const json = await cli("list", "--json", "--full-tokens", "--active");
+    assert.deepEqual(
+      lines(json.output).map((line) => (JSON.parse(line) as { token: string }).token),
+      [token],
+    );
+    const none = await cli("list", "--user", "carla");
+    assert.match(none.output, /no such installations/);
+  });
+});
+
+describe("topicsync installations sweep", () => {
+  it("deactivates what was not seen for so long, says why, and looks first when asked to", async () => {
+    const { installations, prepare, all, cli } = scene();
+    const old = { last_seen_on: daysAgo(271) };
+    await prepare([
+      ...Array.from({ length: 300 }, (_, i) => installation(`old-${i}`, old)),
+      installation("other", { ...old, application: "other" }),
+      installation("fresh", { last_seen_on: daysAgo(269) }),
+      installation("gone", { ...old, active: false, deactivated_reason: "Unregistered" }),
+    ]);
+    const before = await all();
+    const choice = ["--unseen-for", "270d", "--application", "agent"];
+    const dry = await cli("sweep", ...choice, "--dry-run");
+    assert.match(dry.output, /^300 installations were last seen before/);
+    assert.deepEqual(await all(), before);
+    assert.equal((await cli("sweep", ...choice)).code, 64, "there is nobody to ask");
+    const swept = await cli("sweep", ...choice, "--yes");
+    assert.equal(swept.code, 0, swept.errors);
+    assert.match(swept.output, /deactivated 300 installations: not seen for 270 days/);
+    const inactive = await installations.find({ active: false }).toArray();
+    assert.equal(inactive.length, 301);
+    for (const { token, deactivated_reason, deactivated_on } of inactive) {
+      const reason = token === "gone" ? "Unregistered" : "not seen for 270 days";
+      assert.equal(deactivated_reason, reason);
+      assert.equal(deactivated_on instanceof Date, token !== "gone");
+    }
+    const again = await cli("sweep", "--unseen-for", "1.5d", "--application", "agent", "--yes");
+    assert.match(again.output, /deactivated 1 installation: not seen for 36 hours/);
+  });
+});
+
+describe("an export of installations", () => {
+  const file = join(folder, "export.ndjson");
+  const source = scene();
+
+  before(async () => {
+    await source.prepare([
+      ...Array.from({ length: 1_200 }, (_, i) => installation(`token-${i}`)),
+      installation("moved", { previous_owners: [{ user: "bob", until: daysAgo(3) }] }),
+      installation("gone", { active: false, deactivated_on: daysAgo(2), deactivated_reason: "Unregistered" }),
+    ]);
+    const { code, errors } = await source.cli("export", "--out", file);
+    assert.equal(code, 0, errors);
+  });
+
+  it("comes out the same when it is imported into another database, and again", async () => {
+    const { prepare, all, cli } = scene();
+    await prepare();
+    const dry = await cli("import", file, "--dry-run");
+    assert.match(dry.output, /1202 added, 0 updated, 0 kept .* 0 refused/);
+    assert.deepEqual(await all(), []);
+    const first = await cli("import", file);
+    assert.equal(first.code, 0, first.errors);
+    assert.match(first.output, /1202 added, 0 updated, 0 kept/);
+    assert.deepEqual(await all(), await source.all());
+    const again = await cli("import", file, "--json");
+    assert.deepEqual(JSON.parse(again.output), { added: 0, updated: 0, kept: 1_202, refused: 0 });
+    assert.deepEqual(await all(), await source.all());
+  });
+
+  it("is never written over, and goes on where it was left, also in the midst of a line", async () => {
+    const whole = readFileSync(file, "utf8");
+    assert.notEqual((await source.cli("export", "--out", file)).code, 0);
+    assert.equal(readFileSync(file, "utf8"), whole);
+    const left = join(folder, "left.ndjson");
+    for (const bytes of [0, 100, Math.floor(whole.length / 2), whole.length]) {
+      writeFileSync(left, whole);
+      truncateSync(left, bytes);
+      const { code, errors } = await source.cli("export", "--out", left, "--resume");
+      assert.equal(code, 0, errors);
+      assert.equal(readFileSync(left, "utf8"), whole, `left after ${bytes} bytes`);
+    }
+    appendFileSync(left, '{"other":1}\n');
+    assert.match((await source.cli("export", "--out", left, "--resume")).errors, /is no export/);
+  });
+});
+
+describe("an import of installations", () => {
+  it("lets the record that was changed later win", async () => {
+    const { prepare, all, cli } = scene();
+    const stored = { sys_updated_on: daysAgo(10), last_seen_on: daysAgo(10), user: "stored" };
+    await prepare([installation("older", stored), installation("newer", stored)]);
+    const view = (token: string, days: number) => ({
+      application: "agent",
+      platform: "ios",
+      token,
+      user: "imported",
+      active: false,
+      createdOn: daysAgo(20).toISOString(),
+      updatedOn: daysAgo(days).toISOString(),
+      lastSeenOn: daysAgo(20).toISOString(),
+      deactivatedReason: "Unregistered",
+    });
+    const file = join(folder, "conflicts.ndjson");
+    const given = [view("older", 11), view("newer", 9), view("twice", 8), view("twice", 7)];
+    writeFileSync(file, given.map((one) => JSON.stringify(one)).join("\n"));
+    const { code, output, errors } = await cli("import", file);
+    assert.equal(code, 0, errors);
+    assert.match(output, /1 added, 1 updated, 2 kept/);
+    const found = new Map((await all()).map((one) => [one.token, one]));
+    assert.equal(found.get("older")?.user, "stored");
+    assert.equal(found.get("newer")?.user, "imported");
+    assert.equal(found.get("newer")?.deactivated_reason, "Unregistered");
+    assert.equal(found.get("twice")?.sys_updated_on.toISOString(), given[3]?.updatedOn);
+  });
+
+  it("names the line of every fault, stores the others, and ends with 3", async () => {
+    const { prepare, all, cli } = scene();
+    await prepare([installation("holder", { _id: "taken" })]);
+    const on = daysAgo(1).toISOString();
+    const good = {
+      application: "agent",
+      platform: "ios",
+      token: "good",
+      user: "ann",
+      active: true,
+      createdOn: on,
+      updatedOn: on,
+      lastSeenOn: on,
+    };
+    const file = join(folder, "faults.ndjson");
+    const given = [
+      "no JSON",
+      { ...good, application: "nothing" },
+      { ...good, platform: "symbian" },
+      good,
+      { ...good, token: "", lastSeenOn: "yesterday" },
+      { ...good, id: "taken", token: "another" },
+    ];
+    const text = given.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
+    writeFileSync(file, text.join("\n"));
+    const { code, output, errors } = await cli("import", file);
+    assert.equal(code, 3);
+    assert.match(output, /1 added, 0 updated, 0 kept .* 5 refused/);
+    for (const [number, what] of [
+      [1, /is not JSON/],
+      [2, /\/application names no push application: "nothing"/],
+      [3, /\/platform names no push platform: "symbian"/],
+      [5, /\/token must not be empty.*\/lastSeenOn must be a time/],
+      [6, /\/id is that of another installation/],
+    ] as const) {
+      const line = lines(errors).find((one) => one.startsWith(`${file}:${number}: `));
+      assert.match(line ?? "", what);
+    }
+    assert.deepEqual((await all()).map(({ token }) => token).toSorted(), ["good", "holder"]);
+  });
+});

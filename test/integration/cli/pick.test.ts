@@ -1,0 +1,212 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { topicRecord } from "../../support/topic-record.ts";
+import { runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const topics = db.collection<{ _id: string }>("svc_api_notif_mgmt_topic");
+const folder = mkdtempSync(join(tmpdir(), "topicsync-pick-"));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const records = [
+  topicRecord({ externalId: "every" }),
+  topicRecord({
+    externalId: "alarms",
+    headerQuery: "eventType=Alarm",
+    contentQuery: "severity=Critical,Major",
+  }),
+  topicRecord({ externalId: "urgent", contentQuery: "priority>3" }),
+  topicRecord({ externalId: "broken", headerQuery: "eventType=Alarm;severity=1" }),
+];
+before(async () => {
+  await topics.insertMany(records);
+});
+
+const alarm = { eventType: "Alarm", event: { severity: "Major", priority: 10 } };
+const calm = { eventType: "Alarm", event: { severity: "Minor" } };
+
+const pick = (args: readonly string[], input = "") => runCli(["pick", ...args], { MONGODB_URI: uri }, input);
+
+function file(name: string, content: string | Buffer): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** The external ids in each line of `--json`, by the name of the event. */
+async function picked(args: readonly string[], input?: string) {
+  const { output, ...rest } = await pick(["--json", ...args], input);
+  const lines = output.split("\n").filter((line) => line !== "");
+  const answers = lines.map((line) => {
+    const { event, topics } = JSON.parse(line) as { event: string; topics: { externalId: string }[] };
+    return [event, topics.map(({ externalId }) => externalId)];
+  });
+  return { answers, ...rest };
+}
+
+describe("topicsync pick", () => {
+  it("lists the topics of each event, of files and of standard input", async () => {
+    const path = file("alarm.json", JSON.stringify(alarm, undefined, 2));
+    const { code, answers } = await picked([path, "-"], JSON.stringify(calm));
+    assert.equal(code, 0);
+    assert.deepEqual(answers, [
+      [path, ["alarms", "every", "urgent"]],
+      ["-", ["every"]],
+    ]);
+    const { output } = await pick(["--json", path]);
+    const [, every] = records.map(({ _id }) => _id);
+    assert.deepEqual((JSON.parse(output) as { topics: unknown[] }).topics[0], {
+      id: every,
+      externalId: "alarms",
+      name: "name of alarms",
+      namespace: "space",
+    });
+    const table = await pick([path]);
+    assert.match(
+      table.output,
+      /alarm\.json belongs to 3 topics:\nexternal id +name +namespace\nalarms +name of alarms +space\n/,
+    );
+  });
+
+  it("leaves out topics whose filters cannot be read, with a warning", async () => {
+    const { errors } = await pick([file("alarm.json", JSON.stringify(alarm))]);
+    assert.match(errors, /warning: 1 topic is left out: .*`topicsync filters check`/);
+  });
+
+  it("explains what each condition of a topic made of the event", async () => {
+    const path = file("calm.json", JSON.stringify(calm));
+    const { output } = await pick(["--explain", "alarms", path]);
+    assert.match(output, /does not belong to alarms:/);
+    assert.match(output, /yes +headerQuery +eventType is Alarm +"Alarm"\n/);
+    assert.match(output, /no +contentQuery +event\.severity is Critical or Major +"Minor"\n/);
+    const urgent = await pick(["--explain", "urgent", path]);
+    assert.match(urgent.output, /no +contentQuery +event\.priority is greater than 3 +nothing\n/);
+    const json = await pick(["--json", "--explain", "alarms", path]);
+    assert.deepEqual((JSON.parse(json.output) as { explain: unknown }).explain, {
+      externalId: "alarms",
+      matches: false,
+      conditions: [
+        { filter: "headerQuery", condition: "eventType=Alarm", held: true, found: ["Alarm"] },
+        {
+          filter: "contentQuery",
+          condition: "event.severity=Critical,Major",
+          held: false,
+          found: ["Minor"],
+        },
+      ],
+    });
+    assert.match((await pick(["--explain", "every", path])).output, /Every event belongs to every/);
+  });
+
+  it("says why a topic cannot be explained", async () => {
+    const path = file("calm.json", JSON.stringify(calm));
+    const broken = await pick(["--explain", "broken", path]);
+    assert.equal(broken.code, 3);
+    assert.match(
+      broken.errors,
+      /the headerQuery of broken cannot be read:\n {2}eventType=Alarm;severity=1\n {17}\^\n/,
+    );
+    const unknown = await pick(["--explain", "nobody", path]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.errors, /no topic with the external id "nobody"/);
+    assert.equal((await pick(["--ndjson", "--explain", "alarms", path])).code, 64);
+  });
+
+  it("takes whatever is no object for an event without members", async () => {
+    const inputs = [JSON.stringify([alarm]), '"Alarm"', "null", "7", '{"eventType":"\\u0000"}'];
+    const files = inputs.map((text, index) => file(`odd-${index}.json`, text));
+    const deep = `${'{"event":'.repeat(10_000)}1${"}".repeat(10_000)}`;
+    const deeper = `{"eventType":${"[".repeat(10_000)}"Alarm"${"]".repeat(10_000)},"event":{"severity":"Major"}}`;
+    files.push(file("deep.json", deep), file("deeper.json", deeper));
+    const { code, answers } = await picked(files);
+    assert.equal(code, 0);
+    assert.deepEqual(
+      answers.map(([, ids]) => ids),
+      [["every"], ["every"], ["every"], ["every"], ["every"], ["every"], ["alarms", "every"]],
+    );
+  });
+
+  it("names what is not JSON, with 3, and answers the rest", async () => {
+    const good = file("good.json", JSON.stringify(calm));
+    const bad = [file("empty.json", ""), file("nul.json", "\u0000\u001B{}")];
+    const { code, answers, errors } = await picked([...bad, good]);
+    assert.deepEqual([code, answers], [3, [[good, ["every"]]]]);
+    for (const path of bad) assert.ok(errors.includes(`${path}: is not JSON: `), errors);
+    assert.ok(!errors.includes("\u0000") && !errors.includes("\u001B"), errors);
+    assert.equal((await pick(bad)).code, 3);
+  });
+
+  it("names a file that cannot be read", async () => {
+    const missing = join(folder, "missing.json");
+    mkdirSync(join(folder, "inner"), { recursive: true });
+    for (const [path, flags] of [
+      [missing, []],
+      [missing, ["--ndjson"]],
+      [join(folder, "inner"), []],
+    ] as const) {
+      const { code, errors } = await pick([...flags, path]);
+      assert.equal(code, 1);
+      assert.ok(errors.includes(`cannot read ${path}: `), errors);
+    }
+    assert.equal((await pick([])).code, 64);
+    assert.equal((await pick(["-", "-"])).code, 64);
+  });
+});
+
+describe("topicsync pick --ndjson", () => {
+  const lines = (...texts: readonly string[]): string => texts.join("\n");
+
+  it("counts the events of each topic, the most frequent first", async () => {
+    const path = file(
+      "events.ndjson",
+      `${`${JSON.stringify(calm)}\r\n`.repeat(2_000)}\n${JSON.stringify(alarm)}`,
+    );
+    const { code, output } = await pick(["--ndjson", path, "-"], `\uFEFF${JSON.stringify(alarm)}\n`);
+    assert.equal(code, 0);
+    const rows = output
+      .trimEnd()
+      .split("\n")
+      .map((line) => line.split(/ {2,}/));
+    assert.deepEqual(rows, [
+      ["events", "external id", "name", "namespace"],
+      ["2002", "every", "name of every", "space"],
+      ["2", "alarms", "name of alarms", "space"],
+      ["2", "urgent", "name of urgent", "space"],
+      ["2002 events, 0 of them belong to no topic; 3 of 3 topics have events"],
+    ]);
+  });
+
+  it("answers each line as JSON, whatever characters it holds", async () => {
+    const odd = JSON.stringify({ ...alarm, eventId: "\u2028 \u2029 \u0085" });
+    const { code, answers } = await picked(["--ndjson", "-"], lines(odd, "", JSON.stringify(calm)));
+    assert.equal(code, 0);
+    assert.deepEqual(answers, [
+      ["-:1", ["alarms", "every", "urgent"]],
+      ["-:3", ["every"]],
+    ]);
+  });
+
+  it("counts and names lines that are not JSON, with 3, and goes on", async () => {
+    const path = file("bad.ndjson", lines("{}", "no", ...Array.from({ length: 30 }, () => "{\u0000"), "{}"));
+    const { code, output, errors } = await pick(["--ndjson", path]);
+    assert.equal(code, 3);
+    assert.match(errors, /bad\.ndjson:2: is not JSON: /);
+    assert.match(errors, /bad\.ndjson:21: is not JSON: /);
+    assert.ok(!errors.includes("bad.ndjson:22: ") && !errors.includes("\u0000"), errors);
+    assert.match(errors, /31 lines are not JSON/);
+    assert.match(output, /^2 +every/m);
+  });
+
+  it("ends well with an empty file", async () => {
+    const { code, output } = await pick(["--ndjson", file("empty.ndjson", "")]);
+    assert.equal(code, 0);
+    assert.match(output, /^0 events/);
+  });
+});

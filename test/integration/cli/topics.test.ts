@@ -1,0 +1,400 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+
+import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { environment, runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { topicRecord } from "../../support/topic-record.ts";
+
+const me = `cli:${userInfo().username}`;
+const folder = mkdtempSync(join(tmpdir(), "topicsync-topics-"));
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function file(content: string): string {
+  const path = join(folder, unique("file"));
+  writeFileSync(path, content);
+  return path;
+}
+const ndjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+
+/** A database of its own, with the command line on it. */
+function place() {
+  const { uri, db } = testDatabase(sharedStack().mongodb);
+  const settings = { MONGODB_URI: uri };
+  const topics = (args: readonly string[], input = "") => runCli(["topics", ...args], settings, input);
+  return {
+    settings,
+    topics,
+    stored: db.collection<TopicRecord>("svc_api_notif_mgmt_topic"),
+    retired: db.collection("svc_api_notif_mgmt_topic_retired"),
+    /** The objects of an answer in NDJSON. */
+    lines: async (...args: string[]) => {
+      const { code, output, errors } = await topics(args);
+      assert.equal(code, 0, errors);
+      return output
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    json: async (...args: string[]) => {
+      const { code, output, errors } = await topics([...args, "--json"]);
+      assert.equal(code, 0, errors);
+      return JSON.parse(output) as Record<string, unknown>;
+    },
+  };
+}
+
+const announced = (externalId: string): TopicRecord => ({
+  ...topicRecord({ externalId }),
+  source: { kind: "announcement", topic: "channel", partition: 2, offset: 17 },
+});
+
+describe("topicsync topics add", () => {
+  const { topics, stored, json } = place();
+  const args = ["add", "--name", "Net", "--external-id", "net-1"];
+
+  it("creates a topic as HTTP does, and says who did", async () => {
+    const filters = ["--namespace", "space", "--header-query", "eventType=A", "--content-query", "a.b=1,2"];
+    const { id, ...shown } = await json(...args, ...filters);
+    const record = await stored.findOne({ topic_id: "net-1" });
+    assert.equal(record?._id, id);
+    assert.deepEqual(
+      [record?.topic_name, record?.namespace, record?.header_query, record?.content_query],
+      ["Net", "space", "eventType=A", "a.b=1,2"],
+    );
+    assert.deepEqual(
+      [record?.user_created, record?.type, record?.source],
+      [false, "egress", { kind: "http", user: me }],
+    );
+    assert.equal(shown["externalId"], "net-1");
+  });
+
+  it("refuses with 3 what HTTP refuses, for the same reasons", async () => {
+    const cases: [string[], RegExp][] = [
+      [args, /"net-1" already exists.*unique topic external id/],
+      [
+        [
+          "add",
+          "--name",
+          "Net",
+          "--external-id",
+          "net-2",
+          "--namespace",
+          "space",
+          "--header-query",
+          "eventType=A",
+          "--content-query",
+          "a.b=1,2",
+        ],
+        /unique combination/,
+      ],
+      [
+        ["add", "--name", "n", "--external-id", "e", "--content-query", "a=1;b=2"],
+        /contentQuery has a ";".*character 4/,
+      ],
+      [["add", "--name", "", "--external-id", "e"], /\/name must not be empty/],
+    ];
+    for (const [given, reason] of cases) {
+      const { code, errors } = await topics(given);
+      assert.equal(code, 3, errors);
+      assert.match(errors, reason);
+    }
+    assert.equal((await topics(["add", "--name", "n"])).code, 64);
+    assert.equal(await stored.countDocuments(), 1);
+  });
+});
+
+describe("topicsync topics list and show", () => {
+  const { topics, stored, lines, json } = place();
+  const ids = async (...args: string[]) =>
+    (await lines("list", "--json", ...args)).map(({ externalId }) => externalId);
+
+  it("say when there are none", async () => {
+    assert.match((await topics(["list"])).output, /There are no topics/);
+    assert.match((await topics(["list", "--disabled"])).output, /There are no disabled topics/);
+    assert.deepEqual(await lines("list", "--json"), []);
+    const { code, errors } = await topics(["show", "nothing"]);
+    assert.equal(code, 1);
+    assert.match(errors, /no topic with the external id "nothing".*topics list/);
+  });
+
+  it("list by external id, chosen by name, namespace, source and id", async () => {
+    await stored.insertMany([
+      { ...topicRecord({ externalId: "b" }), topic_name: "Critical tickets" },
+      { ...topicRecord({ externalId: "a" }), topic_name: "Critical alarms", namespace: "" },
+      { ...announced("c"), topic_name: "Critic" },
+    ]);
+    assert.deepEqual(await ids(), ["a", "b", "c"]);
+    assert.deepEqual(await ids("--name", "Critical*"), ["a", "b"]);
+    assert.deepEqual(await ids("--name", "Critical"), []);
+    assert.deepEqual(await ids("--name", "Critical tickets"), ["b"]);
+    assert.deepEqual(await ids("--namespace", ""), ["a"]);
+    assert.deepEqual(await ids("--namespace", "space"), ["b", "c"]);
+    assert.deepEqual(await ids("--source", "announcement"), ["c"]);
+    assert.deepEqual(await ids("--source", "http", "--namespace", "space"), ["b"]);
+    assert.deepEqual(await ids("--external-id", "c", "x", "a"), ["a", "c"]);
+    assert.equal((await topics(["list", "--source", "kafka"])).code, 64);
+    assert.match((await topics(["list", "--name", "x"])).output, /No topic is like that/);
+  });
+
+  it("show a table, and where each came from", async () => {
+    const { output } = await topics(["list"]);
+    assert.match(
+      output,
+      /^external id +name +namespace +from +changed\na +Critical alarms +http somebody +\d{4}-/,
+    );
+    assert.match(output, /c +Critic +space +announced 2-17/);
+    assert.match(output, /3 topics\n$/);
+  });
+
+  it("show everything about one, with its filters in words", async () => {
+    await stored.insertOne(
+      topicRecord({ externalId: "words", headerQuery: "eventType=A,B", contentQuery: "n>3&s!=x" }),
+    );
+    const { output } = await topics(["show", "words"]);
+    assert.match(output, /header query +eventType=A,B\n +eventType is A or B\n/);
+    assert.match(output, /content query +n>3&s!=x\n +n is greater than 3\n +and s is not x/);
+    assert.match(output, /from +created over HTTP by somebody/);
+    assert.match((await topics(["show", "c"])).output, /from +announced by channel-2-17/);
+    assert.match((await topics(["show", "a"])).output, /header query +\(empty\) matches every event/);
+    const { source, active, contentQuery } = await json("show", "c");
+    assert.deepEqual(
+      { source, active, contentQuery },
+      {
+        source: { kind: "announcement", topic: "channel", partition: 2, offset: 17 },
+        active: true,
+        contentQuery: "",
+      },
+    );
+  });
+
+  it("show what one was before its definition changed: only what was different", async () => {
+    const record = announced("changed");
+    const { topic_name, namespace, content_query, sys_updated_on } = record;
+    const source = { kind: "announcement", topic: "channel", partition: 2, offset: 3 } as const;
+    const previous = { topic_name, namespace, content_query, sys_updated_on, source, header_query: "a=1" };
+    await stored.insertOne({ ...record, previous });
+    const { output } = await topics(["show", "changed"]);
+    assert.match(output, /before +announced by channel-2-3 .*\n {4}header query +a=1\n$/);
+    assert.equal(((await json("show", "changed"))["previous"] as { headerQuery: string }).headerQuery, "a=1");
+    await stored.deleteOne({ topic_id: "changed" });
+  });
+
+  it("show hostile texts without commanding the terminal, and say which filter cannot be read", async () => {
+    await stored.insertOne({
+      ...topicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),
+      ...{ topic_name: "n\u202Ename", namespace: "s\rspace", source: { kind: "http", user: "u\u009Buser" } },
+    });
+    for (const args of [["show", "evil\u001B[2J"], ["list"]]) {
+      const { code, output } = await topics(args);
+      assert.equal(code, 0);
+      assert.match(output, /evil\\u\{1b\}\[2J/);
+      // eslint-disable-next-line no-control-regex -- they are what must not be there
+      assert.doesNotMatch(output, /[\u001B\u0007\u202E\r\u009B]/);
+    }
+    assert.match(
+      (await topics(["show", "evil\u001B[2J"])).output,
+      /content query +cannot be read[^]*\^\nerror: the filter/,
+    );
+  });
+
+  it("stop at a limit and say that there are more", async () => {
+    await stored.insertMany(
+      Array.from({ length: 1_500 }, (_, n) =>
+        topicRecord({ externalId: `many-${n}`, contentQuery: `n=${n}` }),
+      ),
+    );
+    const table = await topics(["list"]);
+    assert.equal(table.output.trim().split("\n").length, 101);
+    assert.match(table.errors, /first 100; there are more/);
+    assert.equal((await ids("--limit", "3")).length, 3);
+    assert.match((await topics(["list", "--limit", "3", "--json"])).errors, /there are more/);
+    assert.equal((await ids()).length, 1_505);
+    assert.match((await topics(["list", "--all"])).output, /1505 topics\n$/);
+    const exact = await topics(["list", "--name", "Critic*", "--limit", "3"]);
+    assert.deepEqual([exact.errors, /3 topics/.test(exact.output)], ["", true]);
+    assert.equal((await topics(["list", "--limit", "0"])).code, 64);
+    assert.equal((await topics(["list", "--limit", "3", "--all"])).code, 64);
+  });
+});
+
+describe("topicsync topics disable and enable", () => {
+  const { topics, stored, retired, json, lines } = place();
+  const add = (externalId: string, ...more: string[]) =>
+    topics(["add", "--name", "same", "--external-id", externalId, ...more]);
+
+  it("move a topic to the retired ones and back, and free what is unique", async () => {
+    await add("one");
+    const before = await stored.findOne({ topic_id: "one" });
+    const disabled = await json("disable", "one");
+    assert.deepEqual([disabled["active"], disabled["retiredBy"]], [false, { kind: "http", user: me }]);
+    assert.equal(await stored.countDocuments(), 0);
+    assert.equal((await retired.findOne({ topic_id: "one" }))?.["sys_id"], before?._id);
+    assert.match((await topics(["show", "one"])).output, /active +no\nretired +disabled by cli:/);
+    assert.deepEqual(
+      (await lines("list", "--disabled", "--json")).map(({ externalId }) => externalId),
+      ["one"],
+    );
+    assert.match((await topics(["list", "--disabled"])).output, /one +same[^]*1 disabled topic\n$/);
+
+    assert.equal((await add("other")).code, 0, "the combination is free");
+    const refused = await topics(["enable", "one"]);
+    assert.equal(refused.code, 3);
+    assert.match(refused.errors, /unique combination/);
+    await topics(["disable", "other"]);
+
+    assert.match((await topics(["enable", "one"])).output, /^enabled one \(same\)\n/);
+    const back = await stored.findOne({ topic_id: "one" });
+    assert.deepEqual({ ...back, sys_updated_on: 0 }, { ...before, sys_updated_on: 0 });
+    assert.ok((back?.sys_updated_on.getTime() ?? 0) > (before?.sys_updated_on.getTime() ?? Infinity));
+    assert.deepEqual(
+      (await lines("list", "--disabled", "--json")).map(({ externalId }) => externalId),
+      ["other"],
+    );
+  });
+
+  it("say when it is so already, and when there is no such topic", async () => {
+    assert.match((await topics(["enable", "one"])).output, /is active already: one/);
+    await topics(["disable", "one"]);
+    const again = await topics(["disable", "one"]);
+    assert.deepEqual([again.code, /is disabled already: one/.test(again.output)], [0, true]);
+    for (const verb of ["disable", "enable"]) {
+      const { code, errors } = await topics([verb, "nothing"]);
+      assert.equal(code, 1);
+      assert.match(errors, /no topic with the external id "nothing"/);
+    }
+  });
+
+  it("refuse topics of the channel, with the way to do it", async () => {
+    await stored.insertOne(announced("theirs"));
+    const disable = await topics(["disable", "theirs"]);
+    assert.equal(disable.code, 3);
+    assert.match(disable.errors, /belongs to the channel.*channel-2-17.*without a value to channel/);
+    assert.equal(await stored.countDocuments({ topic_id: "theirs" }), 1);
+    const { _id, ...fields } = announced("gone");
+    const retired_by = { kind: "announcement", topic: "channel", partition: 2, offset: 18 };
+    await retired.insertOne({ ...fields, sys_id: _id, retired_on: new Date(), retired_by });
+    const enable = await topics(["enable", "gone"]);
+    assert.equal(enable.code, 3);
+    assert.match(enable.errors, /channel-2-18.*announce it again/);
+    assert.match((await topics(["show", "gone"])).output, /retired +by the tombstone channel-2-18/);
+  });
+});
+
+describe("topicsync topics export and import", () => {
+  const from = place();
+  const to = place();
+  const definitions = Array.from({ length: 1_234 }, (_, n) => ({
+    ...{
+      externalId: `topic-${String(n).padStart(4, "0")}`,
+      name: `name ${n % 7}`,
+      namespace: n % 2 ? "odd" : "",
+    },
+    ...{ headerQuery: "eventType=A", contentQuery: `n=${n}` },
+  }));
+  const exported = join(folder, "exported.ndjson");
+
+  it("import more than a thousand, and the same again changes nothing", async () => {
+    const path = file(ndjson(...definitions));
+    const first = await from.topics(["import", path]);
+    assert.deepEqual([first.code, first.output], [0, "1234 created, 0 unchanged, 0 refused\n"], first.errors);
+    assert.match(first.errors, /importing: 1000 of 1234/);
+    const before = await from.stored.find().sort({ topic_id: 1 }).toArray();
+    const second = await from.topics(["import", "--json", path]);
+    assert.deepEqual(JSON.parse(second.output), { created: 0, unchanged: 1_234, refused: [] });
+    assert.deepEqual(await from.stored.find().sort({ topic_id: 1 }).toArray(), before);
+    assert.deepEqual(before[0]?.source, { kind: "http", user: me });
+  });
+
+  it("export what import takes, in an order that stays the same", async () => {
+    const { code, output, errors } = await from.topics(["export", "--out", exported]);
+    assert.deepEqual([code, output], [0, `exported 1234 topics to ${exported}\n`], errors);
+    assert.match(errors, /exporting topics: 1000 of 1234/);
+    assert.equal(readFileSync(exported, "utf8"), ndjson(...definitions));
+    assert.equal((await from.topics(["export"])).output, ndjson(...definitions));
+    const one = await from.topics(["export", "--external-id", "topic-0003"]);
+    assert.equal(one.output, ndjson(definitions[3] ?? {}));
+    assert.equal((await to.topics(["import", "-"], readFileSync(exported, "utf8"))).code, 0);
+    assert.equal((await to.topics(["export"])).output, ndjson(...definitions));
+    assert.equal(existsSync(`${exported}.part`), false);
+    assert.equal((await from.topics(["export", "--out", join(folder, "no", "such")])).code, 1);
+  });
+
+  it("refuse what is different and what is held, say why, and import the rest", async () => {
+    const bodies = [
+      { externalId: "new-1", name: "new", namespace: null },
+      { externalId: "topic-0001", name: "name 1", namespace: "even", headerQuery: "eventType=A" },
+      { ...definitions[2], externalId: "thief" },
+      { externalId: "new-2", name: "new" },
+      { externalId: "new-1", name: "new" },
+      { externalId: "new-1", name: "newer" },
+    ];
+    const path = file(ndjson(...bodies));
+    const expected = [
+      [`${path}:2`, "topic-0001", "DUPLICATE_EXTERNAL_ID", /another namespace, contentQuery/],
+      [`${path}:3`, "thief", "DUPLICATE_COMBINATION", /held by .*"topic-0002"/],
+      [`${path}:4`, "new-2", "DUPLICATE_COMBINATION", /held by .*"new-1"/],
+      [`${path}:6`, "new-1", "DUPLICATE_EXTERNAL_ID", /another name\./],
+    ] as const;
+    for (const args of [["--dry-run"], []]) {
+      const count = await to.stored.countDocuments();
+      const { code, output, errors } = await to.topics(["import", "--json", ...args, path]);
+      assert.equal(code, 3, errors);
+      const { created, unchanged, refused } = JSON.parse(output) as {
+        created: number;
+        unchanged: number;
+        refused: { place: string; externalId: string; code: string; message: string }[];
+      };
+      assert.deepEqual([created, unchanged, refused.length], [1, 1, 4]);
+      for (const [index, [where, externalId, reason, message]] of expected.entries()) {
+        const one = refused[index];
+        assert.deepEqual([one?.place, one?.externalId, one?.code], [where, externalId, reason]);
+        assert.match(one?.message ?? "", message);
+      }
+      assert.equal(await to.stored.countDocuments(), count + (args.length > 0 ? 0 : 1));
+    }
+    const table = await to.topics(["import", path]);
+    assert.match(table.output, /0 created, 2 unchanged, 4 refused[^]*:3.*thief.*DUPLICATE_COMBINATION/);
+  });
+
+  it("import nothing of files with faults, and name each", async () => {
+    const count = await to.stored.countDocuments();
+    const path = file(
+      '{"name":"fine","externalId":"fine"}\n{"name":"n"}\n{"name":"n","externalId":"e","headerQuery":"a"}\n',
+    );
+    const { code, errors } = await to.topics(["import", path]);
+    assert.equal(code, 3);
+    assert.match(errors, /:2: .*\/externalId is required[^]*:3: .*headerQuery[^]*Nothing was imported/);
+    assert.equal(await to.stored.countDocuments(), count);
+  });
+
+  it("lose nothing when they are stopped, and go on when they run again", async () => {
+    const third = place();
+    const path = file(ndjson(...definitions));
+    const cli = join(import.meta.dirname, "../../../src/cli.ts");
+    const child = spawn(process.execPath, [cli, "topics", "import", path], {
+      env: environment(third.settings),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    await until("some are stored", async () => (await third.stored.countDocuments()) > 0);
+    child.kill("SIGINT");
+    await ended;
+    const stored = await third.stored.countDocuments();
+    assert.equal(child.exitCode, 1, errors);
+    const said = /stopped after (\d+) of 1234; the same command goes on/.exec(errors);
+    assert.equal(Number(said?.[1]), stored);
+    const again = await third.topics(["import", "--json", path]);
+    assert.deepEqual(JSON.parse(again.output), { created: 1_234 - stored, unchanged: stored, refused: [] });
+  });
+});

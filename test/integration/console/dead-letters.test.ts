@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { startBrowser } from "../../support/browser.ts";
+import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import { unique } from "../../support/names.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const { admin, producer, scene } = stage(sharedStack());
+const own = scene();
+const { topic, deadLetterTopic } = own;
+let service: TestService;
+let browser: Browser;
+
+before(async () => {
+  await own.createTopic();
+  service = await startTopicsync(own.settings);
+  browser = await startBrowser();
+  await service.ready();
+});
+
+/** Announces, and waits until it is applied. */
+async function announce(...sent: Parameters<typeof own.send>): Promise<void> {
+  await own.send(...sent);
+  const [offsets] = await admin.fetchTopicOffsets(topic);
+  await own.reached(Number(offsets?.high));
+}
+
+async function openLetters(look: Parameters<typeof openPage>[1] = looks.light): Promise<Page> {
+  const page = await openPage(browser, look);
+  await signIn(page, service.url);
+  await page.getByRole("link", { name: "Dead letters" }).click();
+  await page.getByRole("heading", { name: "Dead letters" }).waitFor();
+  return page;
+}
+
+/** A letter as the service writes it, from a partition of its own. */
+const letter = (
+  offset: number,
+  value: string | Buffer | null,
+  headers: Record<string, string | Buffer> = {},
+) => ({
+  value,
+  headers: {
+    "__connect.errors.topic": topic,
+    "__connect.errors.partition": "7",
+    "__connect.errors.offset": String(offset),
+    "__connect.errors.exception.message": "The announcement cannot be read.",
+    "topicsync.id": `${topic}-7-${offset}`,
+    "topicsync.code": "UNDECODABLE",
+    ...headers,
+  },
+});
+
+const holder = definition(unique("holder"));
+const heir = { ...holder, externalId: unique("heir") };
+const nameless = Array.from({ length: 3 }, () => ({
+  externalId: unique("nameless"),
+  name: "",
+  headerQuery: 7,
+}));
+
+describe("the dead letters", () => {
+  it("are none at first", async () => {
+    const page = await openLetters();
+    await page.getByRole("heading", { name: "Nothing was refused" }).waitFor();
+    await assertAccessible(page);
+  });
+
+  it("lead from the overview to what was wrong, and back into the sync once that is mended", async () => {
+    await announce(holder, heir);
+    const page = await openPage(browser);
+    await signIn(page, service.url);
+    await page.getByRole("row", { name: heir.externalId }).getByRole("link").click();
+    await page.getByRole("heading", { name: "DUPLICATE_COMBINATION" }).waitFor();
+    await page.getByText(holder.externalId).first().waitFor();
+    await page.getByText("It was never replayed.").waitFor();
+
+    await announce(holder.externalId);
+    await page.getByRole("button", { name: "Replay" }).click();
+    const dialog = page.getByRole("dialog", { name: "Replay 1 dead letter?" });
+    await dialog.getByRole("button", { name: "Replay" }).click();
+    await page.getByRole("heading", { name: "1 sent: 1 taken" }).waitFor();
+    await page.getByRole("region", { name: "Replays" }).getByText("taken").waitFor();
+    assert.equal((await own.topics.findOne({ topic_id: heir.externalId }))?.topic_name, heir.name);
+  });
+
+  it("are chosen by their reason, and several are replayed at once by keyboard alone", async () => {
+    await announce(...nameless);
+    const page = await openLetters();
+    await page.getByRole("link", { name: "SCHEMA_VIOLATION 3" }).click();
+    assert.equal(new URL(page.url()).search, "?code=SCHEMA_VIOLATION");
+    await page.getByRole("row", { name: heir.externalId }).waitFor({ state: "detached" });
+    await page.getByRole("checkbox", { name: "All on this page" }).press("Space");
+    await page.getByRole("button", { name: "Replay 3" }).press("Enter");
+    await page.getByRole("dialog", { name: "Replay 3 dead letters?" }).waitFor();
+    await assertAccessible(page);
+    await keepPicture(page, "dead-letters-replay");
+    await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter");
+    await page.getByRole("heading", { name: "3 sent: 3 refused again" }).waitFor();
+    await page.getByRole("link", { name: "SCHEMA_VIOLATION 6" }).waitFor();
+
+    await page.getByLabel("Replayed").selectOption("Already");
+    const original = page.getByRole("row", { name: nameless[0]?.externalId ?? "" });
+    await original.filter({ hasText: "refused again" }).getByRole("checkbox").check();
+    await page.getByRole("button", { name: "Replay" }).click();
+    const nothing = page.getByRole("dialog", { name: "Nothing can be sent" });
+    await nothing.getByText(/replayed on .*: refused again/).waitFor();
+    assert.equal(await nothing.getByRole("button", { name: "Replay" }).isEnabled(), false);
+    await nothing.getByLabel("Also what was replayed before").check();
+    await page.getByRole("dialog", { name: "Replay 1 dead letter?" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(await own.deadLetters(), 1 + 6);
+  });
+
+  it("show what is in them, whatever it is", async () => {
+    const path = "/topics/9000/name";
+    const topics = Array.from({ length: 10_000 }, (_, i) => ({ name: `topic ${i}` }));
+    await producer.send({
+      topic: deadLetterTopic,
+      messages: [
+        letter(1, Buffer.from([0, 255, 1, 254]), { own: Buffer.from([0xff, 0xfe]) }),
+        letter(2, null),
+        letter(3, JSON.stringify({ topics }), {
+          "topicsync.details": JSON.stringify([{ path, message: "is one too many" }]),
+        }),
+        letter(4, '{"name": "<img src=x onerror=alert(1)>", "big": 12345678901234567890}', {
+          "__connect.errors.exception.message": "<script>alert(2)</script>\u202e",
+          "topicsync.details": '[{"path":"/nothing/there","message":"<b>is required</b>"}]',
+          "<i>": "<u>",
+        }),
+        letter(5, Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), Buffer.from('{"name":""}')])),
+        letter(6, "no JSON\u0007"),
+      ],
+    });
+    const page = await openLetters();
+    const show = async (offset: number): Promise<void> => {
+      await page.goto(`${service.url}/console/dead-letters/${topic}-7-${offset}`);
+      await page.getByText(`${topic}-7-${offset}`).waitFor();
+    };
+    const json = page.getByRole("region", { name: "JSON" });
+
+    await show(1);
+    await page.getByText("00000000 00 ff 01 fe").waitFor();
+    await page.getByRole("row", { name: "own" }).getByText("0xfffe").waitFor();
+    await show(2);
+    await page.getByText("None: it retires its topic.").waitFor();
+    await show(3);
+    await json.getByText('"name": "topic 9000"').waitFor();
+    await json.getByText("✗ is one too many").waitFor();
+    assert.ok((await json.innerText()).split("\n").length < 500);
+    await show(4);
+    await json.getByText('"big": 12345678901234567890').waitFor();
+    await json.getByText("✗ /nothing/there <b>is required</b>").waitFor();
+    await page.getByText("<script>alert(2)</script>\\u{202e}").waitFor();
+    await show(5);
+    await page.getByText("in Confluent's frame with the schema 9").waitFor();
+    await json.getByText('"name": ""').waitFor();
+    await show(6);
+    await page.getByRole("region", { name: "Text" }).getByText("no JSON\\u{7}").waitFor();
+    await page.getByRole("button", { name: "Hex" }).click();
+    await page.getByText("6e 6f 20 4a 53 4f 4e 07").waitFor();
+    await page.goto(`${service.url}/console/dead-letters/nothing-0-1`);
+    await page.getByRole("alert").getByText('There is no dead letter "nothing-0-1".').waitFor();
+  });
+
+  it("are not shown to who may not see them", async () => {
+    const [user, password] = [unique("reader"), "a reader's password"];
+    assert.equal((await runCli(["users", "add", user], own.settings, password)).code, 0);
+    const page = await openPage(browser);
+    await signIn(page, service.url, { user, password });
+    await page.getByText("To see what was refused takes the role").waitFor();
+    assert.equal(await page.getByRole("row", { name: /SCHEMA_VIOLATION|UNDECODABLE/ }).count(), 0);
+    assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
+  });
+
+  for (const [look, options] of Object.entries(looks)) {
+    it(`can be read by everybody: ${look}`, async () => {
+      const page = await openLetters(options);
+      await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
+      await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });
+      await page
+        .getByRole("row", { name: nameless[0]?.externalId ?? "" })
+        .first()
+        .waitFor();
+      await assertAccessible(page);
+      await assertFits(page);
+      await keepPicture(page, `dead-letters-${look}`);
+      await page.getByRole("row", { name: "refused again" }).getByRole("link").first().click();
+      await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
+      await assertAccessible(page);
+      await assertFits(page);
+      await keepPicture(page, `dead-letter-${look}`);
+    });
+  }
+});

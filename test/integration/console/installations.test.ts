@@ -1,0 +1,120 @@
+/** The page Installations, as somebody uses it who is asked what became of a telephone. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { startBrowser } from "../../support/browser.ts";
+import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const token = (start: string, end: string): string => start.repeat(8) + "00".repeat(20) + end;
+const of = { application: "Mobile Agent", platform: "ios" };
+const bob = { ...of, user: "bob.beeper" };
+let service: TestService;
+let browser: Browser;
+
+const inactive = {
+  active: false,
+  deactivated_on: new Date(Date.now() - 86_400_000),
+  deactivated_reason: "Unregistered",
+};
+const stored = [
+  ...Array.from({ length: 60 }, (_, i) =>
+    installation(token("a1b2c3", String(i).padStart(8, "0")), { ...of, user: "ann.alert" }),
+  ),
+  installation(token("d4e5f6", "deadbeef"), bob),
+  installation(token("0718f9", "cafe0001"), { ...bob, application: "Field Service", platform: "android" }),
+  installation(token("1a2b3c", "cafe0002"), { ...bob, ...inactive }),
+];
+
+before(async () => {
+  await ensureIndexes(db);
+  await records.insertMany(stored);
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "Mobile Agent,Field Service",
+    PUSH_PLATFORMS: "ios,android",
+  });
+  browser = await startBrowser();
+  await service.ready();
+});
+
+async function openInstallations(options = {}): Promise<Page> {
+  const page = await openPage(browser, options);
+  await signIn(page, service.url);
+  await page.getByRole("link", { name: "Installations" }).click();
+  await page.getByRole("heading", { name: "Installations", level: 1 }).waitFor();
+  return page;
+}
+
+const rowsOf = (page: Page, of: string) =>
+  page.getByRole("region", { name: "Installations", exact: true }).getByRole("row", { name: of });
+
+describe("the page Installations", () => {
+  it("finds a token by its end, however much of it is pasted, and says when there is none", async () => {
+    const page = await openInstallations();
+    await page.getByText("Search for a user or the end of a token.").waitFor();
+    await page.getByLabel("End of the token").fill(token("d4e5f6", "deadbeef"));
+    await page.keyboard.press("Enter");
+    await rowsOf(page, "d4e5f6…beef").getByText("bob.beeper").waitFor();
+    assert.equal(await rowsOf(page, "…").count(), 1);
+    await page.getByLabel("End of the token").fill("deadbee0");
+    await page.keyboard.press("Enter");
+    await page.getByText("There are no such installations.").waitFor();
+  });
+
+  it("deactivates chosen ones of a user after asking why", async () => {
+    const page = await openInstallations();
+    await page.getByLabel("User", { exact: true }).fill("bob.beeper");
+    await page.keyboard.press("Enter");
+    await rowsOf(page, "1a2b3c…0002").getByText("Unregistered").waitFor();
+    assert.equal(await rowsOf(page, "…").count(), 3);
+    const button = page.getByRole("button", { name: /^Deactivate/ });
+    assert.equal(await button.isDisabled(), true);
+    await page.getByLabel("Choose all active ones of this page").check();
+    await page.getByRole("button", { name: "Deactivate 2" }).click();
+    await page.getByRole("heading", { name: "Deactivate 2 installations?" }).waitFor();
+    await assertAccessible(page);
+    await page.getByLabel("Reason").fill("lost on the train");
+    await page.keyboard.press("Enter");
+    await page.getByText("2 installations deactivated.").waitFor();
+    await rowsOf(page, "d4e5f6…beef").getByText("lost on the train").waitFor();
+    const reasons = (await records.find({ user: "bob.beeper" }).toArray()).map(
+      (one) => one.deactivated_reason,
+    );
+    assert.deepEqual(reasons.toSorted(), ["Unregistered", "lost on the train", "lost on the train"]);
+    assert.equal(await records.countDocuments({ active: true }), 60);
+  });
+
+  it("shows many page after page", async () => {
+    const page = await openInstallations();
+    await page.getByLabel("User", { exact: true }).fill("ann.alert");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("Page 2").waitFor();
+    await rowsOf(page, "ann.alert").nth(9).waitFor();
+    assert.equal(await rowsOf(page, "ann.alert").count(), 10);
+  });
+
+  for (const [look, options] of Object.entries(looks)) {
+    it(`can be used by everybody: ${look}`, async () => {
+      const page = await openInstallations(options);
+      await page.getByLabel("User", { exact: true }).fill("bob.beeper");
+      await page.keyboard.press("Enter");
+      await rowsOf(page, "cafe").or(rowsOf(page, "0002")).first().waitFor();
+      await page.getByRole("heading", { name: "How many there are" }).waitFor();
+      await assertAccessible(page);
+      await assertFits(page);
+      await keepPicture(page, `installations-${look}`);
+    });
+  }
+});

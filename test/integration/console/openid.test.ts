@@ -1,0 +1,116 @@
+/** Signing in on the console by way of a real OpenID provider, which is another site for the browser. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import getPort from "get-port";
+import type { Browser, Page } from "playwright-core";
+
+import { redirectUriAt } from "../../../http/routes/openid-sign-in.ts";
+import { roles } from "../../../src/users/user.ts";
+import { startBrowser } from "../../support/browser.ts";
+import { assertAccessible, assertFits, keepPicture, looks, openPage } from "../../support/console.ts";
+import { startOpenIdProvider } from "../../support/openid-provider.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const people = [
+  { name: "ann", roles: [roles.eventManagement] },
+  { name: "bob", roles: ["something-else"] },
+];
+let issuer: string;
+let service: TestService;
+let browser: Browser;
+
+before(async () => {
+  const port = await getPort({ host: "127.0.0.1" });
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const client = {
+    clientId: "topicsync-console",
+    clientSecret: "the secret of the console",
+    redirectUri: redirectUriAt(publicUrl),
+  };
+  keepSecret(client.clientSecret);
+  issuer = await startOpenIdProvider(client, people);
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    HTTP_PORT: String(port),
+    HTTP_PUBLIC_URL: publicUrl,
+    OIDC_ISSUER: issuer,
+    OIDC_AUDIENCE: "topicsync",
+    OIDC_CLIENT_ID: client.clientId,
+    OIDC_CLIENT_SECRET: client.clientSecret,
+    OIDC_SCOPE: "openid profile",
+  });
+  browser = await startBrowser();
+  await service.ready();
+});
+
+/** From the console to the provider, and back with this name. */
+async function signInAs(page: Page, name: string, from = "/console"): Promise<void> {
+  await page.goto(`${service.url}${from}`);
+  await page.getByRole("button", { name: "Sign in with OpenID" }).click();
+  await page.waitForURL(`${issuer}/**`);
+  await page.getByLabel("Name").fill(name);
+  await page.getByRole("button", { name: "Go on" }).click();
+}
+
+describe("signing in with OpenID", () => {
+  it("leads back to where one was, under the provider's name, with what its roles allow", async () => {
+    const page = await openPage(browser);
+    await signInAs(page, "ann", "/console/picker");
+    await page.getByRole("heading", { name: "Picker" }).waitFor();
+    await page.getByText("oidc:ann").waitFor();
+    assert.equal(new URL(page.url()).pathname, "/console/picker");
+    const cookies = await page.context().cookies(service.url);
+    assert.deepEqual(
+      cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]),
+      [["topicsync_session", true, "Strict"]],
+      "what the sign-in needed is gone",
+    );
+    await page.getByRole("button", { name: "Find its topics" }).click();
+    await page.getByRole("heading", { name: "The event belongs to no topic" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You have signed out.").waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
+  });
+
+  it("shows nobody what their roles do not allow", async () => {
+    const page = await openPage(browser);
+    await signInAs(page, "bob");
+    await page.getByText("oidc:bob").waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Picker" }).count(), 0);
+    await page.goto(`${service.url}/console/picker`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  it("says so when one declines, and one may begin again", async () => {
+    const page = await openPage(browser);
+    await page.goto(`${service.url}/console`);
+    await page.getByRole("button", { name: "Sign in with OpenID" }).click();
+    await page.getByRole("button", { name: "No" }).click();
+    await page.getByRole("alert").getByText("it was declined").waitFor();
+    await assertAccessible(page);
+    await page.reload();
+    await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0, "it is told once");
+  });
+
+  for (const [look, options] of Object.entries(looks)) {
+    it(`is offered to everybody: ${look}`, async () => {
+      const page = await openPage(browser, options);
+      await page.goto(`${service.url}/console?sign-in=expired`);
+      await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
+      await page.getByRole("alert").getByText("Begin again").waitFor();
+      await assertAccessible(page);
+      await assertFits(page);
+      await keepPicture(page, `openid-${look}`);
+    });
+  }
+});

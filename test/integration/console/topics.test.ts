@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { Source } from "../../../src/topics/topic.ts";
+import { startBrowser } from "../../support/browser.ts";
+import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import { call } from "../../support/http.ts";
+import { until } from "../../support/poll.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { topicRecord } from "../../support/topic-record.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+const retired = db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
+let service: TestService;
+let browser: Browser;
+
+const announced = (offset: number): Source => ({
+  ...{ kind: "announcement", topic: "topicsync.announcements", partition: 2, offset },
+});
+const ago = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+const places = ["Aarau", "Basel", "Chur", "Davos", "Genf", "Bern"];
+
+/** 66 topics, more than a page has; the first has been another. */
+const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
+  const place = places[i % places.length] ?? "";
+  const number = String(i).padStart(3, "0");
+  return {
+    ...topicRecord({
+      externalId: `ticket-${number}`,
+      headerQuery: "eventType=TroubleTicketCreateEvent",
+      contentQuery: `troubleTicket.severity=Critical,Major&troubleTicket.place=${place}%20${number}`,
+    }),
+    topic_name: `Tickets of ${place} ${number}`,
+    namespace: i % 3 === 0 ? "assurance" : "inventory",
+    source: announced(4_000 + i),
+    sys_created_on: ago(900),
+    sys_updated_on: ago(i + 1),
+  };
+});
+
+before(async () => {
+  await ensureIndexes(db);
+  const [first, ...others] = stored;
+  assert.ok(first);
+  const { topic_name, namespace, header_query } = first;
+  const previous = {
+    ...{ topic_name, namespace, header_query, content_query: "troubleTicket.severity=Critical" },
+    ...{ source: announced(17), sys_updated_on: ago(900) },
+  };
+  await topics.insertMany([{ ...first, previous }, ...others]);
+  await retired.insertOne({
+    _id: "topicsync.announcements-2-9",
+    ...toRetiredRecord({
+      topic: {
+        ...{ id: "f".repeat(32), externalId: "alarm-1", name: "Alarms", namespace: "", headerQuery: "" },
+        ...{ contentQuery: "", source: announced(3), createdOn: ago(80), updatedOn: ago(80) },
+      },
+      retiredOn: ago(30),
+      retiredBy: announced(9),
+    }),
+  });
+  service = await startTopicsync(settings);
+  browser = await startBrowser();
+  await service.ready();
+});
+
+async function openTopics(options?: Parameters<typeof openPage>[1]): Promise<Page> {
+  const page = await openPage(browser, options);
+  await signIn(page, service.url);
+  await page.getByRole("link", { name: "Topics", exact: true }).click();
+  await page.getByRole("row", { name: "ticket-000" }).waitFor();
+  return page;
+}
+
+describe("the topics", () => {
+  it("are found, page after page, and by what they begin with; a search has an address", async () => {
+    const page = await openTopics();
+    assert.equal(await page.getByRole("row").count(), 51);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("row", { name: "ticket-065" }).waitFor();
+    await page.getByText("Page 2").waitFor();
+
+    await page.getByLabel("Search").fill("Tickets of Bern 06");
+    await page.getByRole("row", { name: "ticket-065" }).waitFor();
+    await until("nothing else is there", async () => (await page.getByRole("row").count()) === 2);
+    assert.match(page.url(), /\/console\/topics\?search=Tickets\+of\+Bern\+06$/);
+    await page.reload();
+    await page.getByRole("row", { name: "ticket-065" }).waitFor();
+    assert.equal(await page.getByLabel("Search").inputValue(), "Tickets of Bern 06");
+
+    await page.getByLabel("Search").fill("nothing like it");
+    await page.getByText("Nothing begins like that.").waitFor();
+    await page.getByRole("link", { name: "Show all topics" }).click();
+    await page.getByLabel("Order").selectOption("External id, from Z to A");
+    await page.getByRole("row").nth(1).getByText("ticket-065").waitFor();
+    await page.getByRole("combobox", { name: "Topics" }).selectOption("Retired by the channel");
+    await page.getByRole("link", { name: "Alarms" }).click();
+    await page.getByRole("heading", { name: "This topic is retired" }).waitFor();
+  });
+
+  it("say of one what it means, where it came from, and what it was before", async () => {
+    const page = await openTopics();
+    await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
+    await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
+    await page.getByText("announced in topicsync.announcements, partition 2, offset 4000").waitFor();
+    await page.getByText("Content query before").waitFor();
+    await page.getByText("troubleTicket.severity=Critical", { exact: true }).waitFor();
+    // It belongs to the channel.
+    assert.equal(await page.getByRole("button", { name: "Disable" }).count(), 0);
+    await page.getByRole("link", { name: "Try an event in the picker" }).click();
+    assert.equal(await page.getByLabel("Why is a topic not among them?").inputValue(), "ticket-000");
+  });
+
+  it("made by hand are disabled after a question, and enabled again", async () => {
+    const body = { name: "By hand", externalId: "50% / by hand?" };
+    assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
+    const page = await openTopics();
+    await page.getByRole("link", { name: "By hand" }).click();
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("heading", { name: "This topic is disabled" }).waitFor();
+    // The address holds whatever an external id holds.
+    await page.reload();
+    await page.getByRole("button", { name: "Enable" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Enable" }).click();
+    await page.getByRole("heading", { name: "This topic is stored" }).waitFor();
+    await topics.deleteOne({ topic_id: body.externalId });
+  });
+
+  it("are created with each fault told while it is typed, the caret at its place", async () => {
+    const page = await openTopics();
+    await page.getByRole("link", { name: "Create a topic" }).click();
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByText("A topic needs a name.").waitFor();
+    assert.equal(await focused(page), "name");
+    await page.getByLabel("Name", { exact: true }).fill("Created here");
+    await page.getByLabel("External id").fill("ticket-000");
+    await page.getByText("It already belongs to another topic").waitFor();
+    await page.getByLabel("External id").fill("created-here");
+    await page.getByText("It already belongs to another topic").waitFor({ state: "detached" });
+
+    const content = page.getByLabel("Content query");
+    await content.fill("troubleTicket.severity=Critical&&a=1");
+    await page.getByText("has no condition here").waitFor();
+    await page.getByRole("button", { name: "Create" }).click();
+    assert.equal(await focused(page), "contentQuery");
+    const caret = await page.evaluate<number>("document.activeElement.selectionStart");
+    // Behind the first "&": the second is where a condition should begin.
+    assert.equal(caret, "troubleTicket.severity=Critical&".length);
+    await content.fill("troubleTicket.severity=Critical");
+    await page.getByText("Matches where troubleTicket.severity is Critical.").waitFor();
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "This topic is stored" }).waitFor();
+    assert.match(page.url(), /\/console\/topics\/created-here$/);
+    await topics.deleteOne({ topic_id: "created-here" });
+  });
+
+  for (const [look, options] of Object.entries(looks)) {
+    it(`can be used by everybody: ${look}`, async () => {
+      const page = await openTopics(options);
+      await page.getByLabel("Search").fill("Tickets of Aarau");
+      await until("the others are gone", async () => (await page.getByRole("row").count()) === 12);
+      await assertLooks(page, `topics-${look}`);
+      await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
+      await page.getByRole("heading", { name: "Before" }).waitFor();
+      await assertLooks(page, `topic-${look}`);
+      await page.getByRole("link", { name: "All topics" }).click();
+      await page.getByRole("link", { name: "Create a topic" }).click();
+      await page.getByLabel("Name", { exact: true }).fill("Critical tickets");
+      await page.getByLabel("Header query").fill("eventType=TroubleTicketCreateEvent");
+      await page.getByLabel("Content query").fill("troubleTicket.severity=Critical,Major&=assurance");
+      await page.getByText("has no name before the operator").waitFor();
+      await assertLooks(page, `topic-create-${look}`);
+    });
+  }
+});
+
+const focused = (page: Page): Promise<string> => page.evaluate<string>("document.activeElement.name");
+
+async function assertLooks(page: Page, name: string): Promise<void> {
+  await assertAccessible(page);
+  await assertFits(page);
+  await keepPicture(page, name);
+}

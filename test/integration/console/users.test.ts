@@ -1,0 +1,191 @@
+/** The pages Users and Applications, as an administrator uses them. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { Browser, Page } from "playwright-core";
+
+import { startBrowser } from "../../support/browser.ts";
+import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import { call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const password = "a password of a user";
+let service: TestService;
+let browser: Browser;
+
+const post = (rest: string, body: unknown) => call(`${service.url}/api/topicsync/v1/${rest}`, { body });
+
+before(async () => {
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "Mobile Agent,Field Service",
+    PUSH_PLATFORMS: "android",
+  });
+  browser = await startBrowser();
+  await service.ready();
+  const roles = ["svc_api_notif_mgmt.event_mgmt_integration"];
+  await post("users", { name: "dora.delay", password, roles });
+  await post("users", { name: "eve.outside", password });
+  await post("users/eve.outside/disable", {});
+  await post("applications/Field%20Service/disable", {});
+  await post("platforms", { name: "ios", tokenRule: "apns" });
+});
+
+async function openAs(name: "Users" | "Applications", options = looks.light): Promise<Page> {
+  const page = await openPage(browser, options);
+  await signIn(page, service.url);
+  await page.getByRole("link", { name }).click();
+  await page.getByRole("heading", { name, level: 1 }).waitFor();
+  return page;
+}
+
+describe("administration", () => {
+  it("is not shown to who may not do it", async () => {
+    const page = await openPage(browser);
+    await signIn(page, service.url, { user: "dora.delay", password });
+    await page.getByRole("link", { name: "Picker" }).waitFor();
+    for (const name of ["Users", "Applications", "Installations"])
+      assert.equal(await page.getByRole("link", { name }).count(), 0);
+    await page.goto(`${service.url}/console/users`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+
+  for (const [look, options] of Object.entries(looks)) {
+    it(`can be done by everybody who may: ${look}`, async () => {
+      const page = await openPage(browser, options);
+      await signIn(page, service.url);
+      for (const [name, row] of [
+        ["Users", "dora.delay"],
+        ["Applications", "Mobile Agent"],
+      ] as const) {
+        await page.getByRole("link", { name }).click();
+        await page.getByRole("row", { name: row }).waitFor();
+        await assertAccessible(page);
+        await assertFits(page);
+        await keepPicture(page, `${name.toLowerCase()}-${look}`);
+      }
+    });
+  }
+});
+
+describe("the page Users", () => {
+  it("adds a user, who signs in; changes roles and password; and locks the user out", async () => {
+    const [user, second] = [unique("ann"), "another password of hers"];
+    keepSecret(second);
+    const page = await openAs("Users");
+    await page.getByRole("button", { name: "Add a user" }).click();
+    await page.getByLabel("Name", { exact: true }).fill(user);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByLabel("Push tokens").check();
+    await assertAccessible(page);
+    await page.keyboard.press("Enter");
+    await page.getByText(`Added ${user}.`).waitFor();
+    const row = page.getByRole("row", { name: user });
+    await row.getByText("Push tokens").waitFor();
+
+    await row.getByRole("button", { name: `Roles of ${user}` }).click();
+    await page.getByLabel("Topics").check();
+    await page.getByLabel("Push tokens").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await row.getByText("Topics", { exact: true }).waitFor();
+
+    await row.getByRole("button", { name: `Password of ${user}` }).click();
+    await page.getByLabel("Password", { exact: true }).fill(second);
+    await page.getByRole("button", { name: "Set" }).click();
+    await page.getByText(`${user} has a new password.`).waitFor();
+    const hers = await openPage(browser);
+    await signIn(hers, service.url, { user, password: second });
+    await hers.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.deepEqual(
+      (await hers.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents()).filter(
+        (name) => ["Users", "Applications", "Installations", "Picker"].includes(name),
+      ),
+      ["Picker"],
+    );
+
+    await row.getByRole("button", { name: `Disable ${user}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await row.getByText("disabled").waitFor();
+    await hers.getByRole("link", { name: "Picker" }).click();
+    await hers.getByRole("button", { name: "Find its topics" }).click();
+    await until("she is signed out", async () => {
+      const { status } = await call(`${service.url}/api/topicsync/v1/session`, {
+        as: undefined,
+        body: { user, password: second },
+      });
+      return status === 401;
+    });
+  });
+
+  it("says what is refused, gives the focus back, and lets nobody lock themselves out", async () => {
+    const page = await openAs("Users");
+    const add = page.getByRole("button", { name: "Add a user" });
+    await add.click();
+    await page.getByLabel("Name", { exact: true }).fill(bootstrap.user);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText(`There is one named "${bootstrap.user}" already.`).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal(await page.evaluate("document.activeElement.textContent"), "Add a user");
+
+    await add.click();
+    const field = page.getByLabel("Password", { exact: true });
+    assert.equal(await field.getAttribute("minlength"), "8");
+    await page.getByText("At least 8 characters.").waitFor();
+    await page.keyboard.press("Escape");
+
+    const own = page.getByRole("row", { name: bootstrap.user });
+    assert.equal(await own.getByRole("button", { name: /Disable/ }).count(), 0);
+    await own.getByRole("button", { name: `Roles of ${bootstrap.user}` }).click();
+    await page.getByText("You cannot take it from yourself").waitFor();
+    assert.equal(await page.getByLabel("Administration").isDisabled(), true);
+    await page.getByRole("button", { name: "Cancel" }).click();
+
+    await page.getByLabel("Name begins with").fill("dora");
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: "eve.outside" }).waitFor({ state: "detached" });
+    await page.getByRole("row", { name: "dora.delay" }).waitFor();
+  });
+});
+
+describe("the page Applications", () => {
+  it("adds an application and a platform with its rule, and disables them", async () => {
+    const [application, platform] = [unique("app"), unique("platform")];
+    const page = await openAs("Applications");
+    await page.getByRole("button", { name: "Add an application" }).click();
+    await page.getByLabel("Name").fill(application);
+    await page.keyboard.press("Enter");
+    await page.getByRole("row", { name: application }).waitFor();
+
+    await page.getByRole("button", { name: "Add a platform" }).click();
+    await page.getByLabel("Name").fill(platform);
+    await page.getByRole("combobox", { name: "Token rule" }).selectOption("Firebase (FCM)");
+    await page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    const row = page.getByRole("row", { name: platform });
+    await row.getByText("Firebase (FCM)").waitFor();
+    await row.getByRole("button", { name: `Rule of ${platform}` }).click();
+    await page.getByRole("combobox", { name: "Token rule" }).selectOption("any text");
+    await page.getByRole("button", { name: "Save" }).click();
+    await row.getByText("any text").waitFor();
+
+    const register = async () => {
+      const url = `${service.url}/api/now/push/${application}/installation`;
+      return (await call(url, { body: { platform, token: unique("token") } })).status;
+    };
+    await until("tokens are taken", async () => (await register()) === 200);
+    await page.getByRole("button", { name: `Disable ${application}` }).click();
+    await page.getByText("Its apps can neither register nor remove tokens").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("row", { name: application }).getByText("disabled").waitFor();
+    await until("tokens are refused", async () => (await register()) === 400);
+  });
+});

@@ -1,0 +1,101 @@
+import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import { RefusalError } from "../../../src/lib/errors.ts";
+import { createMetrics } from "../../../src/app/metrics.ts";
+
+/** A series as it stands in Prometheus' text format, with the labels that scraping adds. */
+export interface Series {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const standing: SyncStatus["partitions"][number] = {
+  partition: 0,
+  committedOffset: 5,
+  logStart: 0,
+  logEnd: 7,
+  lastStableOffset: 7,
+  lagRecords: 2,
+  lagSeconds: 1.5,
+  openTransactionSeconds: 0,
+  assigned: true,
+  owner: "this process",
+  state: "reading",
+  reason: null,
+  cause: null,
+};
+
+const status: SyncStatus = {
+  group: "topicsync",
+  topic: "topicsync.announcements",
+  consumer: "assigned",
+  partitions: [standing],
+  since: null,
+  counts: null,
+  pushFeedback: {
+    group: "topicsync.push-feedback",
+    topic: "push-feedback",
+    consumer: "assigned",
+    partitions: [standing],
+    counts: null,
+  },
+  problems: [],
+};
+
+/** Every series that `GET /metrics` has once there was something of everything, and `up`, which scraping makes. */
+export async function exposedSeries(): Promise<Series[]> {
+  const metrics = createMetrics({
+    status: () => Promise.resolve(status),
+    picker: () => ({ topics: 0, unreadable: 0 }),
+    registrations: () => ({ waiting: 0, writing: 0 }),
+    readiness: () =>
+      Promise.resolve(
+        Object.fromEntries(
+          ["mongodb", "kafka", "consumer", "pushFeedback"].map((check) => [check, { ok: true }]),
+        ),
+      ),
+  });
+  metrics.applied({
+    counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 1 },
+    refused: ["MALFORMED_JSON"],
+    announcedOn: [0],
+    storedOn: 0,
+    tookMs: 1,
+  });
+  metrics.feedbackApplied({
+    counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 1 },
+    deactivations: [],
+    refusals: [{ offset: 0, refusal: new RefusalError("BAD_TOKEN", "") }],
+  });
+  const text = `up 1\n${await metrics.text()}`;
+  return text.split("\n").flatMap((line) => {
+    const [, name, labels = ""] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, labels: { ...scraped, ...labelsOf(labels) } }];
+  });
+}
+
+const scraped = { job: "topicsync", instance: "127.0.0.1:8080" };
+
+const labelsOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    [...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]),
+  );
+
+/** The selectors of a query (or of a text with queries) of ours that find none of the series. */
+export function selectorsWithoutSeries(query: string, series: readonly Series[]): string[] {
+  const selectors = [...query.matchAll(/\b((?:topicsync|process|nodejs)_\w+|up(?=\{))(?:\{([^}]*)\})?/g)];
+  return selectors.flatMap(([selector, name = "", matchers = ""]) =>
+    series.some((one) => one.name === name && fits(one, matchers)) ? [] : [selector],
+  );
+}
+
+function fits({ labels }: Series, matchers: string): boolean {
+  return [...matchers.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].every(
+    ([, label = "", how, value = ""]) => {
+      const found = labels[label];
+      if (found === undefined) return false;
+      const isMatch =
+        how?.endsWith("~") === true ? new RegExp(`^(?:${value})$`).test(found) : found === value;
+      return isMatch !== how?.startsWith("!");
+    },
+  );
+}

@@ -1,0 +1,85 @@
+import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { parseAllDocuments, stringify } from "yaml";
+
+import { installJars } from "../../../../bench/maven.ts";
+import { lastLines, runCommand } from "../../../../src/embedded/command.ts";
+import { findJava } from "../../../../src/embedded/toolchain.ts";
+import { toolsFolder } from "../../../unit/embedded/local.ts";
+
+/** Helm 3.21 itself, as a library for Java: its own program would have to be built, which takes minutes. */
+const version = "0.0.21";
+export const chartFolder = fileURLToPath(new URL("../../../../deploy/helm/topicsync", import.meta.url));
+
+/** What Kubernetes is given. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+  };
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- of the shape of its kind; a wrong guess fails the test
+  readonly spec: any;
+  /** Of a Secret. */
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** What Helm made of the chart with some values: manifests, or the reason why it refused them. */
+export interface Rendered {
+  readonly manifests: readonly Manifest[];
+  readonly refusal: string;
+}
+
+export interface RenderedChart {
+  /** What the strict linter complained of. */
+  readonly complaints: string;
+  /** By the name of the values. */
+  readonly rendered: ReadonlyMap<string, Rendered>;
+}
+
+/** Lints the chart and renders it with each of the values, as release `events` in the namespace `messaging`. */
+export async function renderChart(values: Readonly<Record<string, object>>): Promise<RenderedChart> {
+  const folder = await mkdtemp(join(tmpdir(), "topicsync-helm-"));
+  try {
+    for (const [name, some] of Object.entries(values))
+      await writeFile(join(folder, `${name}.yaml`), stringify(some));
+    await runHelm(folder);
+    const files = await readdir(folder);
+    const text = async (name: string): Promise<string> =>
+      files.includes(name) ? readFile(join(folder, name), "utf8") : "";
+    const rendered = new Map<string, Rendered>();
+    for (const name of Object.keys(values))
+      rendered.set(name, {
+        manifests: manifestsOf(await text(`${name}.rendered`)),
+        refusal: await text(`${name}.refused`),
+      });
+    return { complaints: await text("lint.failed"), rendered };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runHelm(folder: string): Promise<void> {
+  const java = await findJava();
+  const project = import.meta.dirname;
+  const name = `Helm Java ${version}`;
+  const jars = await installJars(
+    { name, project, properties: { "helm-java.version": version } },
+    { toolsFolder, report: () => undefined },
+  );
+  const program = ["-cp", join(jars, "*"), join(project, "Render.java"), chartFolder, folder];
+  const { code, stderr } = await runCommand(java.command, program);
+  if (code !== 0) throw new Error(`${name} failed:\n${lastLines(stderr, 10)}`);
+}
+
+function manifestsOf(text: string): Manifest[] {
+  return parseAllDocuments(text, { version: "1.1", uniqueKeys: true }).map((document) => {
+    if (document.errors.length > 0) throw new Error(document.errors.join("\n"));
+    return document.toJS() as Manifest;
+  });
+}

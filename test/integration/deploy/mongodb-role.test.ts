@@ -1,0 +1,207 @@
+/** The role in docs/deployment.md allows what the service and the commands send to MongoDB, and nothing else. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, it } from "node:test";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createReplayStore } from "../../../src/storage/replays.ts";
+import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import { blocksOf, root } from "../docs/pages.ts";
+import { portOf } from "../../unit/embedded/local.ts";
+import { call } from "../../support/http.ts";
+import { dialects } from "../../support/mongo-dialects.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { createPrivilegeRecorder, privilegesOf, rolesIn, toLines } from "../../support/mongo-role.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { bootstrap, runCli, startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { producer, scene } = stage(stack);
+const { note, privileges } = createPrivilegeRecorder();
+const port = portOf(stack.mongodb);
+const proxy = await startMongoProxy(port, { onCommand: note });
+const withoutTransactions = await startMongoProxy(port, { dialect: dialects["FerretDB 2"], onCommand: note });
+const folder = mkdtempSync(join(tmpdir(), "topicsync-role-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Request {
+  readonly in?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly body?: object;
+}
+
+/** One request for each operation, in an order in which each succeeds. */
+const requests: Readonly<Record<string, Request>> = {
+  "POST /api/svc_api_notif_mgmt/topic": { body: definition("by-hand") },
+  "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
+  "GET /api/topicsync/v1/topics": { query: "?namespace=inventory" },
+  "GET /api/topicsync/v1/topics/{id}": { in: { id: "by-hand" } },
+  "POST /api/topicsync/v1/topic-check": { body: definition("new") },
+  "POST /api/topicsync/v1/topics/{externalId}/disable": { in: { externalId: "by-hand" } },
+  "POST /api/topicsync/v1/topics/{externalId}/enable": { in: { externalId: "by-hand" } },
+  "GET /api/topicsync/v1/users": {},
+  "POST /api/topicsync/v1/users": { body: { name: "ann", password: "correct horse" } },
+  "POST /api/topicsync/v1/users/{name}/roles": { in: { name: "ann" }, body: { add: ["push_admin"] } },
+  "POST /api/topicsync/v1/users/{name}/password": {
+    in: { name: "ann" },
+    body: { password: "battery staple" },
+  },
+  "POST /api/topicsync/v1/users/{name}/disable": { in: { name: "ann" } },
+  "POST /api/topicsync/v1/users/{name}/enable": { in: { name: "ann" } },
+  "GET /api/topicsync/v1/applications": {},
+  "POST /api/topicsync/v1/applications": { body: { name: "agent" } },
+  "POST /api/topicsync/v1/applications/{name}/disable": { in: { name: "agent" } },
+  "POST /api/topicsync/v1/applications/{name}/enable": { in: { name: "agent" } },
+  "GET /api/topicsync/v1/platforms": {},
+  "POST /api/topicsync/v1/platforms": { body: { name: "ios" } },
+  "POST /api/topicsync/v1/platforms/{name}/rule": { in: { name: "ios" }, body: { tokenRule: "fcm" } },
+  "POST /api/topicsync/v1/platforms/{name}/disable": { in: { name: "ios" } },
+  "POST /api/topicsync/v1/platforms/{name}/enable": { in: { name: "ios" } },
+  "POST /api/now/push/{application}/installation": {
+    in: { application: "agent" },
+    body: { platform: "ios", token: `${unique("token")}:APA91b${"x".repeat(120)}` },
+  },
+  "POST /api/now/push/{application}/removeInstallation": {
+    in: { application: "agent" },
+    body: { platform: "ios" },
+  },
+  "GET /api/topicsync/v1/installations": {},
+  "POST /api/topicsync/v1/installations/deactivate": { body: { ids: ["x"], reason: "lost" } },
+  "GET /api/topicsync/v1/sync": {},
+  "GET /api/topicsync/v1/overview": {},
+  "GET /readyz": {},
+  "GET /metrics": {},
+};
+
+/** These ask MongoDB for nothing, or for what another request asks for; dead letters and sessions have requests of their own below. */
+const others =
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:ways|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end)?$/;
+
+/** The commands that do what no operation does, in an order in which each succeeds. */
+const commands: readonly (readonly string[])[] = [
+  ["announce", "--wait", "definitions.ndjson"],
+  ["topics", "import", "definitions.ndjson"],
+  ["topics", "export"],
+  ["filters", "check"],
+  ["installations", "export", "--out", "installations.ndjson"],
+  ["installations", "import", "installations.ndjson"],
+  ["installations", "sweep", "--unseen-for", "270d", "--yes"],
+];
+
+it("the role in docs/deployment.md is what the service and the commands need", async () => {
+  const own = scene();
+  const feedback = unique("feedback");
+  const settings = {
+    ...own.settings,
+    MONGODB_URI: proxy.uri(own.db.databaseName),
+    KAFKA_PUSH_FEEDBACK_TOPIC: feedback,
+    PUSH_APPLICATIONS: "first",
+    PUSH_PLATFORMS: "android",
+  };
+  const service = await startTopicsync(settings);
+  await service.ready();
+
+  const a = definition("a");
+  for (const [at, one] of [
+    a,
+    { ...a, name: "Renamed" },
+    { ...a, externalId: "b", name: "Renamed" },
+    "a",
+  ].entries()) {
+    await own.send(one);
+    await until("it is applied", async () => (await own.applied()) === at + 1);
+  }
+
+  const document = JSON.parse(readFileSync(join(root, "docs/openapi.json"), "utf8")) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => method === "get" || method === "post")
+      .map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.deepEqual(
+    operations.filter((operation) => !others.test(operation)).toSorted(),
+    Object.keys(requests).toSorted(),
+    "operations without a request here",
+  );
+  const send = async (operation: string, { in: parameters = {}, query = "", body }: Request) => {
+    const [method = "", template = ""] = operation.split(" ");
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
+    const answer = await call(`${service.url}${path}${query}`, {
+      method,
+      ...(body === undefined ? {} : { body }),
+    });
+    assert.ok(answer.status < 300, `${operation}: ${answer.text}`);
+    return answer;
+  };
+  for (const [operation, request] of Object.entries(requests)) await send(operation, request);
+
+  const session = `${service.url}/api/topicsync/v1/session`;
+  const signedIn = await call(session, { as: undefined, body: bootstrap });
+  const [cookie = ""] = (signedIn.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(cookie.split("=")[1], signedIn.json.csrfToken);
+  const headers = { Cookie: cookie, "X-CSRF-Token": signedIn.json.csrfToken };
+  for (const [method, url] of [
+    ["GET", session],
+    ["POST", `${session}/end`],
+  ] as const)
+    assert.equal((await call(url, { method, as: undefined, headers })).status, 200);
+
+  const letters = await send("GET /api/topicsync/v1/dead-letters", {});
+  const ids = letters.json.letters.map(({ id }: { id: string }) => id);
+  assert.equal(ids.length, 1);
+  await send("POST /api/topicsync/v1/dead-letter-replay", { body: { ids, force: true } });
+  await send("POST /api/topicsync/v1/dead-letter-outcomes", { body: { ids } });
+
+  await own.db.collection("sys_push_notif_app_install").updateMany({}, { $set: { active: true } });
+  const [installed] = await own.db.collection("sys_push_notif_app_install").find().toArray();
+  const report = { platform: "ios", token: installed?.["token"], reason: "Unregistered" };
+  await producer.send({ topic: feedback, messages: [{ value: JSON.stringify(report) }] });
+  await until(
+    "the report is applied",
+    async () => (await own.db.collection("sys_push_notif_app_install").findOne())?.["active"] === false,
+  );
+
+  writeFileSync(join(folder, "definitions.ndjson"), JSON.stringify(definition("c")));
+  for (const command of commands) {
+    const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder, word) : word));
+    const { code, errors } = await runCli(args, settings);
+    assert.equal(code, 0, `${command.join(" ")}: ${errors}`);
+  }
+  assert.equal(await service.stop(), 0);
+  const next = await startTopicsync(settings);
+  await next.ready();
+  await next.stop();
+
+  // What happens only where something comes between.
+  const log = await createLogger("silent");
+  const database = createDatabase(withoutTransactions.uri(own.db.databaseName), log);
+  await database.connect(new AbortController().signal);
+  const [topic] = await createTopicStore(database, log).findByExternalIds(["by-hand"]);
+  assert.ok(topic !== undefined);
+  const changed = { ...topic, updatedOn: new Date(0) };
+  const retiredBy = { kind: "http", user: "ann" } as const;
+  await createRetiredTopicStore(database).retire({ topic: changed, retiredOn: new Date(), retiredBy });
+  await createReplayStore(database).forget([]);
+  await database.close();
+
+  const [script] = blocksOf(
+    "docs/deployment.md",
+    readFileSync(join(root, "docs/deployment.md"), "utf8"),
+  ).filter(({ text }) => text.includes("createRole"));
+  const [role] = rolesIn(script?.text ?? "");
+  assert.ok(role !== undefined, "docs/deployment.md has no role");
+  assert.equal(role.roles.length, 0, "the role inherits others");
+  assert.deepEqual(toLines(privilegesOf(role)), toLines(privileges));
+});

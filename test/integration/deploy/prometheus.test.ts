@@ -1,0 +1,148 @@
+/** What Prometheus itself makes of a running service, the scrape settings of the guide, the alerts and the dashboard. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import { freePort } from "../../../src/embedded/tcp-port.ts";
+import { startProcess, type ServerProcess } from "../../../src/embedded/process.ts";
+import { blocksOf, root } from "../docs/pages.ts";
+import { call } from "../../support/http.ts";
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+import { asked, queries } from "./dashboard.ts";
+
+const { admin, producer, scene } = stage(sharedStack());
+const folder = mkdtempSync(join(tmpdir(), "topicsync-prometheus-"));
+let prometheus: ServerProcess | undefined;
+after(async () => {
+  await prometheus?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Rule {
+  readonly name: string;
+  readonly health: string;
+  readonly state: string;
+}
+
+describe("a Prometheus that is set up as the guide says", () => {
+  const own = scene();
+  const feedback = unique("feedback");
+  let service: Awaited<ReturnType<typeof startTopicsync>>;
+  let url = "";
+
+  before(async () => {
+    await own.createTopic();
+    await makeTopics(admin, { topic: feedback, numPartitions: 1 });
+    service = await startTopicsync({
+      ...own.settings,
+      KAFKA_PUSH_FEEDBACK_TOPIC: feedback,
+      PUSH_APPLICATIONS: "agent",
+      PUSH_PLATFORMS: "ios",
+      PICKER_LOAD: "start",
+    });
+    await service.ready();
+    url = await startPrometheus(new URL(service.url).host);
+  });
+
+  /** Starts Prometheus with the guide's settings, for this service and with a shorter interval. */
+  async function startPrometheus(target: string): Promise<string> {
+    const page = "docs/operations.md";
+    const block = blocksOf(page, readFileSync(join(root, page), "utf8")).find(({ text }) =>
+      text.startsWith("scrape_configs:"),
+    );
+    const scrape = block?.text.replace(/targets: \[.*\]/, `targets: ["${target}"]`) ?? "";
+    assert.match(scrape, /rule_files: \[alerts\.yml\]/);
+    const settings = "global: { scrape_interval: 1s, evaluation_interval: 1s }\n";
+    writeFileSync(join(folder, "prometheus.yml"), `${settings}${scrape}`);
+    writeFileSync(
+      join(folder, "alerts.yml"),
+      readFileSync(join(root, "deploy/prometheus/alerts.yml"), "utf8"),
+    );
+    const address = `127.0.0.1:${await freePort()}`;
+    const server = await startProcess({
+      command: "prometheus",
+      args: [
+        `--config.file=${join(folder, "prometheus.yml")}`,
+        `--storage.tsdb.path=${join(folder, "data")}`,
+        `--web.listen-address=${address}`,
+      ],
+      env: {},
+      logFile: join(folder, "prometheus.log"),
+    });
+    prometheus = server;
+    const ended = server.ended.then(async (end) => {
+      throw new Error(`Prometheus ${end}: ${await server.lastOutput()}`);
+    });
+    ended.catch(() => undefined);
+    const ready = until("Prometheus answers", async () => (await fetch(`http://${address}/-/ready`)).ok);
+    await Promise.race([ended, ready]);
+    return `http://${address}`;
+  }
+
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}/api/v1/${path}`);
+    return ((await response.json()) as { data: unknown }).data;
+  };
+
+  /** The values that a query gives now, without those that are no number. */
+  async function valuesOf(query: string): Promise<number[]> {
+    const { result } = (await ask(`query?query=${encodeURIComponent(query)}`)) as {
+      result: { value: [number, string] }[];
+    };
+    return result.map(({ value }) => Number(value[1])).filter((value) => !Number.isNaN(value));
+  }
+
+  /** A little of everything that the service counts. */
+  async function happen(round: number): Promise<void> {
+    await own.send(definition(`id-${round}`), { externalId: "", name: "refused" });
+    await producer.send({
+      topic: feedback,
+      messages: [
+        { value: "no report" },
+        { value: JSON.stringify({ token: `t-${round}`, reason: "unregistered" }) },
+      ],
+    });
+    await call(`${service.url}/api/now/push/agent/installation`, {
+      body: { platform: "ios", token: `t-${round}` },
+    });
+  }
+
+  it("shows something in every panel of the dashboard", async () => {
+    let round = 0;
+    const empty = new Set(queries.map(({ expr }) => asked(expr, "10s")));
+    await until(`every query has an answer; none has: ${[...empty].join(", ")}`, async () => {
+      await happen((round += 1));
+      for (const query of empty) if ((await valuesOf(query)).length > 0) empty.delete(query);
+      return empty.size === 0;
+    }).catch((error: unknown) => {
+      throw new Error(`without an answer: ${[...empty].join("\n")}`, { cause: error });
+    });
+    assert.deepEqual(await valuesOf('sum(up{job="topicsync"})'), [1]);
+    const refused = 'sum(topicsync_announcements_total{outcome="refused"})';
+    await until("Prometheus has all that was refused", async () => (await valuesOf(refused))[0] === round);
+  });
+
+  it("can evaluate every alert, and tells of what was refused and of nothing else", async () => {
+    const rules = async (): Promise<Rule[]> => {
+      const { groups } = (await ask("rules")) as { groups: { rules: Rule[] }[] };
+      return groups.flatMap((group) => group.rules);
+    };
+    const firing = (all: readonly Rule[]) =>
+      all.filter(({ state }) => state === "firing").map(({ name }) => name);
+    await until("both refusals are told", async () => firing(await rules()).length >= 2);
+    const all = await rules();
+    assert.deepEqual(firing(all), ["TopicsyncAnnouncementsRefused", "TopicsyncPushFeedbackRefused"]);
+    assert.deepEqual(
+      all.filter(({ health }) => health !== "ok"),
+      [],
+    );
+    assert.equal(all.length, 17);
+  });
+});

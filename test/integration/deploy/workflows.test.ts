@@ -1,0 +1,73 @@
+/** What runs with the right to publish: GitHub's hardening guide asks for actions by their full commit SHA. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { parse } from "yaml";
+
+interface Job {
+  readonly uses?: string;
+  readonly needs?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly steps?: readonly { readonly uses?: string; readonly with?: Readonly<Record<string, unknown>> }[];
+}
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const textOf = (file: string): string => readFileSync(`${root}${file}`, "utf8");
+const jobsIn = (file: string): Readonly<Record<string, Job>> =>
+  (parse(textOf(file)) as { jobs: Record<string, Job> }).jobs;
+const workflows = globSync(".github/workflows/*.yml", { cwd: root });
+
+describe("the workflows", () => {
+  it("take every action by its commit, with the version beside it", () => {
+    const used = workflows.flatMap((file) =>
+      [...textOf(file).matchAll(/\buses: (.+)$/gm)].map(([, use]) => use),
+    );
+    const actions = used.filter((use) => use?.startsWith("./") === false);
+    assert.ok(actions.length >= 9, `${actions.length} actions were found`);
+    for (const action of actions)
+      assert.match(action ?? "", /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  it("run no install script of a dependency but the one that brings Node", () => {
+    const commands = [...workflows, ".ci/run"].flatMap(
+      (file) => textOf(file).match(/\bnpm (?:ci|install|rebuild)\b.*/g) ?? [],
+    );
+    const installing = commands.filter((command) => !/^npm ci"/.test(command));
+    assert.deepEqual(new Set(installing), new Set(["npm ci --ignore-scripts", "npm rebuild node"]));
+  });
+
+  it("install what the lockfile has a digest of", () => {
+    const { packages } = JSON.parse(textOf("package-lock.json")) as {
+      packages: Record<string, { integrity?: string }>;
+    };
+    const without = Object.entries(packages).filter(
+      ([name, { integrity = "" }]) => name !== "" && !integrity.startsWith("sha512-"),
+    );
+    assert.deepEqual(without, []);
+  });
+
+  it("publish with a statement of where it was built, and of what", () => {
+    const { package: npm, image } = jobsIn(".github/workflows/release.yml");
+    // npm adds the provenance by itself for its trusted publishers.
+    assert.equal(npm?.permissions?.["id-token"], "write");
+    const built = image?.steps?.find(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
+    assert.deepEqual([built?.with?.["provenance"], built?.with?.["sbom"]], ["mode=max", true]);
+  });
+
+  it("publish nothing before every check has passed", () => {
+    const jobs = jobsIn(".github/workflows/release.yml");
+    assert.equal(jobs["check"]?.uses, "./.github/workflows/ci.yml");
+    const isAfterCheck = (name: string | undefined): boolean =>
+      name === "check" || (name !== undefined && isAfterCheck(jobs[name]?.needs));
+    const publishing = Object.entries(jobs).filter(([, { permissions = {} }]) =>
+      Object.values(permissions).includes("write"),
+    );
+    assert.deepEqual(
+      publishing.map(([name]) => name),
+      ["package", "image", "chart"],
+    );
+    for (const [name] of publishing) assert.ok(isAfterCheck(name), name);
+  });
+});

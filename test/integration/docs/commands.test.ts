@@ -1,0 +1,178 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+
+import getPort from "get-port";
+
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { until } from "../../support/poll.ts";
+import { keepLog, keepSecret } from "../../support/secrets.ts";
+import { cli, environment } from "../../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { blocksOf, pages, root, type Block } from "./pages.ts";
+import { isAsShown, runBlocks } from "./shell.ts";
+
+/** Begins everything: the service that it starts is that of all the other pages. */
+const first = "docs/quick-start.md";
+/** The password of its administrator, and what is typed where a command asks for one. */
+const password = "correct horse battery staple";
+
+const folder = mkdtempSync(join(tmpdir(), "topicsync-guides-"));
+const port = await getPort();
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const env: NodeJS.ProcessEnv = {
+  ...environment({
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: sharedStack().kafka,
+    HTTP_PORT: String(port),
+    AUDIT_LOG: join(folder, "audit.log"),
+  }),
+  PATH: `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
+};
+let service: ChildProcess | undefined;
+keepSecret(password, "9f86d081884c7d65");
+
+/** The checkout, but for what lies hidden in it, and a `topicsync` on the PATH with somebody beside it who types the password. */
+function prepare(): void {
+  for (const name of readdirSync(root))
+    if (!name.startsWith(".") && name !== "dist") symlinkSync(join(root, name), join(folder, name));
+  mkdirSync(join(folder, "bin"));
+  writeFileSync(join(folder, "typed"), `${password}\n`);
+  writeFileSync(
+    join(folder, "bin/topicsync"),
+    `#!/bin/sh
+case "$1 $2" in "users add" | "users passwd") exec <'${join(folder, "typed")}' ;; esac
+exec '${process.execPath}' '${cli}' "$@"
+`,
+    { mode: 0o755 },
+  );
+}
+
+/** Starts the service as the page says, and waits until it is ready. */
+async function serve({ text }: Block): Promise<void> {
+  service = spawn("sh", ["-c", `exec ${text}`], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, so that none of it is left behind.
+    detached: true,
+  });
+  service.stdout?.setEncoding("utf8").on("data", keepLog);
+  service.stderr?.setEncoding("utf8").on("data", keepLog);
+  await until("the service is ready", () => answers("/readyz"));
+}
+
+const answers = async (path: string): Promise<boolean> =>
+  (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
+
+/** Every page begins without what the one before it stored, there or in files. */
+async function forget(): Promise<void> {
+  const kept = [".env", "typed", "audit.log"];
+  for (const file of readdirSync(folder, { withFileTypes: true }))
+    if (file.isFile() && !kept.includes(file.name)) rmSync(join(folder, file.name));
+  const stored = [
+    "svc_api_notif_mgmt_topic",
+    "svc_api_notif_mgmt_topic_retired",
+    "sys_push_notif_app_install",
+    "topicsync_replays",
+  ];
+  await Promise.all(stored.map((name) => db.collection(name).deleteMany({})));
+  await db.collection("sys_user").deleteMany({ user_name: { $ne: "admin" } });
+  const named = ["Mobile Agent", "ios", "android"];
+  for (const name of ["sys_push_application", "sys_push_platform"])
+    await db.collection(name).deleteMany({ name: { $nin: named } });
+}
+
+/** The page's commands, in the page's order, each shell of them with those that follow a service in one of its own. */
+async function follow(blocks: readonly Block[]): Promise<void> {
+  const wrong: string[] = [];
+  let rest = blocks;
+  while (rest.length > 0) {
+    const at = rest.findIndex(({ info }) => info === "sh service");
+    const answered = await runBlocks(at === -1 ? rest : rest.slice(0, at), { cwd: folder, env });
+    for (const { place, command, shown, answered: text } of answered) {
+      if (!isAsShown(shown, text.replaceAll(`127.0.0.1:${port}`, `localhost:${port}`)))
+        wrong.push(`${place}\n$ ${command}${text}`);
+    }
+    const [starting] = at === -1 ? [] : rest.slice(at);
+    if (starting !== undefined) await serve(starting);
+    rest = at === -1 ? [] : rest.slice(at + 1);
+  }
+  assert.equal(wrong.join("\n"), "", "the pages show something else");
+}
+
+/** What runs in this test: everything of `sh` and `console`, on the service that listens here. */
+const runs = ["sh", "console", "sh service"];
+/** What a page may have besides: what is shown, and commands for which this test has not got the machines. */
+const others = ["json", "yaml", "ini", "js", "ts", "mermaid", "", "sh elsewhere"];
+
+const guides = [first, ...pages().filter((page) => page !== first)].map((page) => ({
+  page,
+  blocks: blocksOf(page, readFileSync(join(root, page), "utf8")).map((block) => ({
+    ...block,
+    text: block.text.replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, `localhost:${port}`),
+  })),
+}));
+
+prepare();
+const { admin } = testKafka(sharedStack().kafka);
+before(async () => {
+  // Of push feedback, which this service does not read.
+  await admin.connect();
+  for (const topic of ["push-feedback", "push-feedback.dead-letter"]) await makeTopics(admin, { topic });
+});
+after(() => {
+  if (service?.pid !== undefined && service.exitCode === null) process.kill(-service.pid, "SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the commands", () => {
+  for (const { page, blocks } of guides) {
+    const running = blocks.filter(({ info }) => runs.includes(info));
+    if (running.length === 0) continue;
+    it(`of ${page} do what it says`, async () => {
+      await forget();
+      await follow(running);
+    });
+  }
+
+  it("end with a service that ends when it is told to", async () => {
+    assert.ok(service !== undefined);
+    const ended = once(service, "exit");
+    service.kill("SIGTERM");
+    await ended;
+    assert.equal(await answers("/healthz"), false, "it goes on without the npm that started it");
+  });
+});
+
+describe("what is not run", () => {
+  const all = guides.flatMap(({ blocks }) => blocks);
+
+  it("is said to be so", () => {
+    const unknown = all.filter(({ info }) => !runs.includes(info) && !others.includes(info));
+    assert.deepEqual(
+      unknown.map(({ place, info }) => `${place}: ${info}`),
+      [],
+    );
+  });
+
+  it("is none of the commands that could be run here, and is written as bash has it", () => {
+    for (const { place, text } of all.filter(({ info }) => info === "sh elsewhere")) {
+      assert.doesNotMatch(text, /^(?:topicsync (?!start)|curl )/m, place);
+      const { status, stderr } = spawnSync("bash", ["-n"], { input: text, encoding: "utf8" });
+      assert.equal(status, 0, `${place}: ${stderr}`);
+    }
+  });
+});

@@ -1,0 +1,30 @@
+import { globSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** The repository. */
+export const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Every page for people, relative to the repository. */
+export const pages = (): string[] =>
+  globSync(["*.md", "docs/**/*.md", "deploy/**/README.md"], { cwd: root }).toSorted();
+
+/** A fenced block of a page. */
+export interface Block {
+  /** "docs/filters.md:12". */
+  readonly place: string;
+  /** What stands behind the fence: "sh", "sh elsewhere". */
+  readonly info: string;
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in their order. */
+export function blocksOf(page: string, markdown: string): Block[] {
+  return Array.from(
+    markdown.matchAll(/^```(.*)\n([^]*?)^```$/gm),
+    ({ 1: info = "", 2: text = "", index }) => ({
+      place: `${page}:${markdown.slice(0, index).split("\n").length}`,
+      info,
+      text,
+    }),
+  );
+}

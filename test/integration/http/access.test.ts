@@ -1,0 +1,64 @@
+/** Who may call what, of every operation that the OpenAPI document has: what it says it needs is asked for. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { before, describe, it } from "node:test";
+
+import { everyRole, type Role } from "../../../src/users/user.ts";
+import { call } from "../../support/http.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+interface Described {
+  readonly description: string;
+  readonly security: readonly object[];
+}
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const { paths } = JSON.parse(
+  readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"),
+) as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+};
+
+/** Those that need somebody, and the role where they need one. */
+const guarded = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([, { security }]) => security.length > 0)
+    .map(([method, { description }]) => ({
+      method: method.toUpperCase(),
+      path: path.replaceAll(/\{\w+\}/g, "name"),
+      role: /Needs the role `([^`]+)`/.exec(description)?.[1],
+    })),
+);
+const password = "a password of a user";
+const withAllBut = (role: string) => ({ user: `all but ${role}`, password });
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
+  await service.ready();
+  for (const role of everyRole) {
+    const roles: Role[] = everyRole.filter((one) => one !== role);
+    const body = { name: withAllBut(role).user, password, roles };
+    assert.equal((await call(`${service.url}/api/topicsync/v1/users`, { body })).status, 201);
+  }
+});
+
+describe("every operation that needs somebody", () => {
+  it("refuses whoever does not say who they are", async () => {
+    assert.ok(guarded.length > 20);
+    for (const { method, path } of guarded)
+      assert.equal((await call(`${service.url}${path}`, { method, as: undefined })).status, 401, path);
+  });
+
+  it("refuses whoever has not got the role that it needs, whatever other roles they have", async () => {
+    const found = new Set(guarded.map(({ role }) => role));
+    for (const role of everyRole) assert.ok(found.has(role), `nothing needs ${role}`);
+    for (const { method, path, role } of guarded) {
+      if (role === undefined) continue;
+      const { status, json } = await call(`${service.url}${path}`, { method, as: withAllBut(role) });
+      assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"], path);
+    }
+  });
+});

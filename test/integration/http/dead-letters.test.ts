@@ -1,0 +1,278 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { call, type Answer } from "../../support/http.ts";
+import { startKafkaProxy } from "../../support/kafka-proxy.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { admin, producer, scene } = stage(stack);
+const own = scene();
+const { topic, deadLetterTopic } = own;
+const feedbackTopic = unique("feedback");
+const path = "/api/topicsync/v1/dead-letters";
+const reader = { user: unique("reader"), password: "a reader's password" };
+const manager = { user: unique("manager"), password: "a manager's password" };
+let service: TestService;
+
+before(async () => {
+  await own.createTopic();
+  service = await startTopicsync({ ...own.settings, KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic });
+  await service.ready();
+  const role = "svc_api_notif_mgmt.event_mgmt_integration";
+  const { code, errors } = await runCli(
+    ["users", "add", manager.user, "--role", role],
+    own.settings,
+    manager.password,
+  );
+  assert.equal(code, 0, errors);
+  assert.equal((await runCli(["users", "add", reader.user], own.settings, reader.password)).code, 0);
+});
+
+type As = { readonly user: string; readonly password: string } | "nobody";
+const credentials = (as: As) => (as === "nobody" ? undefined : as);
+const get = (rest = "", as: As = bootstrap): Promise<Answer> =>
+  call(`${service.url}${path}${rest}`, { method: "GET", as: credentials(as) });
+const post = (
+  what: "replay" | "outcomes",
+  body: object,
+  as: As = bootstrap,
+  url = service.url,
+): Promise<Answer> => call(`${url}/api/topicsync/v1/dead-letter-${what}`, { body, as: credentials(as) });
+
+/** Waits until the service has applied whatever was announced, and gives where the log ends. */
+async function applied(): Promise<number> {
+  const [offsets] = await admin.fetchTopicOffsets(topic);
+  const end = Number(offsets?.high);
+  await until(
+    `the position is ${end}`,
+    async () => (await own.positions.findOne({ _id: own.key }))?.next_offset === end,
+  );
+  return end;
+}
+
+/** Announces, waits until it is applied, and gives the id of the letter that the last one would be. */
+async function refused(...sent: Parameters<typeof own.send>): Promise<string> {
+  await own.send(...sent);
+  return `${topic}-0-${(await applied()) - 1}`;
+}
+
+const outcomeOf = async (id: string): Promise<unknown> =>
+  (await post("outcomes", { ids: [id] })).json.letters[0].replay?.outcome;
+
+/** A letter with headers as the service writes them. */
+const letter = (offset: number, headers: Record<string, string | Buffer> = {}) => ({
+  value: "no JSON",
+  headers: {
+    "__connect.errors.topic": topic,
+    "__connect.errors.partition": "7",
+    "__connect.errors.offset": String(offset),
+    "topicsync.id": `${topic}-7-${offset}`,
+    "topicsync.code": "MALFORMED_JSON",
+    ...headers,
+  },
+});
+
+describe("dead letters over HTTP", () => {
+  it("need the role for topics, and those of the push feedback the one for push tokens as well", async () => {
+    assert.equal((await get("", "nobody")).status, 401);
+    assert.equal((await get("", reader)).status, 403);
+    assert.equal((await post("replay", { ids: ["x"] }, reader)).status, 403);
+    assert.equal((await get("", manager)).status, 200);
+    assert.equal((await get("?channel=push-feedback", manager)).status, 403);
+    for (const [query, at] of [
+      ["?limit=201", "/limit"],
+      ["?after=x", "/after"],
+      ["?replayed=perhaps", "/replayed"],
+      ["?cod=X", "/cod"],
+    ] as const) {
+      const { status, json } = await get(query);
+      assert.deepEqual([status, json.error.details[0].path], [400, at]);
+    }
+  });
+
+  it("are none at first, and come as they are refused, the newest first", async () => {
+    const none = await get();
+    assert.deepEqual(none.json, {
+      channels: ["announcements", "push-feedback"],
+      counts: {},
+      all: 0,
+      older: 0,
+      letters: [],
+      next: null,
+    });
+    const holder = definition(unique("holder"));
+    const first = await refused(holder, { ...holder, externalId: unique("heir") });
+    const second = await refused({ externalId: "nameless", name: "" });
+    const third = await refused({ externalId: "another", name: "" });
+
+    const { json } = await get("?limit=2");
+    assert.deepEqual(json.counts, { DUPLICATE_COMBINATION: 1, SCHEMA_VIOLATION: 2 });
+    assert.deepEqual(
+      json.letters.map(({ id }: { id: string }) => id),
+      [third, second],
+    );
+    const [{ time, ...newest }] = json.letters;
+    assert.ok(Math.abs(Date.parse(time) - Date.now()) < 600_000);
+    assert.deepEqual(newest, {
+      id: third,
+      code: "SCHEMA_VIOLATION",
+      message: newest.message,
+      externalId: "another",
+      source: { topic, partition: 0, offset: Number(third.split("-").at(-1)) },
+      replay: null,
+    });
+    const rest = (await get(`?limit=2&after=${json.next}`)).json;
+    assert.deepEqual([rest.letters.length, rest.letters[0].id, rest.next], [1, first, null]);
+    const ofCode = (await get("?code=DUPLICATE_COMBINATION")).json;
+    assert.deepEqual([ofCode.letters.length, ofCode.all], [1, 3]);
+    assert.deepEqual((await get("?code=NONSENSE")).json.letters, []);
+  });
+
+  it("are shown whole, whatever is in them", async () => {
+    const value = Buffer.from([0, 255, 1, 254]);
+    await producer.send({
+      topic: deadLetterTopic,
+      messages: [
+        {
+          ...letter(1, { own: Buffer.from([0xff, 0xfe]), "<b>": "<script>" }),
+          value,
+          key: Buffer.from([0x80]),
+        },
+        { ...letter(2, { "topicsync.omitted": "too large: its bytes lie elsewhere" }), value: null },
+        { ...letter(3), value: "x".repeat(900_000) },
+        letter(4, { "topicsync.details": '[{"path":"/name","message":"<img src=x>"}]' }),
+        {
+          value: "of somebody else",
+          headers: { "__connect.errors.topic": "../x", "topicsync.id": "../x-0-0" },
+        },
+      ],
+    });
+    const { json } = await get(`/${topic}-7-1`);
+    assert.deepEqual(
+      [json.value, json.key, json.at.topic, json.source],
+      [value.toString("base64"), "gA==", deadLetterTopic, { topic, partition: 7, offset: 1 }],
+    );
+    assert.deepEqual(json.headers, [
+      { name: "own", value: "//4=" },
+      { name: "<b>", value: Buffer.from("<script>").toString("base64") },
+    ]);
+    const omitted = (await get(`/${topic}-7-2`)).json;
+    assert.deepEqual([omitted.value, omitted.omitted], [null, "too large: its bytes lie elsewhere"]);
+    assert.equal(Buffer.from((await get(`/${topic}-7-3`)).json.value, "base64").length, 900_000);
+    assert.deepEqual((await get(`/${topic}-7-4`)).json.details, [{ path: "/name", message: "<img src=x>" }]);
+    const [strange] = (await get("?code=OTHER")).json.letters;
+    assert.deepEqual([strange.source, strange.id.startsWith(`${deadLetterTopic}-0-`)], [null, true]);
+    assert.equal(
+      (await get(`/${strange.id}`)).json.value,
+      Buffer.from("of somebody else").toString("base64"),
+    );
+    assert.equal((await get("/nothing-0-1")).status, 404);
+  });
+
+  it("are sent back, and it is told what came of that", async () => {
+    const holder = definition(unique("holder"));
+    const heir = { ...holder, externalId: unique("heir") };
+    const mended = await refused(holder, heir);
+    const bad = await refused({ externalId: unique("bad"), name: "" });
+    await own.send(holder.externalId);
+    await applied();
+
+    const ids = [mended, bad, "nothing-0-1", `${topic}-7-2`];
+    const looked = await post("replay", { ids, dryRun: true });
+    assert.equal(looked.status, 200);
+    assert.deepEqual(looked.json.sent.toSorted(), [mended, bad].toSorted());
+    assert.deepEqual(
+      looked.json.skipped.map(({ id, kind }: { id: string; kind: string }) => [id, kind]),
+      [
+        [`${topic}-7-2`, "omitted"],
+        ["nothing-0-1", "missing"],
+      ],
+    );
+    assert.equal(await outcomeOf(mended), undefined);
+
+    const sent = await post("replay", { ids });
+    assert.deepEqual(sent.json, looked.json);
+    await until(
+      "the sync has come to both",
+      async () => (await outcomeOf(bad)) !== undefined && (await applied()),
+    );
+    assert.deepEqual(await outcomeOf(mended), { kind: "taken" });
+    const again = (await outcomeOf(bad)) as { kind: string; code: string; letter: string };
+    assert.deepEqual([again.kind, again.code], ["refused again", "SCHEMA_VIOLATION"]);
+    assert.equal((await get(`/${again.letter}`)).json.replayOf, bad);
+    assert.equal((await get(`/${mended}`)).json.replays[0].outcome.kind, "taken");
+    assert.ok((await own.topics.findOne({ topic_id: heir.externalId })) !== null);
+
+    const replayed = (await get("?replayed=true")).json.letters as { id: string; replay: object | null }[];
+    assert.deepEqual(replayed.map(({ id }) => id).toSorted(), [mended, bad].toSorted());
+    const others = (await get("?replayed=false&limit=200")).json.letters as {
+      id: string;
+      replay: object | null;
+    }[];
+    assert.ok(others.every(({ id, replay }) => replay === null && !ids.slice(0, 2).includes(id)));
+
+    const [line] = service.log.filter(({ msg }) => msg === "letters.replayed");
+    assert.deepEqual(
+      [line?.["audit"], line?.["via"], line?.["by"], line?.["to"], line?.["count"], line?.["letters"]],
+      [true, "http", bootstrap.user, topic, 2, sent.json.sent],
+    );
+    const twice = (await post("replay", { ids: [mended] })).json;
+    assert.deepEqual([twice.sent, twice.skipped[0].kind], [[], "replayed"]);
+    assert.deepEqual((await post("replay", { ids: [mended], again: true, force: true })).json.sent, [mended]);
+  });
+
+  it("are sent once, however many send them at a time, over several instances", async () => {
+    const bad = await refused({ externalId: unique("bad"), name: "" });
+    const end = await applied();
+    const other = await startTopicsync(own.settings);
+    await other.ready();
+    // Both know it before they are asked to send it.
+    await call(`${other.url}${path}/${bad}`, { method: "GET" });
+    await get(`/${bad}`);
+    const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
+    const answers = await Promise.all(urls.map((url) => post("replay", { ids: [bad] }, bootstrap, url)));
+    const sent = answers.flatMap(({ json }) => json.sent as string[]);
+    const kinds = answers.flatMap(({ json }) => json.skipped as { kind: string }[]).map(({ kind }) => kind);
+    assert.deepEqual([sent, kinds], [[bad], Array.from({ length: 9 }, () => "replayed")]);
+    assert.equal(await applied(), end + 1);
+    assert.equal(await other.stop(), 0);
+  });
+
+  it("of the push feedback are kept, shown and sent back by themselves", async () => {
+    await producer.send({ topic: feedbackTopic, messages: [{ value: "no report" }] });
+    const channel = "push-feedback";
+    const list = async () =>
+      (await get(`?channel=${channel}`)).json as { all: number; letters: { id: string; code: string }[] };
+    await until("it is refused", async () => (await list()).all === 1);
+    const [{ id, code } = { id: "", code: "" }] = (await list()).letters;
+    assert.deepEqual([id, code], [`${feedbackTopic}-0-0`, "MALFORMED_JSON"]);
+    assert.equal((await get(`/${id}`)).status, 404);
+    assert.equal((await get(`/${id}?channel=${channel}`)).status, 200);
+    const { json } = await post("replay", { ids: [id], channel });
+    assert.deepEqual(json, { to: feedbackTopic, sent: [id], skipped: [] });
+    await until("it is refused again", async () => (await list()).all === 2);
+  });
+
+  it("say that Kafka does not answer while it does not", async () => {
+    const proxy = await startKafkaProxy(stack.kafka);
+    const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
+    await cut.ready();
+    const list = () => call(`${cut.url}${path}`, { method: "GET" });
+    assert.equal((await list()).status, 200);
+    const feedback = await call(`${cut.url}${path}?channel=push-feedback`, { method: "GET" });
+    assert.deepEqual(
+      [feedback.status, feedback.json.error.detail],
+      [404, "KAFKA_PUSH_FEEDBACK_TOPIC is not set."],
+    );
+    proxy.cut();
+    const { status, json } = await list();
+    assert.deepEqual([status, json.error.message], [503, "Kafka does not answer at the moment."]);
+    proxy.heal();
+    await until("they are told again", async () => (await list()).status === 200);
+  });
+});

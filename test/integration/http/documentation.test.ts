@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { before, describe, it } from "node:test";
+
+import { call, type Answer } from "../../support/http.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
+});
+
+const get = (path: string): Promise<Answer> =>
+  call(`${service.url}${path}`, { method: "GET", as: undefined });
+
+describe("the OpenAPI document", () => {
+  it("is served as it is committed, to anybody", async () => {
+    const { status, json } = await get("/openapi.json");
+    assert.equal(status, 200);
+    const committed = await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8");
+    assert.deepEqual(json, JSON.parse(committed));
+  });
+});
+
+describe("the service's address by itself", () => {
+  it("leads to the console", async () => {
+    const { status, headers } = await get("/");
+    assert.deepEqual([status, headers.get("location")], [302, "/console"]);
+  });
+});
+
+describe("the page that shows it", () => {
+  it("allows no script that stands in it and nothing from elsewhere", async () => {
+    const { status, headers, text } = await get("/docs");
+    assert.equal(status, 200);
+    assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'; script-src 'self';/);
+    assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)/);
+    for (const [, url = ""] of text.matchAll(/(?:src|href)="([^"]*)"/g))
+      assert.match(url, /^\/docs\/|^data:,$/);
+  });
+
+  it("finds each of its files, which browsers may keep", async () => {
+    const { text } = await get("/docs");
+    const files = Array.from(text.matchAll(/(?:src|href)="(\/docs\/[^"]*)"/g), ([, file = ""]) => file);
+    assert.deepEqual(files.map((file) => file.replace(/.*\./, "")).toSorted(), ["css", "js", "js"]);
+    for (const file of files) {
+      const { status, headers, text: content } = await get(file);
+      assert.equal(status, 200, file);
+      assert.match(
+        headers.get("content-type") ?? "",
+        file.endsWith(".css") ? /^text\/css/ : /^text\/javascript/,
+      );
+      assert.match(headers.get("cache-control") ?? "", /max-age/);
+      assert.notEqual(content, "");
+    }
+  });
+
+  it("has no other files, whatever their paths look like", async () => {
+    for (const file of [
+      "nothing.js",
+      "package.json",
+      "..%2Fpackage.json",
+      "%2e%2e%2f%2e%2e%2fpackage.json",
+      "constructor",
+    ])
+      assert.equal((await get(`/docs/${file}`)).status, 404, file);
+  });
+});

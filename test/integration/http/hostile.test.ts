@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { basic, call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { send, type Exchange, type RawAnswer } from "../../support/raw-http.ts";
+import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "App",
+    PUSH_PLATFORMS: "ios",
+  });
+  await service.ready();
+  assert.equal((await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" })).status, 200);
+});
+
+const authorization = `Authorization: ${basic(bootstrap)}`;
+const path = "/api/now/push/App/installation";
+const head = (first: string, ...headers: string[]): string =>
+  [first, "Host: test", ...headers, "", ""].join("\r\n");
+const post = (...headers: string[]): string =>
+  head(`POST ${path} HTTP/1.1`, "Content-Type: application/json", ...headers);
+const registration = (): string => JSON.stringify({ platform: "ios", token: unique("token") });
+const close = "Connection: close";
+const endless = `10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(40);
+
+/** The only answer, or the last: an error in the one shape, behind which the connection is closed. */
+function assertLast({ answers, end }: Exchange, status: number, code: string): RawAnswer {
+  const answer = answers.at(-1);
+  assert.ok(answer !== undefined, `no answer: ${end}`);
+  assert.equal(answer.status, status, answer.body);
+  const body = JSON.parse(answer.body);
+  assert.deepEqual(Object.keys(body), ["error", "status"]);
+  assert.deepEqual(Object.keys(body.error).toSorted(), ["code", "detail", "details", "message"]);
+  assert.equal(body.error.code, code);
+  assert.match(answer.headers["content-type"] ?? "", /^application\/json/);
+  assert.equal(answer.headers["x-content-type-options"], "nosniff");
+  return answer;
+}
+
+describe("every answer", () => {
+  it("has the headers of an API that shows nothing and runs nothing, and does not tell what it is made of", async () => {
+    for (const options of [
+      { method: "GET", path: "/healthz" },
+      { method: "GET", path: "/nothing" },
+      { method: "GET", path: "/api/topicsync/v1/sync", as: undefined },
+      { method: "POST", path, body: JSON.parse(registration()) },
+    ]) {
+      const { headers } = await call(`${service.url}${options.path}`, options);
+      assert.equal(headers.get("content-security-policy"), "default-src 'none';frame-ancestors 'none'");
+      assert.equal(headers.get("cross-origin-resource-policy"), "same-origin");
+      assert.equal(headers.get("referrer-policy"), "no-referrer");
+      assert.equal(headers.get("x-content-type-options"), "nosniff");
+      assert.equal(headers.get("x-frame-options"), "DENY");
+      assert.equal(headers.get("x-powered-by"), null);
+      assert.equal(headers.get("server"), null);
+      assert.equal(headers.get("strict-transport-security"), null, "only over TLS");
+    }
+  });
+});
+
+describe("what is no request", () => {
+  for (const [what, text] of [
+    ["no HTTP at all", "\x16\x03\x01 hello\r\n\r\n"],
+    ["a header without a colon", "GET / HTTP/1.1\r\nHost\r\n\r\n"],
+    ["a method that there is not", head("STEAL / HTTP/1.1")],
+    ["two lengths", post("Content-Length: 3", "Content-Length: 4")],
+    ["a length and chunks", post("Content-Length: 3", "Transfer-Encoding: chunked")],
+    ["a body in broken chunks", `${post("Transfer-Encoding: chunked", authorization)}zz\r\n`],
+    ["no Host header", `GET /healthz HTTP/1.1\r\n${close}\r\n\r\n`],
+  ] as const) {
+    it(`is answered 400 in the one shape: ${what}`, async () => {
+      assertLast(await send(service.url, text), 400, "BAD_REQUEST");
+    });
+  }
+
+  it("is answered after the requests that came before it on the same connection, in their order", async () => {
+    const one = head("GET /healthz HTTP/1.1");
+    const body = registration();
+    const two = post(authorization, `Content-Length: ${body.length}`) + body;
+    const three = head("GET /nothing HTTP/1.1");
+    const all = await send(service.url, one + two + three + "nonsense\r\n\r\n");
+    assertLast(all, 400, "BAD_REQUEST");
+    assert.deepEqual(
+      all.answers.map(({ status }) => status),
+      [200, 200, 404, 400],
+    );
+  });
+});
+
+describe("what is too much", () => {
+  it("is answered 431: headers of more than 16 kB", async () => {
+    const bomb = `GET /healthz HTTP/1.1\r\nHost: test\r\n${`X-Bomb: ${"x".repeat(1_000)}\r\n`.repeat(2_000)}`;
+    assertLast(await send(service.url, bomb), 431, "HEADERS_TOO_LARGE");
+  });
+
+  it("is answered 431: more than 100 headers", async () => {
+    const headers = Array.from({ length: 150 }, (_, index) => `X-${index}: 1`);
+    const bomb = head("GET /healthz HTTP/1.1", close, ...headers);
+    assertLast(await send(service.url, bomb), 431, "HEADERS_TOO_LARGE");
+    const few = head("GET /healthz HTTP/1.1", close, ...headers.slice(0, 98));
+    assert.equal((await send(service.url, few)).answers[0]?.status, 200);
+  });
+
+  it("is answered 414: a URL of more than 2,048 characters", async () => {
+    const answer = await send(service.url, head(`GET /${"x".repeat(2_048)} HTTP/1.1`, close));
+    assertLast(answer, 414, "URI_TOO_LONG");
+  });
+});
+
+describe("a body that waits to be asked for", () => {
+  it("is asked for after credentials and headers are checked", async () => {
+    const body = registration();
+    const good = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`, close);
+    const { answers } = await send(service.url, good, body);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [100, 200],
+    );
+  });
+
+  it("is not asked for otherwise, and the connection is closed", async () => {
+    for (const [headers, status, code] of [
+      [[], 401, "UNAUTHENTICATED"],
+      [[authorization, "Accept: text/html"], 406, "NOT_ACCEPTABLE"],
+      [[authorization, "Content-Encoding: rot13"], 400, "UNSUPPORTED_MEDIA_TYPE"],
+      [[authorization, "X-Other: 1"], 413, "BODY_TOO_LARGE"],
+    ] as const) {
+      const url = status === 406 ? "/api/svc_api_notif_mgmt/topic" : path;
+      const length = status === 413 ? 200_000 : 50;
+      const request = post(...headers, "Expect: 100-continue", `Content-Length: ${length}`).replace(
+        path,
+        url,
+      );
+      const got = await send(service.url, request);
+      const answer = assertLast(got, status, code);
+      assert.equal(got.answers.length, 1, "no 100");
+      assert.equal(answer.headers["connection"], "close");
+    }
+  });
+
+  it("with another expectation is answered 417", async () => {
+    const request = head("GET /healthz HTTP/1.1", "Expect: a-miracle", close);
+    assertLast(await send(service.url, request), 417, "EXPECTATION_FAILED");
+  });
+
+  it("is just read from a client of HTTP/1.0, which knows no such thing", async () => {
+    const body = registration();
+    const request = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`);
+    const { answers } = await send(service.url, request.replace("HTTP/1.1", "HTTP/1.0"), body);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200],
+    );
+  });
+});
+
+describe("a body that nobody wants", () => {
+  it("is not read to its end: the answer comes, and the connection is closed", async () => {
+    for (const [request, status, code] of [
+      [post("Transfer-Encoding: chunked"), 401, "UNAUTHENTICATED"],
+      [post("Content-Length: 10000000"), 401, "UNAUTHENTICATED"],
+      [post(authorization, "Transfer-Encoding: chunked").replace(path, "/nothing"), 404, "NOT_FOUND"],
+      [post(authorization, "Transfer-Encoding: chunked"), 413, "BODY_TOO_LARGE"],
+      [post(authorization, "Content-Length: 10000000"), 413, "BODY_TOO_LARGE"],
+      [
+        post(authorization, "Transfer-Encoding: chunked").replace("application/json", "text/plain"),
+        400,
+        "UNSUPPORTED_MEDIA_TYPE",
+      ],
+    ] as const) {
+      const answer = assertLast(await send(service.url, request, endless), status, code);
+      assert.equal(answer.headers["connection"], "close", code);
+    }
+    const got = await send(service.url, head("GET /healthz HTTP/1.1", "Transfer-Encoding: chunked"), endless);
+    assert.equal(got.answers[0]?.status, 200);
+    assert.equal(got.answers[0].headers["connection"], "close");
+  });
+
+  it("is dropped when it is small, and the connection goes on", async () => {
+    const refused = post("Content-Length: 50") + "x".repeat(50);
+    const { answers } = await send(service.url, refused + head("GET /healthz HTTP/1.1", close));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [401, 200],
+    );
+  });
+});
+
+describe("a path that wants to be clever", () => {
+  const register = (application: string): Promise<Exchange> =>
+    send(service.url, post(authorization, close, "Content-Length: 2").replace("App", application), "{}");
+
+  for (const application of [
+    "a%2Fb",
+    "%2e%2e",
+    "%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+    "%00",
+    "App%00",
+    "__proto__",
+    "constructor",
+    "%24ne",
+    "%7B%22%24ne%22%3A1%7D",
+    "app",
+    "%F0%9F%98%80",
+  ]) {
+    it(`finds no application: ${application}`, async () => {
+      const answer = await call(`${service.url}/api/now/push/${application}/installation`, {
+        body: { platform: "ios", token: "token" },
+      });
+      // `fetch` makes `..` of %2e%2e and goes up with it.
+      const expected = application === "%2e%2e" ? [404, "NOT_FOUND"] : [400, "UNKNOWN_APPLICATION"];
+      assert.deepEqual([answer.status, answer.json.error.code], expected);
+    });
+  }
+
+  for (const application of ["%", "%E0%A4%A", "%FF", "%C0%AF", "%ED%A0%80"]) {
+    it(`is no UTF-8: ${application}`, async () => {
+      assertLast(await register(application), 400, "BAD_REQUEST");
+    });
+  }
+
+  it("is taken as it is", async () => {
+    for (const request of ["GET //healthz", "GET /healthz/../metrics", "GET /HEALTHZ", "OPTIONS *"]) {
+      assertLast(await send(service.url, head(`${request} HTTP/1.1`, close)), 404, "NOT_FOUND");
+    }
+  });
+});
+
+it("after all of this the service is as it was, logged no failure and nobody's query", async () => {
+  await call(`${service.url}/nothing?token=${"q".repeat(20)}`, { method: "GET" });
+  const { status } = await call(`${service.url}/readyz`, { method: "GET", as: undefined });
+  assert.equal(status, 200);
+  assert.deepEqual(
+    service.log.filter(({ level, requestId }) => level >= 40 && requestId !== undefined),
+    [],
+  );
+  assert.doesNotMatch(JSON.stringify(service.log), /qqqq/);
+});

@@ -1,0 +1,369 @@
+/** Bodies, paths and queries that mean harm. Expected answers follow from RFC 8259, RFC 3986 and the contract, section 3. */
+import assert from "node:assert/strict";
+import { afterEach, before, describe, it } from "node:test";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+
+import { call, type Answer, type Call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+let service: TestService;
+
+const register = "/api/now/push/App/installation";
+const remove = "/api/now/push/App/removeInstallation";
+const topic = "/api/svc_api_notif_mgmt/topic";
+const pick = "/api/svc_api_notif_mgmt/topic/pick";
+
+const ask = (path: string, options: Call): Promise<Answer> => call(`${service.url}${path}`, options);
+const send = (path: string, body: unknown): Promise<Answer> => ask(path, { body });
+const sendBytes = (path: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Answer> =>
+  ask(path, { body, headers: { "Content-Type": "application/json", ...headers } });
+
+before(async () => {
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "App",
+    PUSH_PLATFORMS: "ios",
+  });
+  await service.ready();
+});
+
+/** Whatever was sent: the service lives, answers a good request, and failed in nothing. */
+afterEach(async () => {
+  assert.equal((await send(register, { platform: "ios", token: unique("token") })).status, 200);
+  assert.deepEqual(
+    service.log.filter(({ level }) => level >= 50),
+    [],
+  );
+});
+
+function assertRefused(answer: Answer, status: number, code: string): void {
+  assert.deepEqual([answer.status, answer.json?.error.code], [status, code], answer.text);
+}
+
+const pathsOf = ({ json }: Answer): string[] =>
+  (json.error.details as { path: string }[]).map(({ path }) => path);
+
+async function assertFaults(path: string, body: unknown, faults: readonly string[]): Promise<void> {
+  const answer = await send(path, body);
+  assertRefused(answer, 400, "SCHEMA_VIOLATION");
+  assert.deepEqual(pathsOf(answer).toSorted(), faults.toSorted());
+}
+
+/** What MongoDB, or a careless program, would take for more than a text. */
+const noTexts: readonly unknown[] = [
+  {},
+  { $ne: null },
+  { $gt: "" },
+  { $where: "sleep(1000)" },
+  { toString: "ios" },
+  [],
+  ["ios"],
+  [["ios"]],
+  0,
+  1e308,
+  true,
+];
+
+describe("a value that is no text", () => {
+  it("is refused wherever a text belongs", async () => {
+    for (const value of noTexts) {
+      await assertFaults(register, { platform: value, token: value }, ["/platform", "/token"]);
+      await assertFaults(register, { platform: "ios", token: "t", previousToken: value }, ["/previousToken"]);
+      await assertFaults(remove, { platform: value }, ["/platform"]);
+      const all = {
+        name: value,
+        externalId: value,
+        namespace: value,
+        headerQuery: value,
+        contentQuery: value,
+      };
+      await assertFaults(
+        topic,
+        all,
+        Object.keys(all).map((name) => `/${name}`),
+      );
+      await assertFaults(pick, { eventId: value, "@type": value, eventType: value }, [
+        "/@type",
+        "/eventId",
+        "/eventType",
+      ]);
+    }
+  });
+
+  it("is refused also as a number that JSON can write and no machine can hold", async () => {
+    await assertFaults(register, '{"platform":1e999,"token":-1e999}', ["/platform", "/token"]);
+  });
+
+  it("is refused as the whole body", async () => {
+    for (const body of ["[]", '["ios"]', '"ios"', "0", "true", "null"])
+      for (const path of [register, remove, topic, pick]) await assertFaults(path, body, [""]);
+  });
+
+  it("left nothing in the store that is no text", async () => {
+    const records = await db.collection("sys_push_notif_app_install").find({}).toArray();
+    for (const { token, platform, application, user } of records)
+      for (const value of [token, platform, application, user]) assert.equal(typeof value, "string");
+    assert.equal(await db.collection("svc_api_notif_mgmt_topic").countDocuments(), 0);
+  });
+});
+
+describe("a member's name that means something elsewhere", () => {
+  const names = ["$where", "$set", "__proto__", "constructor", "prototype", "toString", "a.b", "", "\0"];
+
+  it("is refused as unknown", async () => {
+    for (const name of names) {
+      const member = `${JSON.stringify(name)}:{"x":1}`;
+      await assertFaults(register, `{"platform":"ios","token":"t",${member}}`, [`/${name}`]);
+      await assertFaults(remove, `{${member},"platform":"ios"}`, [`/${name}`]);
+      await assertFaults(topic, `{"name":"n","externalId":"e",${member}}`, [`/${name}`]);
+    }
+  });
+
+  it("gives no members to the body that it stands in", async () => {
+    const body =
+      '{"__proto__":{"platform":"ios","token":"t"},"constructor":{"prototype":{"platform":"ios"}}}';
+    await assertFaults(register, body, ["/__proto__", "/constructor", "/platform", "/token"]);
+    await assertFaults(remove, '{"__proto__":{"platform":"ios"}}', ["/__proto__", "/platform"]);
+    await assertFaults(remove, "{}", ["/platform"]);
+  });
+
+  it("is nothing special in an event, nor in a filter", async () => {
+    const externalId = unique("id");
+    const filters = { headerQuery: "__proto__.x=1", contentQuery: "constructor.name=Object" };
+    assert.equal((await send(topic, { name: externalId, externalId, ...filters })).status, 201);
+    const picked = async (event: string): Promise<unknown> => {
+      const { status, json } = await send(`${pick}?explain=${externalId}`, event);
+      assert.equal(status, 200);
+      return json.explain.matches;
+    };
+    assert.equal(await picked('{"event":{}}'), false, "an inherited member is none of the event's");
+    const own = '{"__proto__":{"x":1},"event":{"constructor":{"name":"Object"}}}';
+    assert.equal(await picked(own), true);
+    assert.equal(await picked("{}"), false);
+  });
+});
+
+describe("text that is none", () => {
+  it("is refused as a text: NUL and lone surrogates, escaped", async () => {
+    for (const text of ["a\\u0000", "\\u0000", "\\ud800", "a\\udc00b", "\\udc00\\ud800"]) {
+      await assertFaults(register, `{"platform":"${text}","token":"${text}"}`, ["/platform", "/token"]);
+      await assertFaults(topic, `{"name":"${text}","externalId":"${text}","namespace":"${text}"}`, [
+        "/externalId",
+        "/name",
+        "/namespace",
+      ]);
+    }
+  });
+
+  it("is refused as JSON: bytes that are no UTF-8", async () => {
+    for (const bytes of [
+      [0xc0, 0xaf], // An overlong slash.
+      [0xe0, 0x80, 0xaf],
+      [0xc1, 0xbf],
+      [0xed, 0xa0, 0x80], // A surrogate.
+      [0xf5, 0x80, 0x80, 0x80], // Beyond U+10FFFF.
+      [0xe2, 0x82], // Cut off.
+      [0x80],
+      [0xff],
+    ]) {
+      const body = Buffer.concat([
+        Buffer.from('{"platform":"ios","token":"'),
+        Buffer.from(bytes),
+        Buffer.from('"}'),
+      ]);
+      assertRefused(await sendBytes(register, body), 400, "MALFORMED_JSON");
+    }
+    const utf16 = Buffer.from('{"platform":"ios","token":"t"}', "utf16le");
+    assertRefused(await sendBytes(register, utf16), 400, "MALFORMED_JSON");
+  });
+});
+
+describe("a body that parsers read differently, or not at all", () => {
+  it("is refused with a member that stands twice, however it is spelt and wherever it stands", async () => {
+    for (const body of [
+      '{"platform":"ios","token":"a","token":"b"}',
+      '{"platform":"ios","token":"a","\\u0074oken":"b"}',
+      '{"__proto__":1,"__proto__":2}',
+      '{"platform":"ios","token":{"a":[{"b":1,"b":1}]}}',
+    ]) {
+      assertRefused(await send(register, body), 400, "MALFORMED_JSON");
+    }
+    assertRefused(await send(pick, '{"event":{"a":1,"a":2}}'), 400, "MALFORMED_JSON");
+  });
+
+  it("is refused when it is nested 10,000 deep, closed or not", async () => {
+    for (const body of [
+      "[".repeat(10_000) + "]".repeat(10_000),
+      '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000),
+      `{"event":${'[{"a":'.repeat(5_000)}1${"}]".repeat(5_000)}}`,
+      "[".repeat(100_000),
+      '{"event":'.repeat(10_000),
+    ]) {
+      for (const path of [register, remove, topic, pick])
+        assertRefused(await send(path, body), 400, "MALFORMED_JSON");
+    }
+  });
+
+  it("is read up to 100 levels and refused beyond", async () => {
+    const nested = (levels: number) => '{"event":'.repeat(levels - 1) + "{}" + "}".repeat(levels - 1);
+    assert.equal((await send(pick, nested(100))).status, 200);
+    assertRefused(await send(pick, nested(101)), 400, "MALFORMED_JSON");
+  });
+
+  it("is refused when it is nearly JSON", async () => {
+    for (const body of [
+      "NaN",
+      "{'platform':'ios'}",
+      '{"platform":"ios",}',
+      '{"platform":"ios"} {"platform":"ios"}',
+      '{"platform":"ios"}//',
+      '{"platform":/**/"ios"}',
+      '{"platform":"io\ns"}',
+      '{"platform":"\\x69os"}',
+      '{"platform":01}',
+      "platform=ios&token=t",
+      ")]}',\n{}",
+    ]) {
+      assertRefused(await send(remove, body), 400, "MALFORMED_JSON");
+    }
+  });
+
+  it("is answered with some of its faults when it has thousands", async () => {
+    const members = Array.from({ length: 5_000 }, (_, index) => [`m${index}`, index]);
+    const answer = await send(register, Object.fromEntries(members));
+    assertRefused(answer, 400, "SCHEMA_VIOLATION");
+    assert.ok(pathsOf(answer).length <= 51);
+  });
+});
+
+describe("a compressed body", () => {
+  const body = Buffer.from('{"platform":"ios","token":"compressed"}');
+  const codings = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
+  for (const [name, compress] of Object.entries(codings)) {
+    const encoding = { "Content-Encoding": name };
+    it(`is read, and refused when it unpacks to more than 100 kB, or to nothing: ${name}`, async () => {
+      assert.equal((await sendBytes(register, compress(body), encoding)).status, 200);
+      const bomb = compress(Buffer.alloc(5_000_000, " "));
+      assert.ok(bomb.length < 100 * 1024);
+      assertRefused(await sendBytes(register, bomb, encoding), 413, "BODY_TOO_LARGE");
+      assertRefused(await sendBytes(register, body, encoding), 400, "BAD_REQUEST");
+      assertRefused(await sendBytes(register, compress(body).subarray(0, 10), encoding), 400, "BAD_REQUEST");
+    });
+  }
+
+  it("is refused in a coding that is not known, or in several", async () => {
+    for (const coding of ["zstd", "compress", "gzip, gzip", "gzip, identity", "x"]) {
+      const answer = await sendBytes(register, gzipSync(body), { "Content-Encoding": coding });
+      assertRefused(answer, 400, "UNSUPPORTED_MEDIA_TYPE");
+      const other = await sendBytes(topic, gzipSync(body), { "Content-Encoding": coding });
+      assertRefused(other, 415, "UNSUPPORTED_MEDIA_TYPE");
+    }
+  });
+});
+
+describe("an application's name in the path", () => {
+  const body = { platform: "ios", token: "token" };
+
+  it("is one name, decoded once: whatever else it looks like, no application has it", async () => {
+    for (const name of [
+      "%00",
+      "App%00",
+      "App%2F",
+      "..%2FApp",
+      "%2e%2e%2fApp",
+      "..;",
+      "..%3B",
+      "App;x=1",
+      "%252e%252e",
+      "%2541pp",
+      "App%20",
+      "%20App",
+      "App%0d%0aX-Injected:%201",
+      "%EF%BC%A1pp", // A full-width A.
+      "app",
+      "*",
+      "$ne",
+      "[$ne]",
+      "%7B%22$gt%22:%22%22%7D",
+      "__proto__",
+      "constructor",
+      "hasOwnProperty",
+      "%C3%A9".repeat(200),
+    ]) {
+      for (const operation of ["installation", "removeInstallation"]) {
+        const sent = operation === "installation" ? body : { platform: "ios" };
+        assertRefused(await send(`/api/now/push/${name}/${operation}`, sent), 400, "UNKNOWN_APPLICATION");
+      }
+    }
+    assert.equal((await send("/api/now/push/%41pp/installation", body)).status, 200, "that is App");
+  });
+
+  it("is refused when its percent-encoding is broken", async () => {
+    for (const name of ["%", "%4", "%zz", "%u0041pp", "%C0%AF", "%ED%A0%80", "%FF", "%E2%82"])
+      assertRefused(await send(`/api/now/push/${name}/installation`, body), 400, "BAD_REQUEST");
+  });
+
+  it("is no name when it is empty", async () => {
+    for (const path of [
+      "/api/now/push//installation",
+      "/api/now/push/installation",
+      "//api/now/push/App/installation",
+    ])
+      assertRefused(await send(path, body), 404, "NOT_FOUND");
+  });
+});
+
+describe("a query", () => {
+  it("makes no objects and no lists where a text belongs", async () => {
+    assertRefused(await send(`${pick}?explain=a&explain=b`, {}), 400, "BAD_REQUEST");
+    assertRefused(await send(`${pick}?explain=`, {}), 400, "BAD_REQUEST");
+    for (const query of [
+      "explain[$ne]=1",
+      "explain[]=1",
+      "__proto__[explain]=1",
+      "__proto__=1",
+      "constructor=1",
+    ]) {
+      const { status, json } = await send(`${pick}?${query}`, {});
+      assert.equal(status, 200);
+      assert.deepEqual(Object.keys(json), ["topics"], "nobody asked for an explanation");
+    }
+  });
+
+  it("names no topic, whatever it looks like", async () => {
+    for (const id of ["%00", "%FF", "$ne", "%7B%22$gt%22:%22%22%7D", "__proto__"])
+      assertRefused(await send(`${pick}?explain=${id}`, {}), 404, "NOT_FOUND");
+  });
+});
+
+describe("credentials", () => {
+  it("are wrong when they are anything but a name and its password", async () => {
+    const encoded = (text: string | Buffer) => `Basic ${Buffer.from(text).toString("base64")}`;
+    for (const header of [
+      encoded('{"$ne":1}:{"$ne":1}'),
+      encoded("bootstrap\0:correct horse battery staple"),
+      encoded(Buffer.from([0xff, 0xfe, 0x3a, 0xff])),
+      encoded("__proto__:x"),
+      encoded("bootstrap"),
+      encoded(""),
+      "Basic",
+      "Basic %%%",
+      "Bearer x",
+      "Digest username=x",
+    ]) {
+      const answer = await ask(register, {
+        as: undefined,
+        headers: { Authorization: header },
+        body: { platform: "ios", token: "t" },
+      });
+      assertRefused(answer, 401, "UNAUTHENTICATED");
+    }
+  });
+});

@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { before, describe, it } from "node:test";
+
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { until } from "../../support/poll.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = {
+  ...ownNames(),
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  PUSH_APPLICATIONS: "agent,other",
+  PUSH_PLATFORMS: "ios,android",
+};
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const day = 86_400_000;
+const ann = { user: "ann", password: "password of ann" };
+let service: TestService;
+
+/** 25 of Ann's, and a few that are special. */
+const stored = [
+  ...Array.from({ length: 25 }, (_, i) => installation(`token-of-ann-0123456789-${i}`)),
+  installation("bobs-token-0123456789abcdef", { user: "bob", platform: "android" }),
+  installation("gone-token-0123456789abcdef", {
+    user: "bob",
+    active: false,
+    deactivated_on: new Date(),
+    deactivated_reason: "Unregistered",
+  }),
+  installation("old-token-0123456789abcdefg", { last_seen_on: new Date(Date.now() - 300 * day) }),
+];
+
+before(async () => {
+  await ensureIndexes(db);
+  await records.insertMany(stored);
+  service = await startTopicsync(settings);
+  await service.ready();
+  assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
+});
+
+const list = (query = "", as: { user: string; password: string } | "nobody" = bootstrap): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/installations${query}`, {
+    method: "GET",
+    as: as === "nobody" ? undefined : as,
+  });
+const usersOf = (answer: Answer): string[] => {
+  const { installations } = answer.json as { installations: { user: string }[] };
+  return installations.map(({ user }) => user);
+};
+
+describe("listing installations over HTTP", () => {
+  it("needs the role push_admin", async () => {
+    assert.equal((await list("", ann)).status, 403);
+    assert.equal((await list("", "nobody")).status, 401);
+    assert.equal((await list()).status, 200);
+  });
+
+  it("gives pages behind each other, each installation once", async () => {
+    const found: string[] = [];
+    let pages = 0;
+    let next: string | null = "";
+    while (next !== null) {
+      const { status, json }: Answer = await list(`?limit=10${next === "" ? "" : `&after=${next}`}`);
+      assert.equal(status, 200);
+      assert.ok(json.installations.length <= 10);
+      found.push(...json.installations.map(({ id }: { id: string }) => id));
+      ({ next } = json);
+      pages += 1;
+    }
+    assert.ok(pages >= 3, `${pages} pages`);
+    assert.deepEqual(found, stored.map(({ _id }) => _id).toSorted());
+  });
+
+  it("shows tokens shortened unless asked for", async () => {
+    const [short] = (await list("?user=bob&platform=android")).json.installations;
+    assert.equal(short.token, "bobs-t…cdef");
+    const [full] = (await list("?user=bob&platform=android&fullTokens=true")).json.installations;
+    assert.equal(full.token, "bobs-token-0123456789abcdef");
+  });
+
+  it("narrows by what is asked for", async () => {
+    assert.deepEqual(usersOf(await list("?user=bob")), ["bob", "bob"]);
+    const [gone] = (await list("?active=false")).json.installations;
+    assert.equal(gone.deactivatedReason, "Unregistered");
+    const before = new Date(Date.now() - 270 * day).toISOString();
+    assert.equal((await list(`?unseenSince=${before}`)).json.installations.length, 1);
+    const { installations, next } = (await list("?application=none")).json;
+    assert.deepEqual([installations, next], [[], null]);
+  });
+
+  it("finds tokens by their end, and not by more of them", async () => {
+    const { json } = await list("?tokenEnd=9abcdef");
+    assert.deepEqual(
+      json.installations.map(({ user }: { user: string }) => user),
+      ["bob", "bob"],
+    );
+    assert.ok(json.looked >= 2);
+    assert.deepEqual(usersOf(await list("?tokenEnd=defg")), ["ann"]);
+    assert.deepEqual(usersOf(await list("?tokenEnd=9abcdef&user=ann")), []);
+    assert.equal((await list("?tokenEnd=9abcdef&user=bob&platform=ios")).json.looked, 1);
+    // What means something in a regular expression means itself.
+    assert.deepEqual(usersOf(await list("?tokenEnd=...g")), []);
+  });
+
+  it("refuses a query that it does not understand, by the name of its member", async () => {
+    for (const [query, path] of [
+      ["?limit=0", "/limit"],
+      ["?limit=1001", "/limit"],
+      ["?limit=ten", "/limit"],
+      ["?active=yes", "/active"],
+      ["?after=nonsense", "/after"],
+      ["?unseenSince=yesterday", "/unseenSince"],
+      ["?user=a&user=b", "/user"],
+      ["?aplication=x", "/aplication"],
+      ["?token=bobs-token-0123456789abcdef", "/token"],
+      ["?user[$ne]=x", "/user[$ne]"],
+      ["?tokenEnd=def", "/tokenEnd"],
+      ["?tokenEnd=bobs-token-0123456789abcdef", "/tokenEnd"],
+    ] as const) {
+      const { status, json } = await list(query);
+      assert.equal(status, 400, query);
+      assert.equal(json.error.code, "SCHEMA_VIOLATION", query);
+      assert.equal(json.error.details[0].path, path);
+    }
+  });
+});
+
+describe("deactivating chosen installations", () => {
+  const deactivate = (body: unknown, as: { user: string; password: string } = bootstrap): Promise<Answer> =>
+    call(`${service.url}/api/topicsync/v1/installations/deactivate`, { body, as });
+  const chosen = [installation("lost-token-one-0123456789"), installation("lost-token-two-0123456789")];
+  const ids = chosen.map(({ _id }) => _id);
+  const recordOf = (id = "") => records.findOne({ _id: id });
+
+  it("needs the role push_admin, ids and a reason", async () => {
+    await records.insertMany(chosen);
+    assert.equal((await deactivate({ ids, reason: "lost" }, ann)).status, 403);
+    for (const body of [
+      { ids, reason: "" },
+      { ids, reason: "x".repeat(201) },
+      { ids: [], reason: "lost" },
+      { ids: [{ $ne: "" }], reason: "lost" },
+      { ids: Array.from({ length: 201 }, (_, i) => `id-${i}`), reason: "lost" },
+      { reason: "lost" },
+    ])
+      assert.equal((await deactivate(body)).status, 400, JSON.stringify(body).slice(0, 100));
+    assert.equal((await recordOf(ids[0]))?.active, true);
+  });
+
+  it("keeps the reason, says how many it were, and leaves those alone that were inactive", async () => {
+    const gone = stored.find(({ active }) => !active)?._id;
+    const answer = await deactivate({ ids: [...ids, gone, "unknown"], reason: "lost telephone" });
+    assert.deepEqual([answer.status, answer.json], [200, { deactivated: 2 }]);
+    for (const id of ids) {
+      const record = await recordOf(id);
+      assert.deepEqual([record?.active, record?.deactivated_reason], [false, "lost telephone"]);
+      assert.ok(record?.deactivated_on instanceof Date);
+    }
+    assert.equal((await recordOf(gone))?.deactivated_reason, "Unregistered");
+    assert.deepEqual((await deactivate({ ids, reason: "again" })).json, { deactivated: 0 });
+  });
+
+  it("stands in the audit with the digest of each token", async () => {
+    const digest = (text = "") => createHash("sha256").update(text).digest("hex").slice(0, 16);
+    const lines = await until("both are recorded", () => {
+      const found = service.log.filter(({ msg }) => msg === "installation.deactivated");
+      return found.length > 1 && found;
+    });
+    assert.deepEqual(
+      lines.map((line) => [line["tokenDigest"], line["reason"], line["by"], line["application"]]).toSorted(),
+      chosen.map(({ token }) => [digest(token), "lost telephone", bootstrap.user, "agent"]).toSorted(),
+    );
+  });
+
+  it("lets a token live again that is registered again", async () => {
+    const [{ token } = installation("none")] = chosen;
+    const url = `${service.url}/api/now/push/agent/installation`;
+    assert.equal((await call(url, { body: { platform: "ios", token } })).status, 200);
+    const record = await recordOf(ids[0]);
+    assert.deepEqual([record?.active, record?.user], [true, bootstrap.user]);
+    assert.equal("deactivated_reason" in (record ?? {}), false);
+  });
+});

@@ -1,0 +1,280 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { before, describe, it } from "node:test";
+
+import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = {
+  ...ownNames(),
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  PUSH_APPLICATIONS: "Mobile Agent, Now Mobile",
+  PUSH_PLATFORMS: "ios,android",
+};
+const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const platforms = db.collection<{ _id: string; name: string; active: boolean; token_rule?: string }>(
+  "sys_push_platform",
+);
+const ann = { user: unique("ann"), password: "ann's password" };
+const bob = { user: unique("bob"), password: "bob's password" };
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync(settings);
+  await service.ready();
+  for (const { user, password } of [ann, bob]) {
+    const { code, errors } = await runCli(["users", "add", user], settings, password);
+    assert.equal(code, 0, errors);
+  }
+});
+
+type Caller = typeof ann;
+const post = (
+  operation: string,
+  body: unknown,
+  as: Caller | undefined = ann,
+  app = "Mobile%20Agent",
+): Promise<Answer> => call(`${service.url}/api/now/push/${app}/${operation}`, { body, as });
+const register = (token: string, as = ann, platform = "ios"): Promise<Answer> =>
+  post("installation", { platform, token }, as);
+const remove = (as: Caller = ann, platform = "ios"): Promise<Answer> =>
+  post("removeInstallation", { platform }, as);
+
+async function stored(token: string): Promise<InstallationRecord> {
+  const records = await installations.find({ token }).toArray();
+  assert.equal(records.length, 1, `one record of ${token}`);
+  return records[0] as InstallationRecord;
+}
+
+function assertRefused(answer: Answer, code: string): void {
+  assert.equal(answer.status, 400, answer.text);
+  assert.equal(answer.json.error.code, code);
+}
+
+describe("a path", () => {
+  it("means the same the second time, whatever is asked for in between", async () => {
+    const body = { platform: "ios", token: unique("token") };
+    const unknown = unique("app");
+    for (const times of ["once", "twice"]) {
+      for (const app of [unknown, "a%20b", "constructor", "mobile%20agent"]) {
+        const refused = await post("installation", body, ann, app);
+        assertRefused(refused, "UNKNOWN_APPLICATION");
+        assert.ok(refused.json.error.message.includes(`"${decodeURIComponent(app)}"`), times);
+      }
+      assert.equal((await post("installation", body)).status, 200, times);
+      assert.equal((await post("installation?a=b", body)).status, 200, times);
+      assertRefused(await post("installation", body, ann, "%zz"), "BAD_REQUEST");
+      const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
+      assert.equal((await call(url, { method: "GET", as: ann })).status, 405, times);
+    }
+  });
+});
+
+describe("registering a push token", () => {
+  it("answers 200 without a body and stores the token as the caller's", async () => {
+    const token = unique("token");
+    const answer = await register(token);
+    assert.equal(answer.status, 200);
+    assert.equal(answer.text, "");
+    const { user, active, ...rest } = await stored(token);
+    assert.deepEqual({ user, active }, { user: ann.user, active: true });
+    assert.match(rest._id, /^[0-9a-f]{32}$/);
+  });
+
+  for (const path of ["/api/now/push", "/api/now/v1/push", "/api/now/v2/push"]) {
+    it(`works under ${path}`, async () => {
+      const token = unique("token");
+      const url = `${service.url}${path}/Now%20Mobile/installation`;
+      assert.equal((await call(url, { body: { platform: "android", token }, as: ann })).status, 200);
+      await stored(token);
+    });
+  }
+
+  it("updates the record when the same token comes again", async () => {
+    const token = unique("token");
+    await register(token);
+    const first = await stored(token);
+    await register(token);
+    const second = await stored(token);
+    assert.equal(second._id, first._id);
+    assert.deepEqual(second.sys_created_on, first.sys_created_on);
+    assert.ok(second.last_seen_on >= first.last_seen_on);
+  });
+
+  it("keeps one record when the same token comes 32 times at once", async () => {
+    const token = unique("token");
+    const answers = await Promise.all(
+      Array.from({ length: 32 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
+    );
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    await stored(token);
+  });
+
+  it("moves the token to another user who registers it, and keeps from whom and when", async () => {
+    const token = unique("token");
+    await register(token, ann);
+    await register(token, bob);
+    const moved = await stored(token);
+    assert.equal(moved.user, bob.user);
+    assert.deepEqual(
+      moved.previous_owners?.map(({ user }) => user),
+      [ann.user],
+    );
+    assert.ok(moved.previous_owners[0]?.until instanceof Date);
+    await register(token, ann);
+    assert.deepEqual(
+      (await stored(token)).previous_owners?.map(({ user }) => user),
+      [ann.user, bob.user],
+    );
+  });
+
+  it("replaces a token by another in one step, where it is the caller's own", async () => {
+    const [old, renewed, theirs] = [unique("old"), unique("new"), unique("theirs")] as const;
+    await Promise.all([register(old), register(theirs, bob)]);
+    const rotate = (token: string, previousToken: unknown): Promise<Answer> =>
+      post("installation", { platform: "ios", token, previousToken });
+    assert.equal((await rotate(renewed, old)).status, 200);
+    assert.equal((await stored(renewed)).active, true);
+    const { active, deactivated_reason: reason } = await stored(old);
+    assert.deepEqual({ active, reason }, { active: false, reason: "replaced by a new token" });
+    // Another's token, one that nobody has, itself, and none: nothing happens beside the registration.
+    for (const previous of [theirs, unique("nobody's"), renewed, null])
+      assert.equal((await rotate(renewed, previous)).status, 200);
+    assert.equal((await stored(theirs)).active, true);
+    assert.equal((await stored(renewed)).active, true);
+    assertRefused(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
+  });
+
+  it("applies the platform's token rule, whatever way the token is written", async () => {
+    const platform = unique("apns");
+    await platforms.insertOne({ _id: unique("id"), name: platform, active: true, token_rule: "apns" });
+    const token = randomBytes(32).toString("hex");
+    assert.equal((await register(token.toUpperCase(), ann, platform)).status, 200);
+    assert.equal((await register(token, ann, platform)).status, 200);
+    assert.equal((await stored(token)).active, true);
+    const renewed = randomBytes(32).toString("hex");
+    const body = { platform, token: renewed, previousToken: token.toUpperCase() };
+    assert.equal((await post("installation", body)).status, 200);
+    assert.equal((await stored(token)).active, false);
+    const refused = await register("not hexadecimal", ann, platform);
+    assertRefused(refused, "BAD_TOKEN");
+    assert.equal(refused.json.error.details[0].path, "/token");
+    const previous = await post("installation", { platform, token, previousToken: "-" });
+    assert.equal(previous.json.error.details[0].path, "/previousToken");
+  });
+
+  it("refuses an unknown application and an unknown platform, naming them", async () => {
+    const application = await post("installation", { platform: "ios", token: "t" }, ann, "Nothing");
+    assertRefused(application, "UNKNOWN_APPLICATION");
+    assert.match(application.json.error.message, /"Nothing"/);
+    const platform = await register("t", ann, "symbian");
+    assertRefused(platform, "UNKNOWN_PLATFORM");
+    assert.deepEqual(
+      platform.json.error.details.map((one: { path: string }) => one.path),
+      ["/platform"],
+    );
+  });
+
+  it("refuses what the body should not be, with 400 for another content type as well", async () => {
+    for (const body of [
+      {},
+      { platform: "ios" },
+      { platform: "", token: "" },
+      { platform: { $ne: 1 }, token: ["t"] },
+      [],
+    ]) {
+      assertRefused(await post("installation", body), "SCHEMA_VIOLATION");
+    }
+    assertRefused(await post("installation", "{"), "MALFORMED_JSON");
+    const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
+    const xml = await call(url, { body: "<a/>", as: ann, headers: { "Content-Type": "application/xml" } });
+    assertRefused(xml, "UNSUPPORTED_MEDIA_TYPE");
+    const charset = { "Content-Type": "application/json; charset=utf-7" };
+    assertRefused(await call(url, { body: "{}", as: ann, headers: charset }), "UNSUPPORTED_MEDIA_TYPE");
+    assertRefused(await register("t".repeat(4_097)), "SCHEMA_VIOLATION");
+    assert.equal((await register("t".repeat(4_096))).status, 200);
+  });
+
+  it("answers 401 without credentials and 400 for a path that is not well-formed", async () => {
+    assert.equal(
+      (await post("installation", { platform: "ios", token: "t" }, { ...ann, password: "no" })).status,
+      401,
+    );
+    assert.equal(
+      (await call(`${service.url}/api/now/push/x/installation`, { body: {}, as: undefined })).status,
+      401,
+    );
+    assertRefused(
+      await post("installation", { platform: "ios", token: "t" }, ann, "%E0%A4%A"),
+      "BAD_REQUEST",
+    );
+  });
+});
+
+describe("removing push tokens", () => {
+  it("deactivates all the caller's tokens for the application and platform, and nobody else's", async () => {
+    const [one, two, android, theirs] = [unique("t"), unique("t"), unique("t"), unique("t")] as const;
+    await Promise.all([
+      register(one),
+      register(two),
+      register(android, ann, "android"),
+      register(theirs, bob),
+    ]);
+    const answer = await remove();
+    assert.deepEqual([answer.status, answer.text], [200, ""]);
+    for (const token of [one, two]) {
+      const { active, deactivated_on, deactivated_reason } = await stored(token);
+      assert.equal(active, false);
+      assert.ok(deactivated_on instanceof Date);
+      assert.match(deactivated_reason ?? "", /removed/);
+    }
+    assert.equal((await stored(android)).active, true);
+    assert.equal((await stored(theirs)).active, true);
+  });
+
+  it("answers 200 as well when nothing was registered", async () => {
+    assert.equal(
+      (await post("removeInstallation", { platform: "android" }, bob, "Now%20Mobile")).status,
+      200,
+    );
+  });
+
+  it("is undone by registering again", async () => {
+    const token = unique("token");
+    await register(token);
+    await remove();
+    await register(token);
+    const { active, deactivated_on, deactivated_reason } = await stored(token);
+    assert.deepEqual(
+      { active, deactivated_on, deactivated_reason },
+      {
+        active: true,
+        deactivated_on: undefined,
+        deactivated_reason: undefined,
+      },
+    );
+  });
+
+  it("deactivates everybody's when a push administrator asks", async () => {
+    const [mine, theirs] = [unique("t"), unique("t")] as const;
+    await Promise.all([register(mine, ann, "android"), register(theirs, bob, "android")]);
+    assert.equal((await remove(bootstrap, "android")).status, 200);
+    assert.equal((await stored(mine)).active, false);
+    assert.match((await stored(theirs)).deactivated_reason ?? "", new RegExp(bootstrap.user));
+  });
+
+  it("refuses an unknown application, platform or body", async () => {
+    assertRefused(
+      await post("removeInstallation", { platform: "ios" }, ann, "Nothing"),
+      "UNKNOWN_APPLICATION",
+    );
+    assertRefused(await post("removeInstallation", { platform: "x" }), "UNKNOWN_PLATFORM");
+    assertRefused(await post("removeInstallation", { platform: "ios", token: "t" }), "SCHEMA_VIOLATION");
+  });
+});

@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+
+import { readConfig } from "../../../src/config.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { InvalidTokenError } from "../../../src/users/oidc-claims.ts";
+import { createVerifyToken } from "../../../src/users/oidc.ts";
+import { roles } from "../../../src/users/user.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { audience, startIssuer } from "../../support/issuer.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+const issuer = await startIssuer();
+const settings = { MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, OIDC_AUDIENCE: audience };
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: issuer.url });
+  await service.ready();
+});
+
+const as = (token: string, scheme = "Bearer") => ({
+  as: undefined,
+  headers: { Authorization: `${scheme} ${token}` },
+});
+const sync = (token: string, scheme?: string): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token, scheme) });
+const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<Answer> =>
+  call(`${at.url}/api/svc_api_notif_mgmt/topic`, { body: { name: externalId, externalId }, ...as(token) });
+const now = (): number => Math.floor(Date.now() / 1_000);
+
+function assertRefused(answer: Answer, why: RegExp): void {
+  assert.equal(answer.status, 401, answer.text);
+  assert.equal(answer.json.error.code, "UNAUTHENTICATED");
+  const challenge = answer.headers.get("www-authenticate") ?? "";
+  assert.match(
+    challenge,
+    /^Bearer realm="topicsync", error="invalid_token", error_description="[^"]*", Basic realm=/,
+  );
+  assert.match(challenge, why);
+}
+
+describe("a bearer token", () => {
+  it("lets in whoever the issuer says, with the roles of the claim, under a name that no stored user has", async () => {
+    const externalId = unique("topic");
+    const token = await issuer.token({ roles: [roles.eventManagement, "something-else"] });
+    assert.equal((await createTopic(token, externalId)).status, 201);
+    const line = await until("it is recorded", () =>
+      service.log.find((one) => one["audit"] === true && one["externalId"] === externalId),
+    );
+    assert.equal(line["by"], "oidc:ann");
+    assert.equal((await sync(token, "bearer")).status, 200, "the scheme's case does not matter");
+    const taken = await runCli(["users", "add", "oidc:ann"], settings, "password");
+    assert.equal(taken.code, 64);
+  });
+
+  it("without a role allows what needs none", async () => {
+    for (const claims of [{}, { roles: "other" }, { roles: { [roles.eventManagement]: true } }]) {
+      const token = await issuer.token(claims);
+      assert.equal((await sync(token)).status, 200);
+      assert.equal((await createTopic(token)).status, 403);
+    }
+    assert.equal(
+      (await createTopic(await issuer.token({ roles: `a ${roles.eventManagement}` }))).status,
+      201,
+    );
+  });
+
+  it("may be for several audiences, and a little ahead or behind in time", async () => {
+    assert.equal((await sync(await issuer.token({ aud: ["other", audience] }))).status, 200);
+    assert.equal((await sync(await issuer.token({ exp: now() - 5 }))).status, 200);
+    assert.equal((await sync(await issuer.token({ nbf: now() + 5 }))).status, 200);
+  });
+
+  it("is believed no longer than until it expires, though it was checked before", async () => {
+    let clock = Date.now();
+    const config = { issuer: issuer.url, audience, rolesClaim: "roles", userClaim: "sub" };
+    const check = createVerifyToken(config, () => clock);
+    const token = await issuer.token({ exp: Math.floor(clock / 1_000) + 60 });
+    assert.equal((await check(token)).name, "oidc:ann");
+    clock += 59_000;
+    assert.equal((await check(token)).name, "oidc:ann");
+    clock += 35_000;
+    await assert.rejects(async () => check(token), InvalidTokenError);
+  });
+
+  it("goes beside HTTP Basic, and both are offered to whoever brings neither", async () => {
+    const url = `${service.url}/api/topicsync/v1/sync`;
+    assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
+    const answer = await call(url, { method: "GET", as: undefined });
+    assert.equal(answer.status, 401);
+    assert.equal(
+      answer.headers.get("www-authenticate"),
+      'Basic realm="topicsync", charset="UTF-8", Bearer realm="topicsync"',
+    );
+    const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
+    assert.deepEqual(Object.keys(json.components.securitySchemes), ["basic", "session", "bearer"]);
+  });
+});
+
+describe("a hostile token", () => {
+  const claims = {
+    iss: issuer.url,
+    aud: audience,
+    sub: "eve",
+    roles: [roles.eventManagement],
+    exp: now() + 300,
+  };
+
+  it("without a signature is refused", async () => {
+    const none = new UnsecuredJWT(claims).encode();
+    assertRefused(await sync(none), /JWS|alg/i);
+    const [, payload = ""] = none.split(".");
+    const head = Buffer.from('{"alg":"none","kid":"key-1"}').toString("base64url");
+    assertRefused(await sync(`${head}.${payload}.`), /alg/i);
+  });
+
+  it("that is signed with the public key as a shared secret is refused", async () => {
+    const token = await new SignJWT(claims)
+      .setProtectedHeader({ alg: "HS256", kid: "key-1" })
+      .sign(new TextEncoder().encode(issuer.publicKey));
+    assertRefused(await sync(token), /alg/i);
+  });
+
+  it("that somebody else signed is refused, under a known key's name and another, and with a key of its own", async () => {
+    const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
+    const jwk = await crypto.subtle.exportKey("jwk", publicKey);
+    for (const header of [{ kid: "key-1" }, { kid: "key-0" }, {}, { jwk }, { jku: `${service.url}/keys` }]) {
+      const token = await new SignJWT(claims)
+        .setProtectedHeader({ alg: "RS256", ...(header as object) })
+        .sign(privateKey);
+      assertRefused(await sync(token), /signature|key/i);
+    }
+  });
+
+  for (const [what, changed, why] of [
+    ["for another audience", { aud: "another" }, /aud/],
+    ["for no audience", { aud: undefined }, /aud/],
+    ["of another issuer", { iss: "https://example.org" }, /iss/],
+    ["that is expired", { exp: now() - 60 }, /exp/],
+    ["that never expires", { exp: undefined }, /exp/],
+    ["that is not valid yet", { nbf: now() + 600 }, /nbf/],
+    ["of nobody", { sub: undefined }, /sub/],
+    ["of an empty name", { sub: "" }, /sub/],
+    ["of a name that is no text", { sub: { $ne: 1 } }, /sub/],
+    ["of a name with a line's end", { sub: "ann\nbob" }, /sub/],
+    ["of a very long name", { sub: "x".repeat(201) }, /sub/],
+  ] as const) {
+    it(`${what} is refused`, async () => {
+      assertRefused(await sync(await issuer.token(changed)), why);
+    });
+  }
+
+  it("that was changed, or is none, is refused", async () => {
+    const [head = "", , signature = ""] = (await issuer.token()).split(".");
+    const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
+    for (const token of [`${head}.${payload}.${signature}`, "x", "a.b.c", `${head}..${signature}`, '"']) {
+      assertRefused(await sync(token), /./);
+    }
+  });
+
+  it("with an extension that nobody knows is refused", async () => {
+    await assert.doesNotReject(issuer.token());
+    const critical = Buffer.from('{"alg":"RS256","kid":"key-1","crit":["x"],"x":1}').toString("base64url");
+    const [, payload = "", signature = ""] = (await issuer.token()).split(".");
+    assertRefused(await sync(`${critical}.${payload}.${signature}`), /crit|x/i);
+  });
+
+  it("of 20 kB is refused with the headers", async () => {
+    const answer = await sync(await issuer.token({ padding: "x".repeat(20_000) }));
+    assert.deepEqual([answer.status, answer.json.error.code], [431, "HEADERS_TOO_LARGE"]);
+  });
+});
+
+describe("the issuer", () => {
+  it("is asked for its keys once, and again for a new one, but not by whoever makes names up", async () => {
+    const before = issuer.asked();
+    assert.ok(before <= 2, "all the tokens above, with two unknown keys among them");
+    for (let made = 0; made < 5; made += 1)
+      assertRefused(await sync(await issuer.token({}, { kid: `made-up-${made}` })), /key/);
+    assert.ok(issuer.asked() - before <= 1);
+  });
+
+  it("may be away: bearer tokens are answered 503 then, and everything else goes on", async () => {
+    const away = await startIssuer();
+    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
+    await other.ready();
+    const url = `${other.url}/api/topicsync/v1/sync`;
+    const ask = async (): Promise<Answer> => call(url, { method: "GET", ...as(await away.token()) });
+    for (const behaviour of ["failing", "garbled"] as const) {
+      away.behave(behaviour);
+      const answer = await until("it is asked", async () => {
+        for (let times = 0; times < 19; times += 1) await ask();
+        const one = await ask();
+        return away.requests() > 0 ? one : undefined;
+      });
+      assert.ok(away.requests() < 10, "not for each token");
+      assert.deepEqual([answer.status, answer.json.error.code], [503, "UNAVAILABLE"]);
+      assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+      assert.doesNotMatch(answer.text, /127\.0\.0\.1/, "where the issuer is concerns nobody");
+    }
+    assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
+    away.behave("well");
+    const token = await away.token();
+    await until("it goes on", async () => (await call(url, { method: "GET", ...as(token) })).status === 200);
+    away.behave("failing");
+    assert.equal((await call(url, { method: "GET", ...as(token) })).status, 200, "what was checked is known");
+    assert.equal((await ask()).status, 200, "the keys are known");
+    await other.stop();
+  });
+
+  it("may call its roles and users as it likes", async () => {
+    const names = { OIDC_ROLES_CLAIM: "realm_access.roles", OIDC_USER_CLAIM: "preferred_username" };
+    const other = await startTopicsync({ ...settings, ...ownNames(), ...names, OIDC_ISSUER: issuer.url });
+    await other.ready();
+    const claims = { realm_access: { roles: [roles.eventManagement] }, preferred_username: "bob" };
+    const externalId = unique("topic");
+    assert.equal((await createTopic(await issuer.token(claims), externalId, other)).status, 201);
+    const line = await until("it is recorded", () =>
+      other.log.find((one) => one["externalId"] === externalId),
+    );
+    assert.equal(line["by"], "oidc:bob");
+    await other.stop();
+  });
+
+  it("is told by settings that go together, over HTTPS but for this machine", () => {
+    const good = { OIDC_ISSUER: "https://id.example.org/realms/a", OIDC_AUDIENCE: "topicsync" };
+    assert.deepEqual(readConfig(good).oidc, {
+      issuer: good.OIDC_ISSUER,
+      audience: "topicsync",
+      rolesClaim: "roles",
+      userClaim: "sub",
+    });
+    for (const [wrong, name] of [
+      [{ OIDC_ISSUER: good.OIDC_ISSUER }, "OIDC_AUDIENCE"],
+      [{ OIDC_AUDIENCE: "topicsync" }, "OIDC_ISSUER"],
+      [{ ...good, OIDC_ISSUER: "http://id.example.org" }, "OIDC_ISSUER"],
+      [{ ...good, OIDC_ISSUER: "http://127.0.0.1.example.org" }, "OIDC_ISSUER"],
+      [{ ...good, OIDC_ISSUER: "id.example.org" }, "OIDC_ISSUER"],
+    ] as const) {
+      assert.throws(
+        () => readConfig(wrong),
+        (error) => error instanceof ConfigurationError && error.message.includes(name),
+      );
+    }
+  });
+});

@@ -1,0 +1,361 @@
+/**
+ * Signing in with OpenID, and how it is attacked: the rules are those of OpenID Connect Core 1.0 (section 3.1), RFC 7636 (PKCE),
+ * RFC 9207 (the issuer's mix-up) and RFC 9700, sections 2.1 and 4.
+ */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { before, beforeEach, describe, it } from "node:test";
+
+import { readConfig } from "../../../src/config.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { roles } from "../../../src/users/user.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { audience, goodCode, startIssuer } from "../../support/issuer.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const issuer = await startIssuer();
+const publicUrl = "https://topicsync.example.org";
+const [clientId, clientSecret] = ["topicsync-console", "a secret of the client: ü"];
+const settings = {
+  ...ownNames(),
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  HTTP_PUBLIC_URL: publicUrl,
+  OIDC_ISSUER: issuer.url,
+  OIDC_AUDIENCE: audience,
+  OIDC_CLIENT_ID: clientId,
+};
+const path = "/api/topicsync/v1/session";
+let here: TestService;
+let there: TestService;
+
+before(async () => {
+  keepSecret(clientSecret, goodCode);
+  [here, there] = await Promise.all([
+    startTopicsync({ ...settings, OIDC_CLIENT_SECRET: clientSecret }),
+    startTopicsync({ ...settings, OIDC_CLIENT_SECRET: clientSecret, HTTP_PUBLIC_URL: `${publicUrl}/` }),
+  ]);
+  await Promise.all([here.ready(), there.ready()]);
+});
+
+const get = (url: string, cookie?: string): Promise<Answer> =>
+  call(url, { method: "GET", as: undefined, headers: cookie === undefined ? {} : { Cookie: cookie } });
+
+/** A browser that was sent to the provider: its cookie, and what it takes there. */
+interface Sent {
+  readonly cookie: string;
+  readonly asked: URLSearchParams;
+}
+
+async function begin(): Promise<Sent> {
+  const answer = await get(`${here.url}${path}/openid`);
+  assert.equal(answer.status, 302);
+  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
+  const asked = new URL(answer.headers.get("location") ?? "").searchParams;
+  keepSecret(cookie.split("=")[1]);
+  return { cookie, asked };
+}
+
+/** Comes back from the provider, which gives an ID token with these claims and a nonce for the code. */
+function comeBack(
+  { cookie, asked }: Sent,
+  {
+    claims = {},
+    header = {},
+    answer = {},
+    at = here,
+  }: {
+    claims?: Readonly<Record<string, unknown>>;
+    header?: Readonly<Record<string, unknown>>;
+    answer?: Readonly<Record<string, string>>;
+    at?: TestService;
+  } = {},
+): Promise<Answer> {
+  issuer.codesGive({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
+  const good = { code: goodCode, state: asked.get("state") ?? "", iss: issuer.url };
+  const query = new URLSearchParams({ ...good, ...answer }).toString();
+  return get(`${at.url}${path}/openid/callback?${query}`, cookie);
+}
+
+const sessionIn = (answer: Answer): string =>
+  answer.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
+
+/** Nobody is signed in, and the console is told why. */
+function assertFailed(answer: Answer, reason: string): void {
+  assert.deepEqual(
+    [answer.status, answer.headers.get("location"), sessionIn(answer)],
+    [302, `/console?sign-in=${reason}`, ""],
+  );
+}
+
+const said = (reason: RegExp): Promise<unknown> =>
+  until(`the log says ${reason}`, () =>
+    here.log.find(
+      (line) => line.msg === "signing in with OpenID failed" && reason.test(String(line["reason"])),
+    ),
+  );
+
+describe("signing in with OpenID", () => {
+  it("sends the browser to the provider, with what only this browser can bring back", async () => {
+    const answer = await get(`${here.url}${path}/openid`);
+    const location = new URL(answer.headers.get("location") ?? "");
+    assert.equal(`${location.origin}${location.pathname}`, `${issuer.url}/authorize`);
+    const { state, nonce, code_challenge: challenge, ...rest } = Object.fromEntries(location.searchParams);
+    assert.deepEqual(rest, {
+      client_id: clientId,
+      redirect_uri: `${publicUrl}${path}/openid/callback`,
+      response_type: "code",
+      scope: "openid",
+      code_challenge_method: "S256",
+    });
+    assert.match(
+      answer.headers.get("set-cookie") ?? "",
+      /^__Host-topicsync_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    );
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    const other = Object.fromEntries((await begin()).asked);
+    const all = [state, nonce, challenge, other["state"], other["nonce"], other["code_challenge"]];
+    assert.equal(new Set(all).size, 6);
+    for (const one of all) assert.match(one ?? "", /^[\w-]{43}$/);
+  });
+
+  it("begins a session under the provider's name and roles, on whatever instance the browser comes back", async () => {
+    const sub = unique("ann");
+    const sent = await begin();
+    const answer = await comeBack(sent, {
+      claims: { sub, roles: [roles.eventManagement, "something-else"] },
+      at: there,
+    });
+    assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/console"]);
+    assert.match(
+      sessionIn(answer),
+      /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    assert.match(answer.headers.getSetCookie().join("\n"), /^__Host-topicsync_sign_in=; Max-Age=0;/m);
+
+    const [cookie = ""] = sessionIn(answer).split(";", 1);
+    const { status, json } = await get(`${here.url}${path}`, cookie);
+    keepSecret(cookie.split("=")[1], json.csrfToken);
+    assert.deepEqual([status, json.user, json.roles], [200, `oidc:${sub}`, [roles.eventManagement]]);
+    const left = Date.parse(json.expiresOn) - Date.now();
+    assert.ok(left > 0 && left <= 8 * 3_600_000, "no longer than the eight hours that are documented");
+    const line = await until("it is recorded", () =>
+      there.log.find((one) => one.msg === "session.began" && one["by"] === `oidc:${sub}`),
+    );
+    assert.equal(line["via"], "http");
+
+    const topic = { name: "By OpenID", externalId: unique("topic") };
+    const create = (headers: Record<string, string>) =>
+      call(`${here.url}/api/svc_api_notif_mgmt/topic`, { as: undefined, headers, body: topic });
+    assert.equal((await create({ Cookie: cookie })).status, 401, "not without the token of the page");
+    const ours = { Cookie: cookie, "X-CSRF-Token": json.csrfToken };
+    assert.equal((await create(ours)).status, 201);
+    await call(`${here.url}${path}/end`, { as: undefined, headers: ours, body: {} });
+    assert.equal((await get(`${there.url}${path}`, cookie)).status, 401);
+  });
+
+  it("shows the code to the provider with the secret, and with the verifier that was never seen before", async () => {
+    const sent = await begin();
+    assert.equal((await comeBack(sent)).headers.get("location"), "/console");
+    const { authorization, body } = issuer.exchanged();
+    const verifier = body.get("code_verifier") ?? "";
+    const digest = createHash("sha256").update(verifier).digest("base64url");
+    assert.equal(digest, sent.asked.get("code_challenge"));
+    assert.equal(body.get("redirect_uri"), `${publicUrl}${path}/openid/callback`);
+    // RFC 6749, section 2.3.1: both parts are form-encoded within HTTP Basic.
+    const credentials = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
+    const plain = credentials.map((one) => new URLSearchParams(`one=${one}`).get("one"));
+    assert.deepEqual(plain, [clientId, clientSecret]);
+  });
+
+  it("gives no role to whom the provider gives none of ours", async () => {
+    for (const given of [undefined, ["other"], { [roles.eventManagement]: true }]) {
+      const answer = await comeBack(await begin(), { claims: { roles: given } });
+      const [cookie = ""] = sessionIn(answer).split(";", 1);
+      assert.deepEqual((await get(`${here.url}${path}`, cookie)).json.roles, []);
+    }
+  });
+});
+
+describe("a stranger's sign-in", () => {
+  it("cannot be finished in another browser, nor twice, nor without the cookie", async () => {
+    const [strangers, mine] = [await begin(), await begin()];
+    assertFailed(await comeBack({ ...strangers, cookie: mine.cookie }), "expired");
+    assertFailed(await comeBack({ ...strangers, cookie: "" }), "expired");
+    assertFailed(await comeBack({ ...strangers, cookie: "__Host-topicsync_sign_in=" }), "expired");
+    // Over TLS no cookie of another name counts, which another host might set.
+    const plain = strangers.cookie.replace("__Host-", "");
+    assertFailed(await comeBack({ ...strangers, cookie: plain }), "expired");
+    const answer = await comeBack(mine);
+    assert.equal(answer.headers.get("location"), "/console");
+    const after = (answer.headers.getSetCookie()[1] ?? "").split(";", 1)[0] ?? "";
+    assertFailed(await comeBack({ ...mine, cookie: after }), "expired");
+  });
+
+  it("is none without its state, with another, or with two", async () => {
+    const sent = await begin();
+    for (const state of ["", "x", sent.cookie.split("=")[1] ?? ""])
+      assertFailed(await comeBack(sent, { answer: { state } }), "expired");
+    const url = `${here.url}${path}/openid/callback`;
+    assertFailed(await get(url, sent.cookie), "expired");
+    const twice = `${url}?code=${goodCode}&state=${sent.asked.get("state")}&state=x&iss=${issuer.url}`;
+    assertFailed(await get(twice, sent.cookie), "refused");
+  });
+
+  it("leaves a session that is there as it was, and begins a new one each time", async () => {
+    const cookieOf = (answer: Answer) => sessionIn(answer).split(";", 1)[0] ?? "";
+    const one = cookieOf(await comeBack(await begin()));
+    const other = cookieOf(await comeBack(await begin()));
+    assert.notEqual(one, other);
+    const sent = await begin();
+    const fixed = await comeBack({ ...sent, cookie: `${sent.cookie}; ${one}` });
+    assert.ok(
+      sessionIn(fixed) !== "" && !sessionIn(fixed).startsWith(one),
+      "the id that was there is not taken over",
+    );
+  });
+});
+
+describe("an answer of the provider", () => {
+  // After a good one none of those before it counts for the throttle.
+  beforeEach(async () => {
+    assert.equal((await comeBack(await begin())).headers.get("location"), "/console");
+  });
+
+  const now = () => Math.floor(Date.now() / 1_000);
+  for (const [what, change, reason, why] of [
+    ["that names another issuer", { answer: { iss: "https://evil.example.org" } }, "refused", /iss/],
+    ["with a code that is not good", { answer: { code: "stolen" } }, "refused", /invalid_grant/],
+    ["of somebody who declined", { answer: { error: "access_denied" } }, "declined", undefined],
+    ["that it is overloaded", { answer: { error: "temporarily_unavailable" } }, "unavailable", /temporarily/],
+    ["that we are wrong", { answer: { error: "unauthorized_client" } }, "refused", /unauthorized_client/],
+    ["in words of its own", { answer: { error: "constructor" } }, "refused", /constructor/],
+    ["with a token for another client", { claims: { aud: "another" } }, "refused", /aud/],
+    ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "refused", /iss/],
+    ["with a token of another sign-in", { claims: { nonce: "another" } }, "refused", /nonce/],
+    ["with a token without a nonce", { claims: { nonce: undefined } }, "refused", /nonce/],
+    ["with a token that is expired", { claims: { exp: now() - 60 } }, "refused", /exp|timestamp/],
+    ["with a token of a key that is not the issuer's", { header: { kid: "key-0" } }, "refused", /key|JWK/i],
+    ["that names nobody", { claims: { sub: "x".repeat(201) } }, "nameless", /sub/],
+  ] as const) {
+    it(`${what} lets nobody in: ${reason}`, async () => {
+      assertFailed(await comeBack(await begin(), change), reason);
+      if (why !== undefined) await said(why);
+    });
+  }
+
+  it("may come from a clock that is a little ahead or behind", async () => {
+    for (const claims of [{ exp: now() - 5 }, { iat: now() + 10, nbf: now() + 10 }])
+      assert.equal((await comeBack(await begin(), { claims })).headers.get("location"), "/console");
+  });
+
+  it("is not asked for without end: who fails all the time waits", async () => {
+    const sent = await begin();
+    const madeUp = { answer: { code: "made-up" }, at: there };
+    for (let tried = 0; tried < 10; tried += 1) assertFailed(await comeBack(sent, madeUp), "refused");
+    assertFailed(await comeBack(sent, madeUp), "throttled");
+    assertFailed(await comeBack(sent, { at: there }), "throttled");
+  });
+});
+
+describe("the provider", () => {
+  it("may be away: the console is told so, and goes on once it is back", async () => {
+    const away = await startIssuer();
+    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
+    await other.ready();
+    const ask = () => get(`${other.url}${path}/openid`);
+    for (const behaviour of ["failing", "garbled"] as const) {
+      away.behave(behaviour);
+      await until("it is asked", async () => {
+        for (let times = 0; times < 20; times += 1) assertFailed(await ask(), "unavailable");
+        return away.requests() > 0;
+      });
+      assert.ok(away.requests() < 10, "not for each sign-in");
+    }
+    away.behave("well");
+    const isOn = async () => (await ask()).headers.get("location")?.startsWith(`${away.url}/authorize`);
+    await until("it goes on", isOn);
+    await other.stop();
+  });
+
+  it("is asked for UserInfo where the ID token has no roles, and must speak of the same person there", async () => {
+    const userInfo = { sub: "ann", roles: [roles.eventManagement] };
+    const talkative = await startIssuer(userInfo);
+    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: talkative.url });
+    await other.ready();
+    const comeBackTo = async (sub: string): Promise<Answer> => {
+      const begun = await get(`${other.url}${path}/openid`);
+      const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
+      keepSecret(cookie.split("=")[1]);
+      const asked = new URL(begun.headers.get("location") ?? "").searchParams;
+      talkative.codesGive({ aud: clientId, nonce: asked.get("nonce"), sub });
+      const query = new URLSearchParams({
+        code: goodCode,
+        state: asked.get("state") ?? "",
+        iss: talkative.url,
+      }).toString();
+      return get(`${other.url}${path}/openid/callback?${query}`, cookie);
+    };
+    const [cookie = ""] = sessionIn(await comeBackTo("ann")).split(";", 1);
+    const { json } = await get(`${other.url}${path}`, cookie);
+    keepSecret(cookie.split("=")[1], json.csrfToken);
+    assert.deepEqual([json.user, json.roles], ["oidc:ann", [roles.eventManagement]]);
+    assertFailed(await comeBackTo("eve"), "refused");
+    await other.stop();
+  });
+
+  it("is another one after a change of the settings: what the first one said counts no more", async () => {
+    const answer = await comeBack(await begin(), { claims: { roles: [roles.eventManagement] } });
+    const [cookie = ""] = sessionIn(answer).split(";", 1);
+    assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
+    const { modifiedCount } = await db
+      .collection("topicsync_sessions")
+      .updateMany({ issuer: issuer.url }, { $set: { issuer: "https://former.example.org" } });
+    assert.ok(modifiedCount > 0);
+    assert.equal((await get(`${here.url}${path}`, cookie)).status, 401);
+  });
+
+  it("is offered to whoever signs in, with the address where that begins", async () => {
+    const ways = await get(`${here.url}${path}/ways`);
+    const { host } = new URL(issuer.url);
+    assert.deepEqual(ways.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
+  });
+
+  it("is told by settings that go together, over HTTPS but for this machine", () => {
+    const good = {
+      OIDC_ISSUER: "https://id.example.org",
+      OIDC_AUDIENCE: audience,
+      OIDC_CLIENT_ID: clientId,
+      HTTP_PUBLIC_URL: `${publicUrl}/`,
+    };
+    assert.deepEqual(readConfig(good).signIn, {
+      issuer: good.OIDC_ISSUER,
+      audience,
+      rolesClaim: "roles",
+      userClaim: "sub",
+      clientId,
+      clientSecret: undefined,
+      scope: "openid",
+      publicUrl,
+    });
+    for (const [wrong, name] of [
+      [{ ...good, HTTP_PUBLIC_URL: "" }, "HTTP_PUBLIC_URL"],
+      [{ ...good, HTTP_PUBLIC_URL: "http://topicsync.example.org" }, "HTTP_PUBLIC_URL"],
+      [{ ...good, HTTP_PUBLIC_URL: `${publicUrl}/path` }, "HTTP_PUBLIC_URL"],
+      [{ ...good, OIDC_ISSUER: "", OIDC_AUDIENCE: "" }, "OIDC_ISSUER"],
+      [{ ...good, OIDC_CLIENT_ID: "", OIDC_CLIENT_SECRET: clientSecret }, "OIDC_CLIENT_ID"],
+      [{ ...good, OIDC_SCOPE: "profile" }, "OIDC_SCOPE"],
+    ] as const) {
+      assert.throws(
+        () => readConfig(wrong),
+        (error) => error instanceof ConfigurationError && error.message.includes(name),
+      );
+    }
+  });
+});

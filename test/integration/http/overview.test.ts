@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { Overview } from "../../../schemas/overview.ts";
+import { hashPassword } from "../../../src/users/password.ts";
+import { roles } from "../../../src/users/user.ts";
+import { basic, call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { stage } from "../../support/scene.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { bootstrap, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const password = "a password of a watcher";
+const { scene } = stage(sharedStack());
+const own = scene();
+const users = own.db.collection("sys_user");
+const sessions = own.db.collection("topicsync_sessions");
+const passwordHash = hashPassword(password);
+const path = "/api/topicsync/v1/overview";
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync(own.settings);
+  await service.ready();
+});
+
+/** A user whose record is written by hand, so that a test can have many. */
+async function addUser(given: readonly string[] = []): Promise<{ user: string; password: string }> {
+  const user = unique("user");
+  await users.insertOne({ user_name: user, password_hash: await passwordHash, roles: given, active: true });
+  return { user, password };
+}
+
+/** Begins to watch; what came so far is in `text`. */
+async function watch(headers: Readonly<Record<string, string>> = { Authorization: basic(bootstrap) }) {
+  const answer = await fetch(`${service.url}${path}/events`, {
+    headers: { ...headers, Accept: "text/event-stream" },
+  });
+  const watched = { answer, text: "", over: false };
+  void (async () => {
+    const decoder = new TextDecoder();
+    for await (const bytes of answer.body ?? []) watched.text += decoder.decode(bytes as Uint8Array);
+  })().finally(() => (watched.over = true));
+  return watched;
+}
+
+/** The events that came so far. */
+const eventsIn = ({ text }: { readonly text: string }): Overview[] =>
+  text
+    .split("\n\n")
+    .slice(0, -1)
+    .map((event) => JSON.parse(event.slice("data: ".length)) as Overview);
+
+async function signIn(as: { user: string; password: string }): Promise<Record<string, string>> {
+  const answer = await call(`${service.url}/api/topicsync/v1/session`, { as: undefined, body: as });
+  assert.equal(answer.status, 200, answer.text);
+  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(cookie.split("=")[1], answer.json.csrfToken);
+  return { Cookie: cookie, "X-CSRF-Token": answer.json.csrfToken };
+}
+
+describe("the overview over HTTP", () => {
+  it("tells how everything is", async () => {
+    const { status, json } = await call(`${service.url}${path}`, { method: "GET" });
+    assert.equal(status, 200);
+    assert.equal(json.ready, true);
+    assert.deepEqual(Object.keys(json.checks), ["mongodb", "kafka", "consumer"]);
+    assert.deepEqual([json.installations, json.letters, json.problems], [[], [], []]);
+  });
+
+  it("shows what was refused, and why it cannot be read, with the event role alone", async () => {
+    const id = unique("refused");
+    await own.send({ externalId: id, name: "" });
+    const reader = await addUser([roles.eventManagement]);
+    const shown = await until("it is shown", async () => {
+      const { json } = await call(`${service.url}${path}`, { method: "GET", as: reader });
+      return (json as Overview).letters?.find(({ externalId }) => externalId === id);
+    });
+    assert.equal(shown.code, "SCHEMA_VIOLATION");
+    const others = await addUser([roles.pushAdmin, roles.admin]);
+    const { json, text } = await call(`${service.url}${path}`, { method: "GET", as: others });
+    assert.deepEqual([json.letters, json.problems, text.includes(id)], [null, [], false]);
+    const watched = await watch({ Authorization: basic(others) });
+    const [event] = await until("an event came", () => eventsIn(watched).length > 0 && eventsIn(watched));
+    assert.deepEqual([event?.letters, event?.problems], [null, []]);
+    const seen = await watch({ Authorization: basic(reader) });
+    await until("it is streamed", () =>
+      eventsIn(seen).some(({ letters }) => letters?.some(({ externalId }) => externalId === id) === true),
+    );
+  });
+
+  it("stops coming when the caller signs out, is disabled, loses a role, or the session is over", async () => {
+    const [leaving, disabled, robbed, expired, known, staying] = await Promise.all(
+      Array.from({ length: 6 }, () => addUser([roles.eventManagement])),
+    );
+    assert.ok(leaving && disabled && robbed && expired && known && staying);
+    const session = await signIn(leaving);
+    const ending = {
+      "signed out": await watch(session),
+      disabled: await watch(await signIn(disabled)),
+      "with another role": await watch(await signIn(robbed)),
+      "after its time": await watch(await signIn(expired)),
+      "disabled, with a password": await watch({ Authorization: basic(known) }),
+    };
+    const goingOn = await watch(await signIn(staying));
+    for (const one of [...Object.values(ending), goingOn]) assert.equal(one.answer.status, 200);
+    const end = `${service.url}/api/topicsync/v1/session/end`;
+    assert.equal((await call(end, { as: undefined, headers: session, body: {} })).status, 200);
+    for (const { user } of [disabled, known])
+      assert.equal((await call(`${service.url}/api/topicsync/v1/users/${user}/disable`)).status, 200);
+    await users.updateOne({ user_name: robbed.user }, { $set: { roles: [] } });
+    await sessions.updateMany({ user_name: expired.user }, { $set: { expires_on: new Date() } });
+    for (const [what, one] of Object.entries(ending)) await until(`it ends: ${what}`, () => one.over);
+    const came = eventsIn(goingOn).length;
+    await until("others go on", () => eventsIn(goingOn).length > came);
+    assert.equal(goingOn.over, false);
+  });
+
+  it("is watched ten times by one user at most, who can watch again after leaving", async () => {
+    const user = await addUser();
+    const headers = { Authorization: basic(user) };
+    const all = await Promise.all(Array.from({ length: 10 }, () => watch(headers)));
+    assert.deepEqual([...new Set(all.map(({ answer }) => answer.status))], [200]);
+    assert.equal((await watch(headers)).answer.status, 503);
+    assert.equal((await watch({ Authorization: basic(await addUser()) })).answer.status, 200);
+    await users.updateOne({ user_name: user.user }, { $set: { active: false } });
+    await until("all have ended", () => all.every(({ over }) => over));
+    await users.updateOne({ user_name: user.user }, { $set: { active: true } });
+    await until("there is room again", async () => (await watch(headers)).answer.status === 200);
+  });
+
+  it("comes again and again to whoever watches, until the service stops, which waits for nobody", async () => {
+    const watched = await watch();
+    assert.equal(watched.answer.status, 200);
+    assert.equal(watched.answer.headers.get("content-type"), "text/event-stream");
+    await until("two events came", () => eventsIn(watched).length >= 2);
+    assert.equal(eventsIn(watched)[0]?.ready, true);
+
+    const others: (typeof watched)[] = [];
+    for (let user = 0; user < 20; user += 1) {
+      const headers = { Authorization: basic(await addUser()) };
+      // The first pays for the hash.
+      others.push(await watch(headers));
+      others.push(...(await Promise.all(Array.from({ length: 9 }, () => watch(headers)))));
+    }
+    const statuses = others.map(({ answer }) => answer.status);
+    assert.deepEqual([...new Set(statuses)], [200, 503], "all users together have 200 streams at most");
+    assert.ok(statuses.filter((status) => status === 200).length < 200);
+    assert.equal(await service.stop(), 0);
+    await until("all have ended", () => [watched, ...others].every(({ over }) => over));
+    assert.ok(
+      service.log.every(({ level }) => level < 50),
+      "nothing went wrong",
+    );
+  });
+});

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
+import { createValidator } from "../../../src/lib/validation.ts";
+import { portOf } from "../../unit/embedded/local.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { until } from "../../support/poll.ts";
+import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const check = createValidator<PickResponse>(pickResponseSchema);
+let service: TestService;
+
+const create = (externalId: string, filters: object): Promise<Answer> =>
+  call(`${service.url}/api/svc_api_notif_mgmt/topic`, {
+    body: { externalId, name: `Topic ${externalId}`, namespace: "assurance", ...filters },
+  });
+const pick = (body: unknown, query = "", path = "/api/svc_api_notif_mgmt/topic/pick"): Promise<Answer> =>
+  call(`${service.url}${path}${query}`, { body });
+const idsIn = ({ json }: Answer): string[] =>
+  (json as PickResponse).topics.map(({ externalId }) => externalId);
+
+const event = {
+  eventId: "e-1",
+  "@type": "TroubleTicketCreateEvent",
+  eventType: "TroubleTicketCreateEvent",
+  event: { troubleTicket: { severity: "Critical", ticketType: "incident", tags: ["dsl", "night"] } },
+};
+
+before(async () => {
+  service = await startTopicsync(settings);
+  await service.ready();
+  await create("tickets", { headerQuery: "eventType=TroubleTicketCreateEvent" });
+  await create("critical", {
+    contentQuery: "troubleTicket.severity=Major,Critical&troubleTicket.tags=night",
+  });
+  await create("minor", { contentQuery: "troubleTicket.severity=Minor&troubleTicket.owner!=x" });
+  await db.collection("svc_api_notif_mgmt_topic").insertOne({
+    ...{ topic_id: "old", topic_name: "old", namespace: "", header_query: "a", content_query: "" },
+    sys_updated_on: new Date(),
+  });
+});
+
+describe("picking the topics of an event", () => {
+  it("loads the topics for the first event and answers it, with the four members of each topic", async () => {
+    const answer = await pick(event);
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(check(answer.json).ok);
+    assert.deepEqual(idsIn(answer), ["critical", "tickets"]);
+    const { id, ...rest } = (answer.json as PickResponse).topics[0] ?? {};
+    assert.match(id ?? "", /^[0-9a-f]{32}$/);
+    assert.deepEqual(rest, { externalId: "critical", name: "Topic critical", namespace: "assurance" });
+  });
+
+  it("answers 503 where loading takes more than ten seconds, and picks once the topics are there", async () => {
+    const proxy = await startMongoProxy(portOf(stack.mongodb));
+    const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
+    const other = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      MONGODB_URI: databaseUri(proxied, db.databaseName),
+    });
+    await other.ready();
+    const url = `${other.url}/api/svc_api_notif_mgmt/topic/pick`;
+    // From now on the caller is known without asking MongoDB.
+    assert.equal((await call(url, { body: [] })).status, 400);
+    proxy.freeze();
+    const late = await call(url, { body: event });
+    assert.equal(late.status, 503);
+    assert.match(late.json.error.message, /being loaded/);
+    assert.equal(late.json.error.code, "UNAVAILABLE");
+    assert.ok(Number(late.headers.get("retry-after")) > 0);
+    proxy.heal();
+    await until("the topics are there", async () => (await call(url, { body: event })).status === 200);
+    await other.stop();
+  });
+
+  it("works under every version and the original segment", async () => {
+    for (const prefix of ["/api/svc_api_notif_mgmt", "/api/sn_api_notif_mgmt"]) {
+      for (const version of ["", "/v1", "/v2"]) {
+        const answer = await pick(event, "", `${prefix}${version}/topic/pick`);
+        assert.deepEqual(idsIn(answer), ["critical", "tickets"], answer.text);
+      }
+    }
+  });
+
+  it("knows a topic as soon as it was created", async () => {
+    await create("new", { contentQuery: "troubleTicket.ticketType=incident" });
+    assert.deepEqual(idsIn(await pick(event)), ["critical", "new", "tickets"]);
+  });
+
+  it("explains a topic condition by condition", async () => {
+    const answer = await pick(event, "?explain=minor");
+    assert.ok(check(answer.json).ok, answer.text);
+    assert.deepEqual((answer.json as PickResponse).explain, {
+      externalId: "minor",
+      matches: false,
+      conditions: [
+        {
+          filter: "contentQuery",
+          condition: "event.troubleTicket.severity=Minor",
+          held: false,
+          found: ["Critical"],
+        },
+        { filter: "contentQuery", condition: "event.troubleTicket.owner!=x", held: false, found: [] },
+      ],
+    });
+    const critical = (await pick(event, "?explain=critical")).json as PickResponse;
+    assert.equal(critical.explain?.matches, true);
+    assert.deepEqual(critical.explain.conditions[1]?.found, ["dsl", "night"]);
+  });
+
+  it("says why a topic cannot be explained", async () => {
+    const unknown = await pick(event, "?explain=nowhere");
+    assert.equal(unknown.status, 404);
+    assert.match(unknown.json.error.message, /"nowhere"/);
+    const old = await pick(event, "?explain=old");
+    assert.equal(old.status, 400);
+    assert.equal(old.json.error.code, "BAD_FILTER");
+    assert.equal(old.json.error.details[0].path, "/headerQuery");
+    for (const query of ["?explain=", "?explain=a&explain=b"])
+      assert.equal((await pick(event, query)).status, 400, query);
+  });
+
+  it("refuses what is no event, and who has not the role", async () => {
+    for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }]) {
+      const answer = await pick(body);
+      assert.equal(answer.status, 400, JSON.stringify(body));
+      assert.equal(answer.json.error.code, "SCHEMA_VIOLATION");
+    }
+    await runCli(["users", "add", "device"], settings, "secret secret\n");
+    const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
+    const as = { user: "device", password: "secret secret" };
+    assert.equal((await call(url, { body: event, as })).status, 403);
+    assert.equal((await call(url, { body: event, as: undefined })).status, 401);
+    assert.equal((await call(url, { method: "GET" })).status, 405);
+  });
+
+  it("counts what can be picked and what cannot", async () => {
+    const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
+    assert.match(text, /^topicsync_picker_topics 4$/m);
+    assert.match(text, /^topicsync_picker_unreadable_topics 1$/m);
+  });
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { readConfig } from "../../../src/config.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { ownNames, startTopicsync } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+
+/** The address that the audit has of a caller who brings this header. */
+async function addressOf(trusted: string, forwarded: readonly string[]): Promise<unknown[]> {
+  const service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    HTTP_TRUSTED_PROXIES: trusted,
+  });
+  await service.ready();
+  const found = [];
+  for (const header of forwarded) {
+    const externalId = unique("topic");
+    const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
+    await call(url, { body: { name: externalId, externalId }, headers: { "X-Forwarded-For": header } });
+    const line = await until("it is recorded", () =>
+      service.log.find((one) => one["audit"] === true && one["externalId"] === externalId),
+    );
+    found.push(line["from"]);
+  }
+  await service.stop();
+  return found;
+}
+
+describe("the caller's address", () => {
+  it("is the connection's where no proxy is trusted, whatever the caller says", async () => {
+    assert.deepEqual(await addressOf("", ["192.0.2.1"]), ["127.0.0.1"]);
+    assert.deepEqual(await addressOf("10.0.0.0/8", ["192.0.2.1"]), ["127.0.0.1"]);
+  });
+
+  it("is the first from behind that no trusted proxy has, and an address at any rate", async () => {
+    assert.deepEqual(
+      await addressOf("127.0.0.1,10.0.0.0/8", [
+        "192.0.2.1",
+        "203.0.113.9, 192.0.2.1, 10.1.2.3",
+        "2001:db8::1",
+        "nonsense",
+        "",
+      ]),
+      ["192.0.2.1", "192.0.2.1", "2001:db8::1", "127.0.0.1", "127.0.0.1"],
+    );
+  });
+});
+
+describe("the setting of trusted proxies", () => {
+  it("takes addresses and CIDR ranges only", () => {
+    const trusted = "10.0.0.0/8, 2001:db8::/32,192.0.2.1";
+    assert.deepEqual(readConfig({ HTTP_TRUSTED_PROXIES: trusted }).http.trustedProxies, [
+      "10.0.0.0/8",
+      "2001:db8::/32",
+      "192.0.2.1",
+    ]);
+    for (const wrong of [
+      "proxy.example.org",
+      "10.0.0.0/33",
+      "0.0.0.0/0",
+      "10.0.0.0/",
+      "10.0.0.0/8/8",
+      "true",
+    ]) {
+      assert.throws(
+        () => readConfig({ HTTP_TRUSTED_PROXIES: wrong }),
+        (error) => error instanceof ConfigurationError && error.message.includes(`"${wrong}"`),
+      );
+    }
+  });
+});

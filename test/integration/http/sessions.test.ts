@@ -1,0 +1,203 @@
+/** Sessions of the console. What a cookie must be follows from RFC 6265bis, what must not be forged from the contract, section 3. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { call, type Answer } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = {
+  ...ownNames(),
+  MONGODB_URI: uri,
+  KAFKA_BROKERS: stack.kafka,
+  PUSH_APPLICATIONS: "App",
+  PUSH_PLATFORMS: "ios",
+};
+const sessions = db.collection<{ _id: string; expires_on: Date }>("topicsync_sessions");
+const path = "/api/topicsync/v1/session";
+let here: TestService;
+let there: TestService;
+
+before(async () => {
+  [here, there] = await Promise.all([startTopicsync(settings), startTopicsync(settings)]);
+  await Promise.all([here.ready(), there.ready()]);
+});
+
+const password = "a password for the console";
+
+async function addUser(): Promise<string> {
+  const user = unique("user");
+  const { code, errors } = await runCli(["users", "add", user], settings, password);
+  assert.equal(code, 0, errors);
+  return user;
+}
+
+const signIn = (user: string, given = password): Promise<Answer> =>
+  call(`${here.url}${path}`, { as: undefined, body: { user, password: given } });
+
+/** What a browser sends once somebody has signed in. */
+interface Browser {
+  readonly Cookie: string;
+  readonly "X-CSRF-Token": string;
+}
+
+async function signedIn(user: string): Promise<Browser> {
+  const answer = await signIn(user);
+  assert.equal(answer.status, 200, answer.text);
+  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(cookie.split("=")[1], answer.json.csrfToken);
+  return { Cookie: cookie, "X-CSRF-Token": answer.json.csrfToken };
+}
+
+const ask = (at: TestService, headers: Partial<Browser>): Promise<Answer> =>
+  call(`${at.url}${path}`, { method: "GET", as: undefined, headers: { ...headers } });
+
+const register = (headers: Partial<Browser>): Promise<Answer> =>
+  call(`${here.url}/api/now/push/App/installation`, {
+    as: undefined,
+    headers: { ...headers },
+    body: { platform: "ios", token: unique("token") },
+  });
+
+describe("a session", () => {
+  it("begins with the right password, in a cookie for this service alone, on every instance", async () => {
+    const user = await addUser();
+    const answer = await signIn(user);
+    assert.match(
+      answer.headers.get("set-cookie") ?? "",
+      /^topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Strict$/,
+    );
+    assert.equal(answer.headers.get("cache-control"), "no-store");
+    const browser = await signedIn(user);
+    for (const one of [here, there]) {
+      const { status, json } = await ask(one, browser);
+      assert.deepEqual([status, json.user, json.roles], [200, user, []]);
+    }
+    assert.equal((await register(browser)).status, 200);
+  });
+
+  it("does not begin with a wrong password, and says so without asking the browser for one", async () => {
+    const answer = await signIn(await addUser(), "wrong");
+    assert.equal(answer.status, 401);
+    assert.equal(answer.headers.get("www-authenticate"), 'Session realm="topicsync"');
+    assert.equal(answer.headers.get("set-cookie"), null);
+  });
+
+  it("changes nothing without its token, which no other page knows", async () => {
+    const { Cookie, ...token } = await signedIn(await addUser());
+    const other = await signedIn(await addUser());
+    for (const forged of [{}, { "X-CSRF-Token": "" }, { "X-CSRF-Token": other["X-CSRF-Token"] }])
+      assert.equal((await register({ Cookie, ...forged })).status, 401);
+    assert.equal((await register(token)).status, 401, "nor does the token without the cookie");
+  });
+
+  it("is over at once on every instance when its user signs out", async () => {
+    const browser = await signedIn(await addUser());
+    const end = { as: undefined, headers: { ...browser }, body: {} };
+    const ended = await call(`${here.url}${path}/end`, end);
+    assert.equal(ended.status, 200);
+    assert.match(
+      ended.headers.get("set-cookie") ?? "",
+      /^topicsync_session=; Path=\/; Expires=Thu, 01 Jan 1970/,
+    );
+    assert.equal((await ask(there, browser)).status, 401);
+  });
+
+  it("is over when its user is disabled, or gets another password", async () => {
+    const changes = [
+      (user: string) => runCli(["users", "disable", user], settings),
+      (user: string) => runCli(["users", "passwd", user], settings, "another password"),
+    ];
+    for (const change of changes) {
+      const user = await addUser();
+      const browser = await signedIn(user);
+      const { code, errors } = await change(user);
+      assert.equal(code, 0, errors);
+      assert.equal((await ask(here, browser)).status, 401);
+    }
+  });
+
+  it("stays over when its user is disabled and enabled again", async () => {
+    const user = await addUser();
+    const browser = await signedIn(user);
+    for (const command of ["disable", "enable"])
+      assert.equal((await runCli(["users", command, user], settings)).code, 0);
+    assert.equal((await ask(there, browser)).status, 401);
+    assert.equal((await signIn(user)).status, 200);
+  });
+
+  it("is over when its time has come, and MongoDB is told when that is", async () => {
+    const browser = await signedIn(await addUser());
+    const { json } = await ask(here, browser);
+    assert.ok(Date.parse(json.expiresOn) > Date.now());
+    const { modifiedCount } = await sessions.updateMany({}, { $set: { expires_on: new Date() } });
+    assert.ok(modifiedCount > 0);
+    await until("it is over", async () => (await ask(here, browser)).status === 401);
+    const index = (await sessions.indexes()).find(({ key }) => "expires_on" in key);
+    assert.equal(index?.expireAfterSeconds, 0);
+  });
+
+  it("leaves nothing in the store that lets anybody in", async () => {
+    const browser = await signedIn(await addUser());
+    const stored = JSON.stringify(await sessions.find({}).toArray());
+    for (const secret of [browser.Cookie.split("=")[1] ?? "", browser["X-CSRF-Token"]])
+      assert.ok(secret.length === 43 && !stored.includes(secret));
+  });
+
+  it("begins with a password alone where no OpenID provider is set up", async () => {
+    const get = (rest: string): Promise<Answer> =>
+      call(`${here.url}${path}${rest}`, { method: "GET", as: undefined });
+    assert.deepEqual((await get("/ways")).json, {});
+    for (const rest of ["/openid", "/openid/callback?code=x&state=y"])
+      assert.equal((await get(rest)).status, 404);
+  });
+});
+
+describe("the cookie of a session where browsers come over TLS", () => {
+  it("is Secure and tied to the host, whatever ends TLS, and no other cookie counts", async () => {
+    const service = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      HTTP_PUBLIC_URL: "https://topicsync.example.org",
+    });
+    await service.ready();
+    const user = await addUser();
+    const begun = await call(`${service.url}${path}`, { as: undefined, body: { user, password } });
+    const set = begun.headers.get("set-cookie") ?? "";
+    const id = /^__Host-topicsync_session=([\w-]{43});/.exec(set)?.[1] ?? "";
+    keepSecret(id, begun.json.csrfToken);
+    assert.match(
+      set,
+      /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    assert.equal((await ask(service, { Cookie: `__Host-topicsync_session=${id}` })).status, 200);
+    assert.equal((await ask(service, { Cookie: `topicsync_session=${id}` })).status, 401);
+    assert.equal((await ask(here, { Cookie: `__Host-topicsync_session=${id}` })).status, 401);
+    await service.stop();
+  });
+
+  it("is Secure, too, where a trusted proxy says that the request came over TLS, and only then", async () => {
+    const service = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      HTTP_TRUSTED_PROXIES: "127.0.0.1",
+    });
+    await service.ready();
+    const user = await addUser();
+    const names = [];
+    for (const scheme of ["https", "http"]) {
+      const headers = { "X-Forwarded-Proto": scheme };
+      const begun = await call(`${service.url}${path}`, { as: undefined, headers, body: { user, password } });
+      const [name = "", id] = (begun.headers.get("set-cookie") ?? "").split(/[=;]/);
+      keepSecret(id, begun.json.csrfToken);
+      names.push(name);
+    }
+    assert.deepEqual(names, ["__Host-topicsync_session", "topicsync_session"]);
+    await service.stop();
+  });
+});

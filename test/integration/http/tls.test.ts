@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { get } from "node:https";
+import { connect as connectPlain } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { connect } from "node:tls";
+
+import { readConfig } from "../../../src/config.ts";
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { certificate } from "../../support/certificate.ts";
+import { until } from "../../support/poll.ts";
+import { ownNames, startTopicsync } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "topicsync-tls-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const [first, second] = await Promise.all([certificate(), certificate()]);
+
+/** Asks as somebody who trusts this certificate and no other. */
+async function ask(url: string, trusted: string): Promise<IncomingMessage> {
+  const request = get(`${url}/healthz`, { ca: trusted, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.resume();
+  return response;
+}
+
+describe("over TLS", () => {
+  it("the facade answers with HSTS, takes a new certificate on SIGHUP, and speaks no plain HTTP", async () => {
+    const { uri } = testDatabase(sharedStack().mongodb);
+    const cert = file("cert.pem", first.cert);
+    const key = file("key.pem", first.key);
+    const audit = join(folder, "audit.log");
+    const service = await startTopicsync({
+      ...ownNames(),
+      MONGODB_URI: uri,
+      KAFKA_BROKERS: sharedStack().kafka,
+      HTTP_TLS_CERT: cert,
+      HTTP_TLS_KEY: key,
+      AUDIT_LOG: audit,
+    });
+    assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+    const { statusCode, headers } = await ask(service.url, first.cert);
+    assert.equal(statusCode, 200);
+    assert.match(headers["strict-transport-security"] ?? "", /^max-age=\d{8,}/);
+    await assert.rejects(ask(service.url, second.cert), "a certificate that nobody trusts");
+
+    const plain = connectPlain(Number(new URL(service.url).port), "127.0.0.1");
+    plain.on("error", () => undefined).write("GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n");
+    let text = "";
+    plain.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+    await once(plain, "close");
+    assert.doesNotMatch(text, /HTTP\/1\.1 200/);
+    const old = connect({ port: Number(new URL(service.url).port), maxVersion: "TLSv1.1", ca: first.cert });
+    await assert.rejects(once(old, "secureConnect"), "a version of TLS that is broken");
+
+    file("cert.pem", second.cert);
+    service.process.kill("SIGHUP");
+    const fault = await until("it says that the key does not fit", () =>
+      service.log.find(({ msg }) => msg?.startsWith("the certificate cannot be read again") === true),
+    );
+    assert.deepEqual(fault["faults"], ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"]);
+    assert.equal((await ask(service.url, first.cert)).statusCode, 200);
+
+    file("key.pem", second.key);
+    service.process.kill("SIGHUP");
+    await until(
+      "the new certificate is served",
+      async () => (await ask(service.url, second.cert)).statusCode,
+    );
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("the settings of TLS", () => {
+  const faultsOf = (cert: string, key: string): string => {
+    try {
+      readConfig({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
+    } catch (error) {
+      assert.ok(error instanceof ConfigurationError);
+      return error.message;
+    }
+    assert.fail("the settings were accepted");
+  };
+  const good = { cert: file("good.pem", first.cert), key: file("good.key", first.key) };
+
+  it("are both or none", () => {
+    assert.match(faultsOf(good.cert, ""), /HTTP_TLS_KEY is required when HTTP_TLS_CERT is set/);
+    assert.match(faultsOf("", good.key), /HTTP_TLS_CERT is required when HTTP_TLS_KEY is set/);
+  });
+
+  it("name files that can be read and are PEM, and say nothing of what is in them", () => {
+    assert.match(faultsOf(join(folder, "none"), good.key), /HTTP_TLS_CERT: ENOENT/);
+    const secret = file("secret", "hush hush");
+    const swapped = faultsOf(good.key, secret);
+    assert.match(swapped, /HTTP_TLS_CERT: .* holds no certificate \(PEM\)/);
+    assert.match(swapped, /HTTP_TLS_KEY: .* holds no private key/);
+    assert.doesNotMatch(swapped, /hush|BEGIN/);
+  });
+
+  it("name a certificate and its own key", () => {
+    const other = file("other.key", second.key);
+    assert.match(
+      faultsOf(good.cert, other),
+      /HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT/,
+    );
+    assert.equal(readConfig({ HTTP_TLS_CERT: good.cert, HTTP_TLS_KEY: good.key }).http.tls?.key, first.key);
+  });
+});

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
+import type { Source, Topic } from "../../../src/topics/topic.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { topicRecord } from "../../support/topic-record.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+const retired = db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
+const ann = { user: "ann", password: "password of ann" };
+let service: TestService;
+
+const announcement: Source = { kind: "announcement", topic: "channel", partition: 2, offset: 17 };
+const long = "x".repeat(1_500);
+const minute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
+
+/** 40 topics: names and times of change that several share, every sixth a signpost, a few texts that no URL holds. */
+const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
+  ...topicRecord({ externalId: `id-${String((i * 7) % 40).padStart(2, "0")}`, contentQuery: `n=${i}` }),
+  _id: `${i % 6 === 0 ? "000" : "f00"}${String(i).padStart(29, "0")}`,
+  topic_name: `name ${i % 4}${i % 8 === 3 ? long : ""}`,
+  namespace: i % 10 === 0 ? "rare" : "usual",
+  source: i % 20 === 0 ? { kind: "http", user: "ann" } : announcement,
+  sys_updated_on: minute(i % 5),
+}));
+
+const topic = (externalId: string): Topic => ({
+  ...{ externalId, name: `name of ${externalId}`, namespace: "", headerQuery: "", contentQuery: "" },
+  ...{
+    id: `f01${externalId.padStart(29, "0")}`,
+    source: announcement,
+    createdOn: minute(0),
+    updatedOn: minute(1),
+  },
+});
+const gone = (externalId: string, minutes: number, retiredBy: Source): RetiredRecord => ({
+  ...toRetiredRecord({ topic: topic(externalId), retiredOn: minute(minutes), retiredBy }),
+  // What retiredId makes of these.
+  _id:
+    retiredBy.kind === "http"
+      ? `${topic(externalId).id}-${minute(1).getTime()}`
+      : `channel-2-${retiredBy.offset}`,
+});
+const tombstone = (offset: number): Source => ({ ...announcement, offset });
+const byAnn: Source = { kind: "http", user: "ann" };
+
+before(async () => {
+  await ensureIndexes(db);
+  await topics.insertMany(stored);
+  await retired.insertMany([
+    ...Array.from({ length: 6 }, (_, i) => gone(`gone-${i}`, 10 + i, tombstone(100 + i))),
+    // Retired twice, and one that came back.
+    gone("gone-0", 30, tombstone(200)),
+    gone("id-00", 31, tombstone(201)),
+    gone("off-1", 20, byAnn),
+  ]);
+  service = await startTopicsync(settings);
+  await service.ready();
+  assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
+});
+
+const path = "/api/topicsync/v1/topics";
+const get = (rest = "", as?: { user: string; password: string }): Promise<Answer> =>
+  call(`${service.url}${path}${rest}`, { method: "GET", ...(as && { as }) });
+const post = (rest: string, body: object = {}): Promise<Answer> =>
+  call(`${service.url}${path}${rest}`, { body });
+const check = (body: object): Promise<Answer> =>
+  call(`${service.url}/api/topicsync/v1/topic-check`, { body });
+const idsOf = ({ json }: Answer): string[] =>
+  (json.topics as { externalId: string }[]).map(({ externalId }) => externalId);
+
+/** The external ids of a whole list, read in pages of seven. */
+async function listed(query: Record<string, string>): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: string | null = ""; after !== null;) {
+    const page = new URLSearchParams({ ...query, limit: "7", ...(after !== "" && { after }) });
+    const answer: Answer = await get(`?${page.toString()}`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(answer.json.topics.length <= 7);
+    found.push(...idsOf(answer));
+    after = answer.json.next;
+  }
+  return found;
+}
+
+/** The external ids of stored topics by these texts. */
+const sortedBy = (textOf: (record: TopicRecord) => string, chosen = stored): string[] =>
+  chosen
+    .map((record) => [textOf(record), record.topic_id] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, id]) => id);
+const byId = ({ topic_id }: TopicRecord): string => topic_id;
+const byName = ({ topic_name, namespace, header_query, content_query }: TopicRecord): string =>
+  [topic_name, namespace, header_query, content_query].join("\0");
+const byChange = ({ sys_updated_on, topic_id }: TopicRecord): string =>
+  `${sys_updated_on.toISOString()} ${topic_id}`;
+
+describe("listing topics over HTTP", () => {
+  it("needs the role for event management", async () => {
+    assert.equal((await get("", ann)).status, 403);
+    assert.equal((await get("/id-01", ann)).status, 403);
+  });
+
+  for (const [sort, textOf] of [
+    ["externalId", byId],
+    ["name", byName],
+    ["changed", byChange],
+  ] as const) {
+    it(`gives page after page by ${sort}, each topic once, in both directions`, async () => {
+      assert.deepEqual(await listed({ sort }), sortedBy(textOf));
+      assert.deepEqual(await listed({ sort: `-${sort}` }), sortedBy(textOf).reverse());
+    });
+  }
+
+  it("finds what begins with a text: external ids first, then names, nothing twice", async () => {
+    await topics.insertOne({ ...topicRecord({ externalId: "name 1st" }), topic_name: "name 1" });
+    const named = stored.filter(({ topic_name }) => topic_name.startsWith("name 1"));
+    assert.deepEqual(await listed({ search: "name 1" }), ["name 1st", ...sortedBy(byName, named)]);
+    await topics.deleteOne({ topic_id: "name 1st" });
+    assert.deepEqual(await listed({ search: "id-3" }), sortedBy(byId).slice(30));
+    assert.deepEqual(await listed({ search: "Name" }), []);
+  });
+
+  it("narrows by namespace and by source, in every order", async () => {
+    const rare = stored.filter(({ namespace }) => namespace === "rare");
+    assert.deepEqual(await listed({ namespace: "rare", sort: "-name" }), sortedBy(byName, rare).reverse());
+    const byHand = stored.filter(({ source }) => source.kind === "http");
+    assert.deepEqual(await listed({ source: "http", sort: "changed" }), sortedBy(byChange, byHand));
+    assert.deepEqual(await listed({ namespace: "" }), []);
+  });
+
+  it("lists what was retired and did not come back, the last first, apart from what was disabled", async () => {
+    const ids = ["gone-0", "gone-5", "gone-4", "gone-3", "gone-2", "gone-1"];
+    assert.deepEqual(await listed({ state: "retired" }), ids);
+    assert.deepEqual(await listed({ state: "retired", search: "gone-" }), ids.toSorted());
+    const { json } = await get("?state=disabled");
+    assert.equal(json.topics.length, 1);
+    const [{ externalId, state, retiredBy, retiredOn }] = json.topics;
+    assert.deepEqual(
+      [externalId, state, retiredBy, retiredOn],
+      ["off-1", "disabled", byAnn, minute(20).toISOString()],
+    );
+  });
+
+  it("refuses a query that it does not understand, by the name of its member", async () => {
+    const { next } = (await get("?limit=1&sort=name")).json;
+    for (const [query, member] of [
+      ["?limit=1000", "/limit"],
+      ["?sort=namespace", "/sort"],
+      ["?sort=name&search=a", "/sort"],
+      ["?sort=name&state=retired", "/sort"],
+      ["?state=gone", "/state"],
+      ["?source=cli", "/source"],
+      ["?search=", "/search"],
+      ["?search[$gt]=a", "/search[$gt]"],
+      ["?after=nonsense", "/after"],
+      [`?after=${next}`, "/after"],
+      [`?sort=name&after=${Buffer.from('["name","gone","4"]').toString("base64url")}`, "/after"],
+    ] as const) {
+      const { status, json } = await get(query);
+      assert.equal(status, 400, query);
+      assert.equal(json.error.details[0].path, member, query);
+    }
+  });
+});
+
+describe("one topic over HTTP", () => {
+  it("is told with its filters in words, where it came from, and what it was before", async () => {
+    const record = topicRecord({ externalId: "a/b c", headerQuery: "eventType=A,B", contentQuery: "=1" });
+    const { topic_name, namespace, content_query } = record;
+    await topics.insertOne({
+      ...{ ...record, source: announcement },
+      previous: {
+        topic_name,
+        namespace,
+        content_query,
+        header_query: "",
+        source: byAnn,
+        sys_updated_on: minute(0),
+      },
+    });
+    const { status, json } = await get("/a%2Fb%20c");
+    assert.equal(status, 200);
+    assert.deepEqual(json.source, announcement);
+    assert.deepEqual(json.filters.headerQuery.conditions, ["eventType is A or B"]);
+    assert.deepEqual(json.filters.contentQuery.fault, {
+      message: "has no name before the operator",
+      position: 0,
+    });
+    assert.deepEqual(json.previous, {
+      ...{ name: topic_name, namespace, headerQuery: "", contentQuery: "=1" },
+      ...{ source: byAnn, updatedOn: minute(0).toISOString() },
+    });
+    assert.equal((await get(`/${record._id}`)).json.externalId, "a/b c");
+    await topics.deleteOne({ _id: record._id });
+  });
+
+  it("is told as it was last when it is stored no more", async () => {
+    const { json } = await get("/gone-0");
+    assert.deepEqual([json.state, json.retiredBy], ["retired", tombstone(200)]);
+    assert.equal((await get("/nothing")).status, 404);
+  });
+
+  it("can be disabled and enabled by who did not leave it to the channel", async () => {
+    const body = { name: "switched", externalId: "switched" };
+    assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
+    const disabled = await post("/switched/disable");
+    assert.deepEqual([disabled.status, disabled.json.state], [200, "disabled"]);
+    assert.equal((await get("/switched")).json.state, "disabled");
+    assert.equal((await post("/switched/enable")).json.state, "stored");
+    assert.deepEqual((await post("/id-01/disable")).json.error.code, "EXTERNAL_ID_TAKEN");
+    assert.equal((await post("/nothing/enable")).status, 404);
+  });
+});
+
+describe("checking a definition over HTTP", () => {
+  it("tells every fault at once, as creating it would, and stores nothing", async () => {
+    const [held] = stored;
+    assert.ok(held);
+    const combination = {
+      name: held.topic_name,
+      namespace: held.namespace,
+      headerQuery: held.header_query,
+      contentQuery: held.content_query,
+    };
+    const faultsOf = async (body: object): Promise<string[]> => {
+      const { faults } = (await check(body)).json as { faults: { path: string }[] };
+      return faults.map(({ path: at }) => at);
+    };
+    assert.deepEqual(await faultsOf({ name: "new", externalId: "new" }), []);
+    assert.deepEqual(await faultsOf({}), ["/name", "/externalId"]);
+    assert.deepEqual(await faultsOf({ ...combination, externalId: "id-07" }), ["/externalId", ""]);
+    assert.deepEqual(
+      await faultsOf({ name: "new", externalId: "new", headerQuery: "a=1&&", contentQuery: "=" }),
+      ["/headerQuery", "/contentQuery"],
+    );
+    assert.equal((await check({ nmae: "a" })).status, 400);
+    assert.equal((await get("/new")).status, 404);
+  });
+});

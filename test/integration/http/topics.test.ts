@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import { basic, call, type Answer } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync(settings);
+  await service.ready();
+});
+
+const topicUrl = (path = "/api/svc_api_notif_mgmt/topic"): string => `${service.url}${path}`;
+const create = (body: unknown): Promise<Answer> => call(topicUrl(), { body });
+const definition = (id = unique("id")): Record<string, string> => ({
+  name: `Tickets ${id}`,
+  externalId: id,
+  namespace: "assurance",
+  headerQuery: "eventType=TroubleTicketCreateEvent",
+  contentQuery: "troubleTicket.severity=Critical",
+});
+
+/** Every error has this shape, and this code. */
+function assertError(answer: Answer, status: number, code: string): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.deepEqual(Object.keys(answer.json).toSorted(), ["error", "status"]);
+  assert.deepEqual(Object.keys(answer.json.error).toSorted(), ["code", "detail", "details", "message"]);
+  assert.equal(answer.json.status, "failure");
+  assert.equal(answer.json.error.code, code);
+  assert.match(answer.headers.get("content-type") ?? "", /^application\/json/);
+}
+
+describe("creating a topic", () => {
+  it("answers 201 with exactly the six response fields and stores the record of specification 2.4", async () => {
+    const body = definition();
+    const { status, json } = await create(body);
+    assert.equal(status, 201);
+    const { id, ...rest } = json;
+    assert.deepEqual(rest, body);
+    assert.match(id, /^[0-9a-f]{32}$/);
+    const record = await records.findOne({ topic_id: body["externalId"] });
+    assert.ok(record !== null);
+    const { sys_created_on, sys_updated_on, ...fields } = record;
+    assert.ok(sys_created_on instanceof Date && sys_updated_on instanceof Date);
+    assert.deepEqual(fields, {
+      _id: id,
+      topic_name: body["name"],
+      topic_id: body["externalId"],
+      header_query: body["headerQuery"],
+      content_query: body["contentQuery"],
+      namespace: "assurance",
+      user_created: false,
+      type: "egress",
+      source: { kind: "http", user: bootstrap.user },
+    });
+  });
+
+  for (const path of [
+    "/api/svc_api_notif_mgmt/topic",
+    "/api/svc_api_notif_mgmt/v1/topic",
+    "/api/svc_api_notif_mgmt/v2/topic",
+    "/api/sn_api_notif_mgmt/topic",
+    "/api/sn_api_notif_mgmt/v1/topic",
+    "/api/sn_api_notif_mgmt/v2/topic",
+  ]) {
+    it(`works at ${path}`, async () => {
+      assert.equal((await call(topicUrl(path), { body: definition() })).status, 201);
+    });
+  }
+
+  it("takes a missing member and null for the empty string", async () => {
+    const id = unique("id");
+    const { status, json } = await create({ name: id, externalId: id, namespace: null });
+    assert.equal(status, 201);
+    assert.deepEqual(
+      { namespace: json.namespace, headerQuery: json.headerQuery, contentQuery: json.contentQuery },
+      { namespace: "", headerQuery: "", contentQuery: "" },
+    );
+    const again = await create({ name: id, externalId: unique("id"), namespace: "", headerQuery: null });
+    assertError(again, 400, "DUPLICATE_COMBINATION");
+  });
+
+  it("refuses an external id that exists, asking for a unique topic external id", async () => {
+    const body = definition();
+    await create(body);
+    const answer = await create({ ...body, name: "another name" });
+    assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
+    assert.match(answer.json.error.message, /unique topic external id/);
+    assert.deepEqual(
+      answer.json.error.details.map((one: { path: string }) => one.path),
+      ["/externalId"],
+    );
+  });
+
+  it("refuses a combination that exists, asking for a unique combination", async () => {
+    const body = definition();
+    await create(body);
+    const answer = await create({ ...body, externalId: unique("id") });
+    assertError(answer, 400, "DUPLICATE_COMBINATION");
+    assert.match(answer.json.error.message, /unique combination/);
+  });
+
+  it("tells both when both hold, the external id first", async () => {
+    const body = definition();
+    await create(body);
+    const answer = await create(body);
+    assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
+    const messages = answer.json.error.details.map((one: { message: string }) => one.message);
+    assert.equal(messages.length, 2);
+    assert.match(messages[0], /unique topic external id/);
+    assert.match(messages[1], /unique combination/);
+  });
+
+  it("creates one topic when the same one is sent 64 times at once", async () => {
+    const body = definition();
+    const answers = await Promise.all(Array.from({ length: 64 }, () => create(body)));
+    assert.equal(answers.filter(({ status }) => status === 201).length, 1);
+    const refused = answers.filter(({ status }) => status !== 201);
+    assert.equal(refused.length, 63);
+    for (const answer of refused) {
+      assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
+      assert.match(answer.json.error.message, /unique topic external id/);
+    }
+    assert.equal(await records.countDocuments({ topic_id: body["externalId"] }), 1);
+  });
+
+  it("keeps any text that JSON can carry as it is", async () => {
+    const externalId = unique("id");
+    const body = { ...definition(externalId), name: "Störungen 🛰 \u2028 \\ \" ' $gt {a:1}", namespace: " " };
+    const { status, json } = await create(body);
+    assert.equal(status, 201);
+    assert.equal(json.name, body.name);
+    assert.equal((await records.findOne({ topic_id: externalId }))?.["topic_name"], body.name);
+  });
+});
+
+describe("a body that is no topic", () => {
+  const faults = async (body: unknown): Promise<unknown> => {
+    const answer = await create(body);
+    assertError(answer, 400, "SCHEMA_VIOLATION");
+    return answer.json.error.details.map((one: { path: string }) => one.path).toSorted();
+  };
+
+  it("is refused with all its faults at once, each with its path", async () => {
+    const body = { name: 7, namespace: ["x"], headerQuery: { $ne: "" }, contentQuery: true, more: 1 };
+    assert.deepEqual(await faults(body), [
+      "/contentQuery",
+      "/externalId",
+      "/headerQuery",
+      "/more",
+      "/name",
+      "/namespace",
+    ]);
+  });
+
+  it("is refused when name or externalId is missing, empty or null", async () => {
+    assert.deepEqual(await faults({}), ["/externalId", "/name"]);
+    assert.deepEqual(await faults({ name: "", externalId: "" }), ["/externalId", "/name"]);
+    assert.deepEqual(await faults({ name: null, externalId: null }), ["/externalId", "/name"]);
+  });
+
+  it("is refused by the name of an unknown member, with the one that was meant", async () => {
+    const answer = await create({ ...definition(), headerquery: "x" });
+    assertError(answer, 400, "SCHEMA_VIOLATION");
+    assert.deepEqual(answer.json.error.details, [
+      { path: "/headerquery", message: "is not a known member; did you mean headerQuery?" },
+    ]);
+  });
+
+  it("is refused when a filter cannot be read, with its path and place", async () => {
+    const externalId = unique("id");
+    const filters = { headerQuery: "eventType==A", contentQuery: "a=1;b=2" };
+    const answer = await create({ ...definition(externalId), ...filters });
+    assertError(answer, 400, "BAD_FILTER");
+    assert.deepEqual(
+      answer.json.error.details.map(({ path }: { path: string }) => path),
+      ["/headerQuery", "/contentQuery"],
+    );
+    assert.match(answer.json.error.details[0].message, /second "=".*at character 11$/);
+    assert.match(answer.json.error.details[1].message, /TMF630.*at character 4$/);
+    assert.equal(await records.findOne({ topic_id: externalId }), null);
+  });
+
+  it("is refused when it is no object at all", async () => {
+    for (const body of ["null", "[]", '"text"', "7"]) assert.deepEqual(await faults(body), [""]);
+  });
+
+  it("is refused when a text has a lone surrogate or NUL, which would not be stored as it was sent", async () => {
+    assert.deepEqual(await faults(`{"name":"a\\ud800","externalId":"a\\u0000"}`), ["/externalId", "/name"]);
+  });
+
+  it("is refused when it is not JSON, or empty", async () => {
+    assertError(await create("{"), 400, "MALFORMED_JSON");
+    assertError(await create('{"name":"a",}'), 400, "MALFORMED_JSON");
+    const none = await call(topicUrl(), { headers: { "Content-Type": "application/json" } });
+    assertError(none, 400, "SCHEMA_VIOLATION");
+  });
+
+  it("is refused with 413 above 100 kB and read below", async () => {
+    assertError(await create({ ...definition(), name: "x".repeat(102_400) }), 413, "BODY_TOO_LARGE");
+    assert.equal((await create({ ...definition(), name: "x".repeat(100_000) })).status, 201);
+  });
+
+  it("is refused with 415 under another content type or none", async () => {
+    const text = JSON.stringify(definition());
+    for (const type of [
+      "text/plain",
+      "application/xml",
+      "application/jsonp",
+      "application/x-www-form-urlencoded",
+    ]) {
+      assertError(
+        await call(topicUrl(), { body: text, headers: { "Content-Type": type } }),
+        415,
+        "UNSUPPORTED_MEDIA_TYPE",
+      );
+    }
+    const none = await fetch(topicUrl(), {
+      method: "POST",
+      headers: { Authorization: basic(bootstrap) },
+      body: new Blob([text]),
+    });
+    assert.equal(none.status, 415);
+    const latin = await call(topicUrl(), {
+      body: text,
+      headers: { "Content-Type": "application/json; charset=latin1" },
+    });
+    assertError(latin, 415, "UNSUPPORTED_MEDIA_TYPE");
+    const utf8 = await call(topicUrl(), {
+      body: definition(),
+      headers: { "Content-Type": "application/json; charset=utf-8" },
+    });
+    assert.equal(utf8.status, 201);
+  });
+
+  it("is refused with 406 when the answer may not be JSON", async () => {
+    const answer = await call(topicUrl(), { body: definition(), headers: { Accept: "application/xml" } });
+    assertError(answer, 406, "NOT_ACCEPTABLE");
+    const any = await call(topicUrl(), { body: definition(), headers: { Accept: "text/html, */*;q=0.1" } });
+    assert.equal(any.status, 201);
+  });
+});
+
+describe("who may create a topic", () => {
+  it("is told to authenticate without credentials, with wrong ones, and with none that can be read", async () => {
+    for (const as of [undefined, { ...bootstrap, password: "wrong" }, { user: "nobody", password: "x" }]) {
+      const answer = await call(topicUrl(), { body: definition(), as });
+      assertError(answer, 401, "UNAUTHENTICATED");
+      assert.match(answer.headers.get("www-authenticate") ?? "", /^Basic realm=/);
+    }
+    for (const header of ["Basic", "Basic !!!", "Bearer abc", "Basic Og=="]) {
+      const answer = await call(topicUrl(), {
+        body: definition(),
+        as: undefined,
+        headers: { Authorization: header },
+      });
+      assertError(answer, 401, "UNAUTHENTICATED");
+    }
+  });
+
+  it("is refused before the body is looked at", async () => {
+    assertError(await call(topicUrl(), { body: "{", as: undefined }), 401, "UNAUTHENTICATED");
+  });
+
+  it("needs the role, and its users come from the command line", async () => {
+    const user = { user: unique("user"), password: "pass:wörd" };
+    const added = await runCli(["users", "add", user.user], settings, `${user.password}\n`);
+    assert.equal(added.code, 0, added.errors);
+    const answer = await call(topicUrl(), { body: definition(), as: user });
+    assertError(answer, 403, "FORBIDDEN");
+    assert.match(answer.json.error.detail, /svc_api_notif_mgmt\.event_mgmt_integration/);
+  });
+});
+
+describe("paths and methods", () => {
+  it("are answered with 404 where there is nothing, an unknown version included", async () => {
+    for (const path of [
+      "/api",
+      "/api/svc_api_notif_mgmt/v3/topic",
+      "/api/svc_api_notif_mgmt/topics",
+      "/api/now/v9/push/a/installation",
+    ]) {
+      assertError(await call(topicUrl(path), { body: definition() }), 404, "NOT_FOUND");
+    }
+  });
+
+  it("are answered with 405 and the methods there are", async () => {
+    for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
+      const answer = await call(topicUrl(), { method });
+      assertError(answer, 405, "METHOD_NOT_ALLOWED");
+      assert.equal(answer.headers.get("allow"), "POST");
+    }
+  });
+
+  it("give every answer a request id, the caller's own where it is one", async () => {
+    const given = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "abc-123" } });
+    assert.equal(given.headers.get("x-request-id"), "abc-123");
+    const made = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "a b\tc" } });
+    assert.match(made.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
+  });
+});
+
+describe("the indexes of the database", () => {
+  it("are exactly those declared", async () => {
+    const { indexes } = await import("../../../src/storage/indexes.ts");
+    const { collections } = await import("../../../src/storage/names.ts");
+    for (const collection of Object.values(collections)) {
+      const found = (await db.collection(collection).indexes()).map(
+        ({ name, key, unique: one, partialFilterExpression: partial }) => ({
+          name,
+          key,
+          unique: one === true,
+          partial,
+        }),
+      );
+      const declared = indexes.filter((index) => index.collection === collection);
+      assert.deepEqual(
+        found
+          .filter(({ name }) => name !== "_id_")
+          .toSorted((a, b) => String(a.name).localeCompare(String(b.name))),
+        declared
+          .map(({ name, key, unique: one, partialFilterExpression: partial }) => ({
+            name,
+            key,
+            unique: one,
+            partial,
+          }))
+          .toSorted((a, b) => a.name.localeCompare(b.name)),
+      );
+    }
+  });
+});

@@ -1,0 +1,186 @@
+/** Users over HTTP. Who may do what: the issue's "what a role may not do is refused by the server". */
+import assert from "node:assert/strict";
+import { before, describe, it } from "node:test";
+
+import type { UserList } from "../../../schemas/user.ts";
+import { hashPassword } from "../../../src/users/password.ts";
+import { call, type Answer } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { keepSecret } from "../../support/secrets.ts";
+import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const users = db.collection("sys_user");
+const path = "/api/topicsync/v1/users";
+const password = "a password of a user";
+const events = "svc_api_notif_mgmt.event_mgmt_integration";
+let service: TestService;
+
+before(async () => {
+  service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
+  await service.ready();
+});
+
+const post = (rest: string, body?: unknown, as: Credentials = bootstrap): Promise<Answer> =>
+  call(`${service.url}${path}${rest}`, { body, as });
+const list = (query = "", as: Credentials = bootstrap): Promise<Answer> =>
+  call(`${service.url}${path}${query}`, { method: "GET", as });
+const namesIn = ({ json }: Answer): string[] => (json as UserList).users.map(({ name }) => name);
+
+interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
+
+async function added(roles: readonly string[] = []): Promise<Credentials> {
+  const user = unique("user");
+  const { status, text } = await post("", { name: user, password, roles });
+  assert.equal(status, 201, text);
+  return { user, password };
+}
+
+const isLetIn = async (as: Credentials): Promise<boolean> =>
+  (await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as })).status === 200;
+
+describe("users over HTTP", () => {
+  it("are added with roles and a memory-hard hash, and let in at once", async () => {
+    const name = unique("user");
+    const { status, json, text } = await post("", { name, password, roles: ["push_admin", "push_admin"] });
+    assert.deepEqual([status, json], [201, { name, roles: ["push_admin"], active: true }], text);
+    assert.equal(await isLetIn({ user: name, password }), true);
+    const record = await users.findOne({ user_name: name });
+    assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
+  });
+
+  it("are listed by name, page by page, and by the beginning of the name", async () => {
+    const prefix = unique("page");
+    for (const end of ["c", "a", "b"])
+      assert.equal((await post("", { name: `${prefix}${end}`, password })).status, 201);
+    const first = await list(`?prefix=${prefix}&limit=2`);
+    assert.deepEqual(namesIn(first), [`${prefix}a`, `${prefix}b`]);
+    const second = await list(`?prefix=${prefix}&limit=2&after=${first.json.next}`);
+    assert.deepEqual([namesIn(second), second.json.next], [[`${prefix}c`], null]);
+    assert.ok(namesIn(await list()).includes(bootstrap.user));
+    assert.doesNotMatch((await list()).text, /scrypt|hash/);
+  });
+
+  it("are disabled and enabled; a disabled one is not let in", async () => {
+    const ann = await added();
+    assert.equal((await post(`/${ann.user}/disable`)).json.active, false);
+    await until("the password is refused", async () => !(await isLetIn(ann)));
+    assert.equal((await post(`/${ann.user}/enable`)).json.active, true);
+    await until("the password is taken", () => isLetIn(ann));
+  });
+
+  it("are let in with a short password that they have of old", async () => {
+    const name = unique("user");
+    const password_hash = await hashPassword("short");
+    await users.insertOne({ user_name: name, password_hash, roles: [], active: true });
+    assert.equal(await isLetIn({ user: name, password: "short" }), true);
+    const session = `${service.url}/api/topicsync/v1/session`;
+    const begun = await call(session, { as: undefined, body: { user: name, password: "short" } });
+    keepSecret(begun.headers.get("set-cookie")?.split(/[=;]/)[1], begun.json.csrfToken);
+    assert.equal(begun.status, 200);
+  });
+
+  it("get roles and lose them, also those that nobody knows any more", async () => {
+    const { user } = await added(["push_admin"]);
+    await users.updateOne({ user_name: user }, { $push: { roles: "of old" as never } });
+    const { json } = await post(`/${user}/roles`, { add: [events], remove: ["push_admin", "of old"] });
+    assert.deepEqual(json, { name: user, roles: [events], active: true });
+  });
+
+  it("get another password; their sessions end at once, as they do when they are disabled", async () => {
+    for (const [change, body] of [
+      ["password", { password: "another password" }],
+      ["disable", undefined],
+    ] as const) {
+      const { user } = await added();
+      const session = `${service.url}/api/topicsync/v1/session`;
+      const begun = await call(session, { as: undefined, body: { user, password } });
+      const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
+      keepSecret(cookie.split("=")[1], begun.json.csrfToken);
+      const look = () => call(session, { method: "GET", as: undefined, headers: { Cookie: cookie } });
+      assert.equal((await look()).status, 200);
+      assert.equal((await post(`/${user}/${change}`, body)).status, 200);
+      assert.equal((await look()).status, 401, change);
+    }
+  });
+
+  it("cannot lock themselves out", async () => {
+    const own = bootstrap.user;
+    const disabled = await post(`/${own}/disable`);
+    const robbed = await post(`/${own}/roles`, { remove: ["topicsync_admin"] });
+    for (const { status, json } of [disabled, robbed])
+      assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"]);
+    assert.match(disabled.json.error.message, /cannot disable yourself/);
+    assert.match(disabled.json.error.detail, /Another user with the role topicsync_admin/);
+    assert.deepEqual((await post(`/${own}/roles`, { add: ["topicsync_admin"] })).status, 200);
+  });
+
+  it("are the business of administrators alone", async () => {
+    const other = await added([events, "push_admin"]);
+    assert.equal((await list("", other)).status, 403);
+    for (const [rest, body] of [
+      ["", { name: unique("user"), password }],
+      [`/${other.user}/disable`, undefined],
+      [`/${other.user}/enable`, undefined],
+      [`/${other.user}/roles`, { add: ["topicsync_admin"] }],
+      [`/${other.user}/password`, { password }],
+    ] as const)
+      assert.equal((await post(rest, body, other)).status, 403, rest);
+    assert.deepEqual((await users.findOne({ user_name: other.user }))?.["roles"], [events, "push_admin"]);
+  });
+
+  it("are refused under a name that is taken or cannot be sent, with no password or a short one, with unknown roles", async () => {
+    const { user } = await added();
+    const taken = await post("", { name: user, password });
+    assert.deepEqual([taken.status, taken.json.error.code], [409, "NAME_TAKEN"]);
+    for (const [rest, body, at] of [
+      ["", { name: "b:b", password }, "/name"],
+      ["", { name: "", password }, "/name"],
+      ["", { name: "line\nbreak", password }, "/name"],
+      ["", { name: unique("user"), password: "" }, "/password"],
+      ["", { name: unique("user"), password: "seven77" }, "/password"],
+      ["", { name: unique("user"), password, roles: ["king"] }, "/roles/0"],
+      [`/${user}/roles`, { add: ["king"] }, "/add/0"],
+      [`/${user}/password`, { password: "" }, "/password"],
+      [`/${user}/password`, { password: "seven77" }, "/password"],
+    ] as const) {
+      const { status, json } = await post(rest, body);
+      assert.deepEqual([status, json.error.details[0].path], [400, at], JSON.stringify(body));
+    }
+    for (const body of [{}, { add: ["push_admin"], remove: ["push_admin"] }])
+      assert.equal((await post(`/${user}/roles`, body)).status, 400);
+    for (const rest of ["/disable", "/enable"])
+      assert.equal((await post(`/${unique("nobody")}${rest}`)).status, 404);
+    assert.equal((await post(`/${unique("nobody")}/password`, { password })).status, 404);
+    assert.equal((await list("?after[$ne]=x")).status, 400);
+  });
+
+  it("stand in the audit with every change, as those of the command line do, and no password anywhere", async () => {
+    const { user } = await added(["push_admin"]);
+    await post(`/${user}/roles`, { add: [events] });
+    await post(`/${user}/password`, { password: "a password that nobody may see" });
+    await post(`/${user}/disable`);
+    await post(`/${user}/enable`);
+    const lines = await until("all are recorded", () => {
+      const found = service.log.filter((line) => line["audit"] === true && line["user"] === user);
+      return found.length === 5 && found;
+    });
+    const by = { via: "http", by: bootstrap.user, from: "127.0.0.1" };
+    assert.deepEqual(
+      lines.map(({ msg, via, by: who, from, roles }) => ({ msg, via, by: who, from, roles })),
+      [
+        { msg: "user.added", ...by, roles: ["push_admin"] },
+        { msg: "user.changed", ...by, roles: ["push_admin", events] },
+        ...["user.password-changed", "user.disabled", "user.enabled"].map((msg) => {
+          return { msg, ...by, roles: undefined };
+        }),
+      ],
+    );
+  });
+});

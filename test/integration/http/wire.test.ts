@@ -1,0 +1,433 @@
+/**
+ * Requests that programs read differently, sent byte by byte. Expected answers follow from RFC 9112 (message syntax, framing) and
+ * RFC 9110 (methods, fields): what is not exactly one request is refused with 400, and the connection ends.
+ */
+import assert from "node:assert/strict";
+import { afterEach, before, describe, it } from "node:test";
+
+import { assertKeepsContract } from "../../support/contract.ts";
+import { basic, call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { send, type RawAnswer } from "../../support/raw-http.ts";
+import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri } = testDatabase(stack.mongodb);
+let service: TestService;
+
+const register = "/api/now/push/App/installation";
+const authorization = `Authorization: ${basic(bootstrap)}`;
+const close = "Connection: close";
+const body = '{"platform":"ios","token":"wire"}';
+const length = `Content-Length: ${body.length}`;
+const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+
+const head = (first: string, ...headers: string[]): string =>
+  [first, "Host: test", ...headers, "", ""].join("\r\n");
+const get = (target: string, ...headers: string[]): string => head(`GET ${target} HTTP/1.1`, ...headers);
+const post = (...headers: string[]): string =>
+  head(`POST ${register} HTTP/1.1`, authorization, "Content-Type: application/json", ...headers);
+
+before(async () => {
+  service = await startTopicsync({
+    ...ownNames(),
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+    PUSH_APPLICATIONS: "App",
+    PUSH_PLATFORMS: "ios",
+  });
+  await service.ready();
+});
+
+/** Whatever was sent: the service lives, answers a good request, and failed in nothing. */
+afterEach(async () => {
+  const good = await call(`${service.url}${register}`, { body: { platform: "ios", token: unique("token") } });
+  assert.equal(good.status, 200);
+  assert.deepEqual(
+    service.log.filter(({ level }) => level >= 50),
+    [],
+  );
+});
+
+/** Sends it and gives the answers, once the service has closed the connection. */
+const answersTo = async (text: string): Promise<readonly RawAnswer[]> =>
+  (await send(service.url, text)).answers;
+
+const statusesOf = (answers: readonly RawAnswer[]): number[] => answers.map(({ status }) => status);
+
+const codeOf = (answer: RawAnswer): string => String(JSON.parse(answer.body).error.code);
+
+/** The one answer is a refusal that the OpenAPI document has at that path, and nothing behind the request was answered. */
+async function assertRefused(text: string, path = register, method = "POST"): Promise<void> {
+  const answers = await answersTo(text + get("/healthz"));
+  assert.deepEqual(statusesOf(answers), [400], JSON.stringify(text.slice(0, 300)));
+  const [answer] = answers as [RawAnswer];
+  assert.equal(codeOf(answer), "BAD_REQUEST");
+  const { status, headers, body: content } = answer;
+  const url = `${service.url}${path}`;
+  assertKeepsContract({ method, url, status, headers: new Headers(headers), text: content });
+}
+
+describe("a body's length", () => {
+  it("is taken as it is written: the good ones first", async () => {
+    for (const request of [
+      post(close, length) + body,
+      post(close, `content-length:${body.length}  `) + body,
+      post(close, "Transfer-Encoding: chunked") + chunked,
+      post(close, "Transfer-Encoding: Chunked") + chunked,
+      post(close, "Transfer-Encoding: chunked") + chunked.replace("\r\n", ";extension=1\r\n"),
+      post(close, "Transfer-Encoding: chunked") + chunked.replace(/\r\n$/, "X-Trailer: 1\r\n\r\n"),
+    ]) {
+      assert.deepEqual(statusesOf(await answersTo(request)), [200], request);
+    }
+  });
+
+  it("is refused when it is no number (RFC 9110, section 8.6)", async () => {
+    const n = body.length;
+    for (const value of [
+      `+${n}`,
+      `-${n}`,
+      "-1",
+      "0x21",
+      "3 3",
+      `${n};`,
+      "3.3e1",
+      "",
+      "٣٣",
+      `${n},${n + 1}`,
+      "9".repeat(20),
+    ])
+      await assertRefused(post(`Content-Length: ${value}`) + body);
+  });
+
+  it("is refused when it is given twice, the same or not, or beside chunks (RFC 9112, section 6.3)", async () => {
+    await assertRefused(post(length, length) + body);
+    await assertRefused(post(length, "Content-Length: 0") + body);
+    await assertRefused(post(`Content-Length: ${body.length}, ${body.length}`) + body);
+    await assertRefused(post(length, "Transfer-Encoding: chunked") + chunked);
+    await assertRefused(post("Transfer-Encoding: chunked", "Content-Length: 4") + chunked);
+  });
+
+  it("is refused in a coding other than chunked, however chunked is hidden in it (section 6.1)", async () => {
+    for (const coding of [
+      "identity",
+      "gzip",
+      "gzip, chunked",
+      "chunked, identity",
+      "chunked, chunked",
+      "xchunked",
+      "\x0bchunked",
+      "chunked;q=1",
+      '"chunked"',
+      "chunked\0",
+      "",
+    ]) {
+      await assertRefused(post(`Transfer-Encoding: ${coding}`) + chunked);
+    }
+    await assertRefused(post("Transfer-Encoding: chunked", "Transfer-Encoding: identity") + chunked);
+    await assertRefused(post("Transfer-Encoding : chunked") + chunked);
+    await assertRefused(post("X-Fold: 1", " Transfer-Encoding: chunked") + chunked);
+  });
+
+  it("is refused as chunks from a client of HTTP/1.0, which knows none (section 6.1)", async () => {
+    await assertRefused(post("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0") + chunked);
+  });
+
+  it("is refused in chunks that are none (section 7.1)", async () => {
+    const size = body.length.toString(16);
+    for (const chunks of [
+      `-${size}\r\n${body}\r\n0\r\n\r\n`,
+      `0x${size}\r\n${body}\r\n0\r\n\r\n`,
+      `${"f".repeat(17)}\r\n${body}`,
+      `${size}\n${body}\n0\n\n`,
+      `${size}\r\n${body}0\r\n\r\n`,
+      `${(body.length - 1).toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+      `${size};a\nb\r\n${body}\r\n0\r\n\r\n`,
+      `\r\n${chunked}`,
+    ]) {
+      await assertRefused(post("Transfer-Encoding: chunked") + chunks);
+    }
+  });
+
+  it("too short leaves a rest that is no request", async () => {
+    const short = await answersTo(post(`Content-Length: ${body.length - 5}`) + body);
+    assert.deepEqual(statusesOf(short), [400, 400]);
+    assert.deepEqual(short.map(codeOf), ["MALFORMED_JSON", "BAD_REQUEST"]);
+  });
+});
+
+describe("a request in a request", () => {
+  const hidden = get("/metrics", "X-Hidden: 1");
+
+  it("is a body where there is a body, also when nobody reads it", async () => {
+    const withBody = (request: string): string =>
+      request.replace(/\r\n\r\n$/, `\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`);
+    for (const [request, status] of [
+      [get("/healthz"), 200],
+      [get("/nothing"), 404],
+      [head(`POST ${register} HTTP/1.1`, "Content-Type: application/json"), 401],
+      [head(`PUT ${register} HTTP/1.1`), 405],
+      [post().replace("application/json", "text/plain"), 400],
+      [post(), 400],
+    ] as const) {
+      const answers = await answersTo(withBody(request) + get("/healthz", close));
+      assert.deepEqual(statusesOf(answers), [status, 200], request);
+    }
+  });
+
+  it("is not answered behind a body that is too large", async () => {
+    const large = post("Content-Length: 200000") + "x".repeat(200_000) + hidden;
+    assert.deepEqual(statusesOf(await answersTo(large)), [413]);
+  });
+
+  it("is not answered behind a request for another protocol", async () => {
+    const upgrade = get("/healthz", "Connection: Upgrade", "Upgrade: websocket");
+    assert.deepEqual(statusesOf(await answersTo(upgrade + hidden)), [200]);
+  });
+
+  it("brings no credentials in a trailer", async () => {
+    const anonymous = post(close, "Transfer-Encoding: chunked", "Trailer: Authorization").replace(
+      `${authorization}\r\n`,
+      "",
+    );
+    const trailing = chunked.replace(/\r\n$/, `${authorization}\r\n\r\n`);
+    assert.deepEqual(statusesOf(await answersTo(anonymous + trailing)), [401]);
+  });
+});
+
+describe("requests that come all at once on one connection", () => {
+  it("are answered in their order, each with its own answer, whatever goes wrong with some", async () => {
+    const kinds = [
+      [200, get("/healthz")],
+      [404, get("/nothing")],
+      [200, post(length) + body],
+      [400, post("Content-Length: 1") + "{"],
+      [401, post(length).replace(`${authorization}\r\n`, "") + body],
+      [405, head(`DELETE ${register} HTTP/1.1`)],
+      [400, get("/api/now/push/%/installation").replace("GET", "POST")],
+      [200, get("/openapi.json")],
+      [400, post("Transfer-Encoding: chunked") + "2\r\n[]\r\n0\r\n\r\n"],
+    ] as const;
+    const expected = Array.from({ length: 90 }, (_, index) => {
+      const [status, request] = kinds[index % kinds.length] ?? kinds[0];
+      return { id: `request-${index}`, status, request };
+    });
+    const text = expected
+      .map(({ id, request }) => request.replace("Host: test\r\n", `Host: test\r\nX-Request-Id: ${id}\r\n`))
+      .join("");
+    const answers = await answersTo(text + get("/healthz", close, "X-Request-Id: last"));
+    assert.deepEqual(
+      answers.map(({ status, headers }) => ({ id: headers["x-request-id"], status })),
+      [...expected.map(({ id, status }) => ({ id, status })), { id: "last", status: 200 }],
+    );
+  });
+});
+
+describe("a line or a header", () => {
+  const good = get("/healthz", "X-One: 1", "X-Two: 2");
+
+  it("is refused with characters that end it for some programs (RFC 9112, section 2.2; RFC 9110, section 5.5)", async () => {
+    for (const text of [
+      good.replaceAll("\r\n", "\n"),
+      good.replace("X-One: 1\r\n", "X-One: 1\n"),
+      good.replace("X-One: 1\r\n", "X-One: 1\r"),
+      good.replace("X-One: 1", "X-One: a\0b"),
+      good.replace("X-One: 1\r\n", "X-One: 1\r\n folded\r\n"),
+      good.replace("\r\nHost", "\r\n Host"),
+      good.replace("X-One:", "X-One :"),
+      good.replace("X-One:", "X One:"),
+      good.replace("X-One:", ":"),
+      good.replace("X-One:", "X-\xd6ne:"),
+      good.replace("/healthz", "/health\0z"),
+      good.replace("/healthz", "/healthz /metrics"),
+      good.replace("/healthz", "/healthz\xe9"),
+      good.replace("/healthz", "/healthz\t"),
+    ]) {
+      await assertRefused(text, "/healthz", "GET");
+    }
+  });
+
+  it("means nothing by a name that means something elsewhere", async () => {
+    const names = [
+      "__proto__: 1",
+      "constructor: 1",
+      "toString: 1",
+      "X-HTTP-Method-Override: DELETE",
+      "X-Original-URL: /metrics",
+    ];
+    const answers = await answersTo(get("/healthz", ...names, close));
+    assert.deepEqual(
+      answers.map((answer) => answer.body),
+      ['{"status":"alive"}'],
+    );
+  });
+
+  it("gives a request no id that could be mistaken in a log", async () => {
+    for (const ids of [
+      ["a\tb"],
+      ["a", "b"],
+      ["../etc"],
+      ["x".repeat(65)],
+      ["<script>"],
+      ['","level":60'],
+    ]) {
+      const [answer] = await answersTo(get("/healthz", ...ids.map((id) => `X-Request-Id: ${id}`), close));
+      assert.match(answer?.headers["x-request-id"] ?? "", /^[\da-f]{8}-[\da-f-]{27}$/);
+    }
+  });
+});
+
+describe("a host", () => {
+  const from = (...hosts: string[]): string =>
+    ["GET /healthz HTTP/1.1", ...hosts.map((host) => `Host:${host}`), "", ""].join("\r\n");
+
+  it("may be any host, with a port or without, or empty", async () => {
+    for (const host of [
+      " test",
+      " test:80",
+      " 127.0.0.1:8080",
+      " [::1]",
+      " [::1]:80",
+      " t%C3%A4st",
+      " ",
+      "",
+    ]) {
+      const answers = await answersTo(from(host).replace("\r\n\r\n", `\r\n${close}\r\n\r\n`));
+      assert.deepEqual(statusesOf(answers), [200], host);
+    }
+  });
+
+  it("is refused when it is missing, given twice or none (RFC 9112, section 3.2)", async () => {
+    for (const hosts of [
+      [],
+      ["a", "a"],
+      ["a", "b"],
+      ["a b"],
+      ["a/b"],
+      ["user@a"],
+      ["a:port"],
+      ["<a>"],
+      ["[::1"],
+      ["a\\b"],
+      ["http://a"],
+    ])
+      await assertRefused(from(...hosts), "/healthz", "GET");
+  });
+});
+
+describe("a target", () => {
+  it("may be a whole URL, of which only path and query count (RFC 9112, section 3.2.2)", async () => {
+    for (const [target, status] of [
+      ["http://test/healthz", 200],
+      ["https://elsewhere.example:8443/healthz?x=1", 200],
+      ["HTTP://TEST/healthz", 200],
+      ["http://test/nothing?/healthz", 404],
+      ["http://test//healthz", 404],
+      ["http://user:password@test/healthz", 404],
+      ["http://[::1/healthz", 404],
+      ["http:///healthz", 404],
+      ["ftp://test/healthz", 404],
+    ] as const) {
+      const [answer] = await answersTo(get(target, close));
+      assert.equal(answer?.status, status, target);
+      assert.match(answer.headers["content-type"] ?? "", /^application\/json/, target);
+    }
+  });
+
+  it("may be a whole URL without a path, which means the root (section 3.2.1)", async () => {
+    for (const target of ["http://test", "http://test?/healthz"]) {
+      const [answer] = await answersTo(get(target, close));
+      assert.deepEqual([answer?.status, answer?.headers["location"]], [302, "/console"], target);
+    }
+  });
+
+  it("is taken as it is: nothing is resolved or decoded to get somewhere else", async () => {
+    for (const target of [
+      "/docs/../openapi.json",
+      "/docs/%2e%2e/openapi.json",
+      "/./healthz",
+      "//healthz",
+      "/healthz%2F",
+      "/%68ealthz/x",
+      "/healthz;x=1",
+      "/healthz%00",
+      "/api/now/push/../../../healthz",
+    ]) {
+      assert.deepEqual(statusesOf(await answersTo(get(target, close))), [404], target);
+    }
+    assert.deepEqual(statusesOf(await answersTo(get("/healthz?/../metrics#x", close))), [200]);
+    const dots = (post(close, length) + body).replace("/App/", "/../");
+    const [answer] = await answersTo(dots);
+    assert.equal(
+      JSON.parse(answer?.body ?? "").error.code,
+      "UNKNOWN_APPLICATION",
+      "no application has that name",
+    );
+  });
+
+  it("is refused when it is neither (section 3.2)", async () => {
+    for (const target of ["healthz", "test:80", "?x", "#x", "\\healthz"])
+      await assertRefused(get(target), "/healthz", "GET");
+  });
+});
+
+describe("a method", () => {
+  it("is refused when it is not one of the path's", async () => {
+    for (const method of [
+      "TRACE",
+      "OPTIONS",
+      "PUT",
+      "PATCH",
+      "DELETE",
+      "PROPFIND",
+      "PURGE",
+      "LINK",
+      "QUERY",
+    ]) {
+      const [answer] = await answersTo(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
+      assert.equal(answer?.status, 405, method);
+      assert.equal(answer.headers["allow"], "GET, HEAD");
+      assert.doesNotMatch(answer.body, /secret/);
+    }
+  });
+
+  it("is refused when it is none, or asks for a tunnel", async () => {
+    for (const method of ["get", "GETS", "G\xcbT", "", "POST\t", "M-SEARCH2"])
+      await assertRefused(head(`${method} /healthz HTTP/1.1`), "/healthz", "GET");
+    await assertRefused(head("CONNECT elsewhere.example:443 HTTP/1.1"), "/healthz", "GET");
+  });
+
+  it("HEAD is answered as GET is, without the body", async () => {
+    const [answer] = await answersTo(head("HEAD /healthz HTTP/1.1", close));
+    assert.deepEqual([answer?.status, answer?.body], [200, ""]);
+  });
+});
+
+describe("a version of HTTP", () => {
+  it("1.0 is answered, with a host or without, and the connection ends", async () => {
+    assert.deepEqual(statusesOf(await answersTo("GET /healthz HTTP/1.0\r\n\r\n")), [200]);
+    assert.deepEqual(
+      statusesOf(await answersTo(get("/healthz").replace("1.1", "1.0") + get("/healthz"))),
+      [200],
+    );
+    const kept = get("/healthz", "Connection: keep-alive").replace("1.1", "1.0");
+    assert.deepEqual(statusesOf(await answersTo(kept + get("/nothing", close))), [200, 404]);
+  });
+
+  it("is refused when it is another, or no HTTP", async () => {
+    for (const version of [
+      "HTTP/0.9",
+      "HTTP/1.2",
+      "HTTP/2.0",
+      "HTTP/3",
+      "HTTP/1.1.1",
+      "HTTQ/1.1",
+      "http/1.1",
+      "",
+    ])
+      await assertRefused(get("/healthz").replace("HTTP/1.1", version), "/healthz", "GET");
+    await assertRefused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "/healthz", "GET");
+    await assertRefused("GET /healthz\r\n\r\n", "/healthz", "GET");
+  });
+});

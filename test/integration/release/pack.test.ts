@@ -1,0 +1,80 @@
+/** What is published, as its users get it: the packed file, in an empty folder. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+import { call } from "../../support/http.ts";
+import { stage } from "../../support/scene.ts";
+import { environment, startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "topicsync-pack-"));
+const { scene } = stage(sharedStack());
+const own = scene();
+
+after(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const run = promisify(execFile);
+const npm = (cwd: string, ...args: string[]) =>
+  run("npm", [...args, "--no-audit", "--no-fund", "--loglevel=error"], { cwd, env: environment({}) });
+
+interface Packed {
+  readonly filename: string;
+  readonly files: readonly { readonly path: string }[];
+}
+let packed: Packed;
+
+before(async () => {
+  const { stdout } = await npm(root, "pack", "--json", "--pack-destination", folder);
+  // What its scripts say comes before.
+  [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [Packed];
+  await npm(folder, "init", "--yes");
+  await npm(folder, "install", "--prefer-offline", join(folder, packed.filename));
+});
+
+describe("the published package", () => {
+  it("holds the program, its types and the console, and nothing of its making", () => {
+    const paths = packed.files.map(({ path }) => path);
+    for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/src/cli.js"])
+      assert.ok(paths.includes(path), path);
+    assert.ok(paths.includes("dist/src/matching/picker/index.d.ts"), "the library's types");
+    assert.ok(paths.includes("dist/console/index.html"), "the console");
+    const ours = /^(?:dist|examples|deploy)\/|^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/;
+    assert.deepEqual(
+      paths.filter((path) => !ours.test(path)),
+      [],
+    );
+    assert.deepEqual(
+      paths.filter((path) => /(?:^|\/)(?:test|bench|\.topicsync|\.env)(?:\/|$)/.test(path)),
+      [],
+    );
+  });
+
+  it("explains itself, and is a library of which types are known", async () => {
+    const { stdout } = await npm(folder, "exec", "--offline", "--", "topicsync", "--help");
+    assert.match(stdout, /^Usage: topicsync/);
+    const script = `import { createPicker } from "topicsync/picker"; process.stdout.write(typeof createPicker);`;
+    const imported = await run(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder });
+    assert.equal(imported.stdout, "function");
+  });
+
+  it("does its main job", async () => {
+    const cli = join(folder, "node_modules", "topicsync", "dist", "src", "cli.js");
+    const service = await startTopicsync(own.settings, cli);
+    await service.ready();
+    await own.announce(0, 10);
+    await own.inStep();
+    const { status, text } = await call(`${service.url}/console`, { method: "GET", as: undefined });
+    assert.equal(status, 200);
+    assert.match(text, /<title>topicsync<\/title>/);
+    assert.equal(await service.stop(), 0);
+  });
+});

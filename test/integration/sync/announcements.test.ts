@@ -1,0 +1,339 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import kafkajs, { type KafkaMessage } from "kafkajs";
+
+import type { RecordHeaders } from "../../../src/sync/records.ts";
+import { call } from "../../support/http.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { base64, binaryHeaders, cloudEvent, framed, notification } from "../../support/records.ts";
+import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const names = ownNames();
+const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+const { kafka, admin, producer } = testKafka(stack.kafka);
+const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
+const retired = db.collection("svc_api_notif_mgmt_topic_retired");
+const positions = db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
+const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
+const deadLetters: KafkaMessage[] = [];
+let service: TestService;
+
+before(async () => {
+  await Promise.all([admin.connect(), producer.connect()]);
+  // Not compacted, since a compacted topic takes no record without a key.
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
+  service = await startTopicsync(settings);
+  await service.ready();
+  await consumer.connect();
+  await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
+  await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void deadLetters.push(message)) });
+});
+after(() => consumer.disconnect());
+
+interface Sent {
+  readonly key?: string | Buffer | null;
+  readonly value: string | Buffer | object | null;
+  readonly headers?: RecordHeaders;
+}
+
+/** Sends records and gives the first one's offset. */
+async function send(...sent: Sent[]): Promise<number> {
+  const [metadata] = await producer.send({
+    topic,
+    // So that many records fit into one request.
+    compression: kafkajs.CompressionTypes.GZIP,
+    messages: sent.map(({ key = null, value, headers = {} }) => ({
+      key,
+      headers,
+      value:
+        value === null || typeof value === "string" || Buffer.isBuffer(value) ? value : JSON.stringify(value),
+    })),
+  });
+  return Number(metadata?.baseOffset);
+}
+
+/** Sends records, waits until they are applied, and gives the first one's offset. */
+async function announce(...sent: Sent[]): Promise<number> {
+  const first = await send(...sent);
+  const end = first + sent.length;
+  await until(`the position reaches ${end}`, async () => {
+    const position = await positions.findOne({});
+    return position !== null && position.next_offset >= end;
+  });
+  return first;
+}
+
+const letterOf = (offset: number): Promise<KafkaMessage> =>
+  until(`the dead letter of offset ${offset}`, () =>
+    deadLetters.find(({ headers }) => String(headers?.["topicsync.id"]) === `${topic}-0-${offset}`),
+  );
+const header = (letter: KafkaMessage, name: string): string => String(letter.headers?.[name]);
+const definition = (id = unique("id")) => ({
+  externalId: id,
+  name: `Alarms ${id}`,
+  namespace: "assurance",
+  headerQuery: "eventType=AlarmCreateEvent",
+  contentQuery: "alarm.perceivedSeverity=critical",
+});
+const keyed = (value: ReturnType<typeof definition>): Sent => ({ key: value.externalId, value });
+const find = (id: string) => records.findOne({ topic_id: id });
+
+describe("an announcement", () => {
+  it("of a new definition creates the topic, with its place in the log", async () => {
+    const body = definition();
+    const offset = await announce(keyed(body));
+    const record = await find(body.externalId);
+    assert.match(record?._id ?? "", /^[0-9a-f]{32}$/);
+    assert.deepEqual(
+      { ...record, _id: "", sys_created_on: 0, sys_updated_on: 0 },
+      {
+        _id: "",
+        topic_name: body.name,
+        topic_id: body.externalId,
+        header_query: body.headerQuery,
+        content_query: body.contentQuery,
+        namespace: body.namespace,
+        user_created: false,
+        type: "egress",
+        source: { kind: "announcement", topic, partition: 0, offset },
+        sys_created_on: 0,
+        sys_updated_on: 0,
+      },
+    );
+  });
+
+  it("without a key is as good, and null and missing members mean the empty string", async () => {
+    const id = unique("id");
+    await announce({ value: { externalId: id, name: id, namespace: null } });
+    const record = await find(id);
+    assert.deepEqual(
+      [record?.["namespace"], record?.["header_query"], record?.["content_query"]],
+      ["", "", ""],
+    );
+  });
+
+  it("that comes again changes nothing at all", async () => {
+    const body = definition();
+    await announce(keyed(body));
+    const first = await find(body.externalId);
+    await announce(keyed(body), keyed(body));
+    assert.deepEqual(await find(body.externalId), first);
+  });
+
+  it("of a changed definition updates the topic and keeps its sys_id", async () => {
+    const body = definition();
+    await announce(keyed(body));
+    const first = await find(body.externalId);
+    await announce(keyed({ ...body, contentQuery: "" }));
+    const second = await find(body.externalId);
+    assert.equal(second?._id, first?._id);
+    assert.equal(second?.["content_query"], "");
+  });
+
+  it("without a value retires the topic and frees its combination", async () => {
+    const body = definition();
+    const heir = { ...body, externalId: unique("id") };
+    await announce(keyed(body));
+    const offset = await announce({ key: body.externalId, value: null }, keyed(heir));
+    assert.equal(await find(body.externalId), null);
+    assert.notEqual(await find(heir.externalId), null);
+    const gone = await retired.findOne({ topic_id: body.externalId });
+    assert.deepEqual(gone?.["retired_by"], { kind: "announcement", topic, partition: 0, offset });
+  });
+
+  it("of a topic that HTTP created is adopted when it is the same and refused when it differs", async () => {
+    const body = definition();
+    const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
+    assert.equal((await call(url, { body })).status, 201);
+    const offset = await announce(
+      keyed({ ...body, name: "another" }),
+      { key: body.externalId, value: null },
+      keyed(body),
+    );
+    assert.equal(header(await letterOf(offset), "topicsync.code"), "EXTERNAL_ID_TAKEN");
+    assert.equal(header(await letterOf(offset + 1), "topicsync.code"), "EXTERNAL_ID_TAKEN");
+    assert.deepEqual((await find(body.externalId))?.["source"], {
+      kind: "announcement",
+      topic,
+      partition: 0,
+      offset: offset + 2,
+    });
+  });
+});
+
+describe("an announcement in an envelope", () => {
+  type Body = ReturnType<typeof definition>;
+  const json = { "content-type": "application/cloudevents+json; charset=UTF-8" };
+  const resource = ({ externalId, ...members }: Body) => ({ id: externalId, "@type": "Topic", ...members });
+  const created = (body: Body) => notification("TopicCreateEvent", resource(body));
+  const cases: [title: string, wrap: (body: Body) => Sent][] = [
+    ["structured CloudEvent", (body) => ({ value: cloudEvent({ data: body }), headers: json })],
+    ["structured CloudEvent without a header", (body) => ({ value: cloudEvent({ data: body }) })],
+    ["structured CloudEvent in Base64", (body) => ({ value: cloudEvent({ data_base64: base64(body) }) })],
+    ["CloudEvent in binary mode", (body) => ({ value: body, headers: binaryHeaders() })],
+    ["TMF688 notification", (body) => ({ value: created(body) })],
+    ["notification in a CloudEvent", (body) => ({ value: cloudEvent({ data: created(body) }) })],
+    ["Confluent frame", (body) => ({ key: framed(JSON.stringify(body.externalId)), value: framed(body) })],
+  ];
+  for (const [title, wrap] of cases) {
+    it(`is as good as a plain one: ${title}`, async () => {
+      const body = definition();
+      await announce({ key: body.externalId, ...wrap(body) });
+      const record = await find(body.externalId);
+      assert.deepEqual(
+        ["topic_name", "namespace", "header_query", "content_query"].map((name) => record?.[name]),
+        [body.name, body.namespace, body.headerQuery, body.contentQuery],
+      );
+    });
+  }
+
+  it("changes a topic and retires it, by TMF688's notifications and by a framed key", async () => {
+    const [one, two] = [definition(), definition()];
+    const change = notification("TopicAttributeValueChangeEvent", { ...resource(one), contentQuery: null });
+    await announce(keyed(one), keyed(two), { key: one.externalId, value: change });
+    assert.equal((await find(one.externalId))?.["content_query"], "");
+    await announce(
+      { key: one.externalId, value: notification("TopicDeleteEvent", { id: one.externalId }) },
+      { key: framed(JSON.stringify(two.externalId)), value: null },
+    );
+    assert.deepEqual([await find(one.externalId), await find(two.externalId)], [null, null]);
+    assert.notEqual(await retired.findOne({ topic_id: one.externalId }), null);
+  });
+
+  it("that is refused is kept as it came, and says as what it was read", async () => {
+    const value = framed(cloudEvent({ data: { ...definition(), headerquery: "" } }));
+    const letter = await letterOf(await announce({ value, headers: json }));
+    assert.deepEqual(letter.value, value);
+    assert.equal(header(letter, "content-type"), json["content-type"]);
+    assert.match(
+      header(letter, "__connect.errors.exception.message"),
+      /read as a CloudEvent \(structured mode\) in a Confluent-framed value \(schema id 7\)/,
+    );
+    const [fault] = JSON.parse(header(letter, "topicsync.details")) as { path: string }[];
+    assert.equal(fault?.path, "/data/headerquery");
+  });
+});
+
+describe("a refused announcement", () => {
+  it("goes to the dead-letter topic with its bytes, key, headers, timestamp and the reason", async () => {
+    const value = Buffer.from([0x7b, 0xff, 0x00]);
+    const offset = await announce({ key: "the key", value, headers: { traceparent: "00-ab" } });
+    const letter = await letterOf(offset);
+    assert.deepEqual(letter.value, value);
+    assert.equal(String(letter.key), "the key");
+    assert.equal(header(letter, "traceparent"), "00-ab");
+    assert.equal(header(letter, "__connect.errors.topic"), topic);
+    assert.equal(header(letter, "__connect.errors.partition"), "0");
+    assert.equal(header(letter, "__connect.errors.offset"), String(offset));
+    assert.equal(header(letter, "__connect.errors.exception.class.name"), "topicsync.UNDECODABLE");
+    assert.match(header(letter, "__connect.errors.exception.message"), /UTF-8/);
+    assert.ok(Math.abs(Number(letter.timestamp) - Date.now()) < 600_000);
+  });
+
+  const cases: [code: string, title: string, sent: () => Sent][] = [
+    ["MALFORMED_JSON", "that is not JSON", () => ({ value: "no JSON" })],
+    ["SCHEMA_VIOLATION", "that is no topic", () => ({ value: { name: "n" } })],
+    ["SCHEMA_VIOLATION", "with an unknown member", () => ({ value: { ...definition(), headerquery: "" } })],
+    ["KEY_MISMATCH", "under another topic's key", () => ({ key: "other", value: definition() })],
+    ["MISSING_KEY", "without key and value", () => ({ value: null })],
+    ["TOO_LARGE", "of more than 100 kB", () => ({ value: { ...definition(), name: "n".repeat(102_400) } })],
+  ];
+  for (const [code, title, sent] of cases) {
+    it(`${title} says ${code}`, async () => {
+      const offset = await announce(sent());
+      assert.equal(header(await letterOf(offset), "topicsync.code"), code);
+    });
+  }
+
+  it("lists the path of every fault", async () => {
+    const letter = await letterOf(await announce({ value: { externalId: "", more: 1 } }));
+    const details = JSON.parse(header(letter, "topicsync.details")) as { path: string }[];
+    assert.deepEqual(details.map(({ path }) => path).toSorted(), ["/externalId", "/more", "/name"]);
+  });
+
+  it("for a combination names the holder, which stays", async () => {
+    const holder = definition();
+    await announce(keyed(holder));
+    const offset = await announce(keyed({ ...holder, externalId: unique("id") }));
+    const letter = await letterOf(offset);
+    assert.equal(header(letter, "topicsync.code"), "DUPLICATE_COMBINATION");
+    assert.match(header(letter, "__connect.errors.exception.message"), new RegExp(holder.externalId));
+    assert.notEqual(await find(holder.externalId), null);
+  });
+
+  it("does not hold up the good ones around it", async () => {
+    const [one, two] = [definition(), definition()];
+    const offset = await announce(
+      keyed(one),
+      { value: "{" },
+      keyed(two),
+      keyed({ ...one, externalId: unique("id") }),
+    );
+    assert.ok((await find(one.externalId)) !== null && (await find(two.externalId)) !== null);
+    assert.equal(header(await letterOf(offset + 1), "topicsync.code"), "MALFORMED_JSON");
+    assert.equal(header(await letterOf(offset + 3), "topicsync.code"), "DUPLICATE_COMBINATION");
+  });
+
+  it("is kept whole when hundreds are refused at once", async () => {
+    const junk = "x".repeat(4_000);
+    const first = await announce(...Array.from({ length: 500 }, (_, i) => ({ value: `${junk}${i}` })));
+    const letter = await letterOf(first + 499);
+    assert.equal(String(letter.value), `${junk}499`);
+    for (let offset = first; offset < first + 500; offset += 1) await letterOf(offset);
+  });
+});
+
+describe("a batch", () => {
+  it("comes out as one announcement after another: updates, swaps, retirements and refusals", async () => {
+    const [a, b, c] = [definition(), definition(), definition()];
+    const offset = await announce(
+      keyed(a),
+      keyed(b),
+      keyed({ ...a, name: c.name, contentQuery: c.contentQuery }),
+      keyed({ ...b, name: a.name }),
+      { key: a.externalId, value: null },
+      keyed({ ...b, name: c.name }),
+      keyed({ ...c }),
+    );
+    assert.equal(await find(a.externalId), null);
+    assert.equal((await find(b.externalId))?.["topic_name"], c.name);
+    assert.equal(header(await letterOf(offset + 6), "topicsync.code"), "DUPLICATE_COMBINATION");
+  });
+});
+
+describe("the compression of a record", () => {
+  for (const [name, compression] of Object.entries(kafkajs.CompressionTypes)) {
+    it(`may be ${name}`, async () => {
+      const bodies = Array.from({ length: 50 }, () => definition());
+      const [metadata] = await producer.send({
+        topic,
+        compression: compression as kafkajs.CompressionTypes,
+        messages: bodies.map((body) => ({ key: body.externalId, value: JSON.stringify(body) })),
+      });
+      const end = Number(metadata?.baseOffset) + 50;
+      await until("they are applied", async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end);
+      assert.equal(
+        await records.countDocuments({ topic_id: { $in: bodies.map(({ externalId }) => externalId) } }),
+        50,
+      );
+    });
+  }
+});
+
+describe("the committed offset", () => {
+  it("follows the position, for those who watch the group's lag", async () => {
+    await announce(keyed(definition()));
+    const end = (await positions.findOne({}))?.next_offset;
+    await until("the broker knows it", async () => {
+      const [found] = await admin.fetchOffsets({ groupId: names["KAFKA_GROUP_ID"] ?? "", topics: [topic] });
+      return Number(found?.partitions[0]?.offset) === end;
+    });
+  });
+});

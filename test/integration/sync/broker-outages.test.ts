@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+
+import kafkajs from "kafkajs";
+
+import { startKafkaProxy } from "../../support/kafka-proxy.ts";
+import { until } from "../../support/poll.ts";
+import { definition, notReady, readiness, readyAgain, stage } from "../../support/scene.ts";
+import { startTopicsync, type TestService } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { admin, kafka, producer, scene } = stage(stack);
+
+const says = ({ log }: TestService, words: string): number =>
+  log.filter(({ msg }) => msg?.includes(words) === true).length;
+
+describe("an announcements topic that is deleted and made anew under the running service", () => {
+  const cases: [title: string, before: number, after: number, announced: number, first: number][] = [
+    ["with fewer records than before", 1, 1, 50, 50],
+    ["with more records than before", 1, 1, 700, 50],
+    ["with more records than before, before anybody looked", 1, 1, 700, 700],
+    ["with more partitions", 1, 3, 300, 50],
+    ["with fewer partitions", 3, 1, 300, 50],
+  ];
+  for (const [title, partitionsBefore, partitionsAfter, announced, first] of cases) {
+    it(`is read from its beginning: ${title}`, async () => {
+      const own = scene();
+      await own.createTopic(partitionsBefore);
+      await own.announce(0, 300);
+      const service = await startTopicsync(own.settings);
+      await own.inStep();
+      await own.deleteTopic();
+      await own.createTopic(partitionsAfter);
+      await own.announce(200, 200 + first, "Renamed");
+      await until("it is noticed", async () => (await own.positions.findOne({ epoch: 2 })) !== null);
+      await own.inStep();
+      await own.announce(200 + first, 200 + announced, "Renamed");
+      await own.inStep();
+      await readyAgain(service);
+      assert.equal(says(service, "could not be positioned"), 0);
+      assert.equal(await service.stop(), 0);
+    });
+  }
+});
+
+describe("an announcements topic that gets more partitions while the service runs", () => {
+  it("is read whole", async () => {
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 50);
+    const service = await startTopicsync(own.settings);
+    await own.inStep();
+    await admin.createPartitions({ topicPartitions: [{ topic: own.topic, count: 3 }] });
+    // Whoever sent to it before does not know them yet.
+    const newcomer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await newcomer.connect();
+    const value = (id: string) => JSON.stringify(definition(id));
+    const ids = [0, 1, 2].map((partition) => ({ partition, id: `added-${partition}` }));
+    await newcomer.send({
+      topic: own.topic,
+      messages: ids.map(({ partition, id }) => ({ partition, key: id, value: value(id) })),
+    });
+    await newcomer.disconnect();
+    await own.stored(53);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a dead-letter topic that cannot be written", () => {
+  it("holds the position back while it is missing, and takes the letter when it is back", async () => {
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsync(own.settings);
+    await service.ready();
+    await admin.deleteTopics({ topics: [own.deadLetterTopic] });
+    await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
+    await own.announce(0, 10);
+    await notReady(service, "consumer", /the sync is paused/);
+    assert.equal(await own.count(), 0);
+    await until("it is created", () => admin.createTopics({ topics: [{ topic: own.deadLetterTopic }] }));
+    await own.reached(11);
+    await readyAgain(service);
+    assert.equal(await own.count(), 10);
+    assert.equal(await own.deadLetters(), 1);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("holds the position back while it takes nothing of that size, and takes the letter when it may", async () => {
+    const own = scene();
+    await own.createTopic();
+    const limit = (bytes: number) => [{ name: "max.message.bytes", value: String(bytes) }];
+    await admin.createTopics({ topics: [{ topic: own.deadLetterTopic, configEntries: limit(100) }] });
+    const service = await startTopicsync(own.settings);
+    await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
+    await own.announce(0, 10);
+    await notReady(service, "consumer", /refuses a record: .*larger than the max message size/);
+    assert.equal(await own.count(), 0);
+    await admin.alterConfigs({
+      validateOnly: false,
+      resources: [
+        {
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: own.deadLetterTopic,
+          configEntries: limit(1_000_000),
+        },
+      ],
+    });
+    await own.reached(11);
+    await readyAgain(service);
+    assert.equal(await own.deadLetters(), 1);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a network that fails on the way to Kafka", () => {
+  it("is borne when it cuts the connections again and again", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 3_000);
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    for (const part of [1, 2_000]) {
+      await until(`${part} are applied`, async () => (await own.applied()) >= part);
+      broker.cut();
+      await notReady(service, "kafka", /Kafka does not answer|no answer within/);
+      broker.heal();
+      await readyAgain(service);
+      await own.announce(3_000 + part, 3_500 + part);
+    }
+    await own.inStep();
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("is borne when it swallows everything: the dead connections are given up", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await own.announce(0, 100);
+    await own.inStep();
+    broker.freeze();
+    await own.announce(100, 200);
+    await notReady(service, "kafka", /no answer within/);
+    broker.heal();
+    await readyAgain(service);
+    await own.inStep();
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a broker that nobody can ask for the group's coordinator", () => {
+  it("is waited for: the consumer starts anew within the process", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 100);
+    broker.hideCoordinators(true);
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await until("it gave up twice", () => says(service, "Failed to find group coordinator") > 1);
+    broker.hideCoordinators(false);
+    await own.inStep();
+    await readyAgain(service);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("a consumer that died", () => {
+  it("makes the service unready and ends the process with 70, since it cannot come back by itself", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await service.ready();
+    await readyAgain(service);
+    const ended = once(service.process, "exit");
+    // kafkajs takes an answer that ends too early for a fault of the program.
+    broker.garble();
+    await until(
+      "it is not ready",
+      async () => (await readiness(service).catch(() => ({ status: 0 }))).status !== 200,
+    );
+    await ended;
+    assert.equal(service.process.exitCode, 70);
+    const fatal = service.log.find(({ level }) => level === 60);
+    assert.match(fatal?.msg ?? "", /the consumer died/);
+  });
+});

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, it } from "node:test";
+import { createGzip } from "node:zlib";
+import { buffer } from "node:stream/consumers";
+import { Readable } from "node:stream";
+
+import kafkajs from "kafkajs";
+
+import { varint } from "../../support/record-batch.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { runCli, startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+const mib = 1024 * 1024;
+const stack = sharedStack();
+const { producer, scene } = stage(stack);
+const toMessage = (id: string) => ({ key: id, value: JSON.stringify(definition(id)) });
+
+/** A record whose value is that many zeros, compressed: too large to be made at once. */
+function zippedZeros(megabytes: number): Promise<Buffer> {
+  const valueLength = varint(megabytes * mib);
+  const head = Buffer.concat([Buffer.from([0, 0, 0]), varint(-1), valueLength]);
+  function* chunks(): Generator<Buffer> {
+    yield Buffer.concat([varint(head.length + megabytes * mib + 1), head]);
+    const zeros = Buffer.alloc(mib);
+    for (let at = 0; at < megabytes; at += 1) yield zeros;
+    yield varint(0);
+  }
+  return buffer(Readable.from(chunks()).pipe(createGzip({ level: 9 })));
+}
+
+/** The most memory that a process ever had, in megabytes. */
+const peakMemory = (pid: number | undefined): number =>
+  Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+describe("a batch that is too large to decompress", () => {
+  it("is one dead letter that says where it lies, whatever its codec, and the sync goes on after it", async () => {
+    const at = scene();
+    await at.createTopic();
+    const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
+    const types = [GZIP, Snappy, LZ4, ZSTD];
+    for (const compression of types)
+      await producer.send({
+        topic: at.topic,
+        compression,
+        messages: [toMessage(`beside-${compression}`), { key: "large", value: Buffer.alloc(15 * mib) }],
+      });
+    await producer.send({ topic: at.topic, messages: [toMessage("good")] });
+    const service = await startTopicsync({ ...at.settings, KAFKA_MAX_BATCH_BYTES: String(8 * mib) });
+    await at.reached(9);
+    assert.deepEqual(
+      (await at.topics.find({}).toArray()).map(({ topic_id }) => topic_id),
+      ["good"],
+    );
+    assert.equal(service.log.filter(({ msg }) => msg?.startsWith("batch too large")).length, 4);
+    assert.equal(await service.stop(), 0);
+
+    const listed = await runCli(["dead-letters", "list", "--json"], at.settings);
+    const letters = listed.output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    assert.deepEqual(
+      letters.map(({ id, code }) => [id, code]),
+      [1, 3, 5, 7].map((offset) => [`${at.topic}-0-${offset}`, "TOO_LARGE"]),
+    );
+    const replayed = await runCli(["dead-letters", "replay", "--all", "--dry-run"], at.settings);
+    assert.match(replayed.output + replayed.errors, /the records lie at the offsets 6 to 7 of/);
+    assert.equal(await at.deadLetters(), 4);
+  });
+
+  it("costs no more memory than the limit allows, however large it is", async () => {
+    const at = scene();
+    await at.createTopic();
+    const bomb = await zippedZeros(900);
+    const plainGzip = CompressionCodecs[CompressionTypes.GZIP];
+    CompressionCodecs[CompressionTypes.GZIP] = () => ({ compress: () => Promise.resolve(bomb) });
+    await producer.send({
+      topic: at.topic,
+      compression: CompressionTypes.GZIP,
+      messages: [{ value: "bomb" }],
+    });
+    CompressionCodecs[CompressionTypes.GZIP] = plainGzip;
+    await producer.send({ topic: at.topic, messages: [toMessage("good")] });
+    const service = await startTopicsync(at.settings);
+    await at.reached(2);
+    assert.equal(await at.count(), 1);
+    assert.equal(await at.deadLetters(), 1);
+    const peak = peakMemory(service.process.pid);
+    assert.ok(peak < 700, `the service had ${Math.round(peak)} MB`);
+    assert.equal(await service.stop(), 0);
+  });
+});

@@ -1,0 +1,349 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { readTraceSettings } from "../../src/tracing/settings.ts";
+import { call } from "../support/http.ts";
+import { unique } from "../support/names.ts";
+import { startReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
+import { until } from "../support/poll.ts";
+import { ownNames, startTopicsync, type TestService } from "../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
+
+const stack = sharedStack();
+const { kafka, producer } = testKafka(stack.kafka);
+const names = ownNames();
+const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+const feedbackTopic = unique("feedback");
+const addresses = { MONGODB_URI: testDatabase(stack.mongodb).uri, KAFKA_BROKERS: stack.kafka };
+const settings = { ...names, ...addresses };
+const folder = mkdtempSync(join(tmpdir(), "topicsync-traces-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+const receiver = await startReceiver();
+let service: TestService;
+
+/** Settings under which a service writes down which modules of OpenTelemetry it loads, and what it wrote. */
+function watched(name: string) {
+  const file = join(folder, name);
+  const hooks = pathToFileURL(join(import.meta.dirname, "../support/loaded-modules.ts")).href;
+  return {
+    settings: { NODE_OPTIONS: `--import=${hooks}`, LOADED_MODULES: file },
+    packages: (): string[] => {
+      const urls = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+      return [...new Set(urls.flatMap((url) => /@opentelemetry\/[\w-]+/.exec(url)?.[0] ?? []))];
+    },
+  };
+}
+
+const traced = watched("traced");
+
+before(async () => {
+  await producer.connect();
+  service = await startTopicsync({
+    ...settings,
+    ...traced.settings,
+    KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
+    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+    OTEL_BSP_SCHEDULE_DELAY: "50",
+    OTEL_SERVICE_NAME: "sync-of-the-tests",
+    OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+  });
+  await service.ready();
+});
+
+/** A trace that begins outside: its id, the span that a record or a request is of, and the header. */
+function outside({ sampled = true } = {}) {
+  const traceId = randomBytes(16).toString("hex");
+  const spanId = randomBytes(8).toString("hex");
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` };
+}
+
+const spansOf = ({ traceId }: { readonly traceId: string }): ReceivedSpan[] =>
+  receiver.spans.filter((span) => span.traceId === traceId);
+const received = (trace: { readonly traceId: string }, count: number): Promise<ReceivedSpan[]> =>
+  until(
+    `${count} spans of the trace came`,
+    () => {
+      const spans = spansOf(trace);
+      return spans.length >= count && spans;
+    },
+    10_000,
+  );
+const announcement = (externalId: string, traceparent: string, more: object = {}) => ({
+  key: externalId,
+  value: JSON.stringify({ externalId, name: externalId, ...more }),
+  headers: { traceparent },
+});
+const stages = ["decode", "decide", "write", "commit"];
+
+describe("the trace of an announcement", () => {
+  it("goes from the record's traceparent through decode, decide, write and commit, one after the other", async () => {
+    const trace = outside();
+    const [sent] = await producer.send({
+      topic,
+      messages: [announcement(unique("topic"), trace.traceparent)],
+    });
+    const spans = await received(trace, 5);
+    const [process, ...others] = spans.filter(({ parentSpanId }) => parentSpanId === trace.spanId);
+    assert.ok(process !== undefined);
+    assert.deepEqual(others, []);
+    assert.equal(process.name, `process ${topic}`);
+    assert.equal(process.kind, 5);
+    assert.equal(process.status, 0);
+    assert.deepEqual(process.attributes, {
+      "messaging.system": "kafka",
+      "messaging.operation.type": "process",
+      "messaging.operation.name": "process",
+      "messaging.destination.name": topic,
+      "messaging.destination.partition.id": "0",
+      "messaging.consumer.group.name": names["KAFKA_GROUP_ID"],
+      "messaging.kafka.offset": Number(sent?.baseOffset),
+      "topicsync.batch.records": 1,
+    });
+    assert.equal(process.resource["service.name"], "sync-of-the-tests");
+    assert.equal(process.resource["deployment.environment.name"], "test");
+
+    const within = spans.filter((span) => span !== process).toSorted((a, b) => Number(a.began - b.began));
+    assert.deepEqual(
+      within.map(({ name, parentSpanId, status }) => ({ name, parentSpanId, status })),
+      stages.map((name) => ({ name, parentSpanId: process.spanId, status: 0 })),
+    );
+    for (const [index, { began, ended }] of within.entries()) {
+      assert.ok(began <= ended);
+      assert.ok(began >= (within[index - 1]?.ended ?? process.began));
+      assert.ok(ended <= process.ended);
+    }
+  });
+
+  it("is an error with the code where the record is refused, and its dead letter carries the trace on", async () => {
+    const trace = outside();
+    await producer.send({
+      topic,
+      messages: [announcement(unique("topic"), trace.traceparent, { headerQuery: "=" })],
+    });
+    const spans = await received(trace, 5);
+    const process = spans.find(({ kind }) => kind === 5);
+    assert.equal(process?.status, 2);
+    assert.equal(process.attributes["error.type"], "BAD_FILTER");
+    const consumer = kafka.consumer({ groupId: unique("reader") });
+    after(() => consumer.disconnect());
+    await consumer.subscribe({ topics: [names["KAFKA_DEAD_LETTER_TOPIC"] ?? ""], fromBeginning: true });
+    const letters: (string | undefined)[] = [];
+    await consumer.run({
+      eachMessage: ({ message }) => {
+        letters.push((message.headers?.["traceparent"] as Buffer | undefined)?.toString());
+        return Promise.resolve();
+      },
+    });
+    await until("the letter is there", () => letters.length > 0);
+    assert.deepEqual(letters, [trace.traceparent]);
+  });
+
+  it("is told of each sampled record of a batch, of the others nothing, with the stages of twenty", async () => {
+    const traces = Array.from({ length: 25 }, () => outside());
+    const unsampled = outside({ sampled: false });
+    const last = outside();
+    const messages = [unsampled, ...traces].map((one) => announcement(unique("topic"), one.traceparent));
+    await producer.send({ topic, messages });
+    await producer.send({ topic, messages: [announcement(unique("topic"), last.traceparent)] });
+    // It may have come into the same batch; whatever was told before it was received before it.
+    await received(last, 1);
+    assert.deepEqual(spansOf(unsampled), []);
+    const [shown, alone] = [traces.slice(0, 20), traces.slice(20)];
+    for (const trace of shown)
+      assert.deepEqual(
+        spansOf(trace).map(({ name }) => name),
+        [`process ${topic}`, ...stages],
+      );
+    const first = spansOf(traces[0] ?? last)[0];
+    for (const trace of alone) {
+      const [process, ...others] = spansOf(trace);
+      assert.equal(process?.parentSpanId, trace.spanId);
+      assert.deepEqual(process.links, [{ traceId: first?.traceId, spanId: first?.spanId }]);
+      assert.deepEqual(others, []);
+    }
+  });
+
+  it("is that of a report of push feedback as well", async () => {
+    const { traceId, traceparent } = outside();
+    await producer.send({ topic: feedbackTopic, messages: [{ value: "no JSON", headers: { traceparent } }] });
+    const spans = await received({ traceId }, 5);
+    assert.deepEqual(
+      spans.map(({ name, attributes }) => [name, attributes["error.type"]]),
+      [[`process ${feedbackTopic}`, "MALFORMED_JSON"], ...stages.map((name) => [name, undefined])],
+    );
+  });
+});
+
+describe("the trace of a request", () => {
+  const path = "/api/svc_api_notif_mgmt/v1/topic";
+
+  it("is one span with its route and status, within the caller's", async () => {
+    const trace = outside();
+    const externalId = unique("topic");
+    const requestId = unique("request");
+    const headers = { traceparent: trace.traceparent, "X-Request-Id": requestId };
+    assert.equal(
+      (await call(service.url + path, { body: { name: externalId, externalId }, headers })).status,
+      201,
+    );
+    const [span, ...others] = await received(trace, 1);
+    assert.deepEqual(others, []);
+    assert.equal(span?.name, `POST ${path}`);
+    assert.equal(span.parentSpanId, trace.spanId);
+    assert.equal(span.kind, 2);
+    assert.equal(span.status, 0);
+    assert.deepEqual(span.attributes, {
+      "http.request.method": "POST",
+      "http.route": path,
+      "http.response.status_code": 201,
+      "url.path": path,
+      "url.scheme": "http",
+      "network.protocol.version": "1.1",
+      "topicsync.request.id": requestId,
+    });
+  });
+
+  it("has the path's template, the code of a refusal, and no query", async () => {
+    const trace = outside();
+    await call(`${service.url}/api/now/push/None/installation?secret=1`, {
+      body: { platform: "ios", token: unique("token") },
+      headers: { traceparent: trace.traceparent },
+    });
+    const [span] = await received(trace, 1);
+    assert.equal(span?.name, "POST /api/now/push/{application}/installation");
+    assert.equal(span.attributes["url.path"], "/api/now/push/None/installation");
+    assert.equal(span.attributes["http.response.status_code"], 400);
+    assert.equal(span.attributes["topicsync.code"], "UNKNOWN_APPLICATION");
+    // The caller is to blame: no error of the service.
+    assert.equal(span.status, 0);
+  });
+
+  it("begins here without a caller's, and there is none of probes or where the caller's is not sampled", async () => {
+    const [probe, unsampled, last] = [outside(), outside({ sampled: false }), outside()];
+    const get = (where: string, headers = {}) => call(service.url + where, { method: "GET", headers });
+    for (const where of ["/healthz", "/readyz", "/metrics"])
+      await get(where, { traceparent: probe.traceparent });
+    await get("/nothing", { traceparent: unsampled.traceparent });
+    const requestId = unique("request");
+    await get("/nothing", { "X-Request-Id": requestId });
+    await get("/nothing", { traceparent: last.traceparent });
+    await received(last, 1);
+    assert.deepEqual([...spansOf(probe), ...spansOf(unsampled)], []);
+    const own = receiver.spans.filter(({ attributes }) => attributes["topicsync.request.id"] === requestId);
+    assert.deepEqual(
+      own.map(({ name, parentSpanId, attributes }) => [
+        name,
+        parentSpanId,
+        attributes["http.response.status_code"],
+      ]),
+      [["GET", "", 404]],
+    );
+  });
+});
+
+describe("traces", () => {
+  it("that nobody receives disturb nothing, and are warned of once a minute at most", async () => {
+    receiver.close();
+    const get = () => call(`${service.url}/nothing`, { method: "GET" });
+    const warnings = () => service.log.filter(({ msg }) => msg?.startsWith("traces cannot be sent"));
+    assert.equal((await get()).status, 404);
+    await until("it is warned of", () => warnings().length > 0);
+    assert.equal((await get()).status, 404);
+    assert.equal(await service.stop(), 0);
+    assert.equal(warnings().length, 1);
+    assert.deepEqual(
+      service.log.filter(({ level }) => level > 40),
+      [],
+    );
+    assert.ok(traced.packages().includes("@opentelemetry/sdk-trace"));
+  });
+
+  it("that are not sent yet are sent before the service ends", async () => {
+    const late = await startReceiver();
+    const other = await startTopicsync({
+      ...settings,
+      ...ownNames(),
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${late.url}/v1/traces`,
+      OTEL_BSP_SCHEDULE_DELAY: "600000",
+    });
+    await call(`${other.url}/nothing`, { method: "GET" });
+    assert.deepEqual(late.spans, []);
+    assert.equal(await other.stop(), 0);
+    assert.deepEqual(
+      late.spans.map(({ name, resource }) => [name, resource["service.name"]]),
+      [["GET", "topicsync"]],
+    );
+  });
+
+  it("are off where nobody asks for them: nothing of OpenTelemetry's SDK is loaded", async () => {
+    const off = watched("off");
+    const silent = await startTopicsync({ ...settings, ...ownNames(), ...off.settings });
+    const { traceparent } = outside();
+    await call(`${silent.url}/nothing`, { method: "GET", headers: { traceparent } });
+    assert.equal(await silent.stop(), 0);
+    // The metrics' library depends on the interfaces, which do nothing by themselves.
+    assert.deepEqual(off.packages(), ["@opentelemetry/api"]);
+  });
+});
+
+describe("OpenTelemetry's variables", () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
+  const exporters = (environment: Record<string, string>) => readTraceSettings(environment).exporters;
+
+  it("turn traces on by an endpoint or an exporter's name, and off", () => {
+    assert.deepEqual(exporters({}), []);
+    assert.deepEqual(exporters({ OTEL_SERVICE_NAME: "a", OTEL_EXPORTER_OTLP_ENDPOINT: "" }), []);
+    assert.deepEqual(exporters({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1" }), []);
+    assert.deepEqual(exporters(endpoint), ["otlp"]);
+    assert.deepEqual(exporters({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1" }), ["otlp"]);
+    assert.deepEqual(exporters({ OTEL_TRACES_EXPORTER: "otlp" }), ["otlp"]);
+    assert.deepEqual(exporters({ ...endpoint, OTEL_TRACES_EXPORTER: "console" }), ["console"]);
+    assert.deepEqual(exporters({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), []);
+    assert.deepEqual(exporters({ ...endpoint, OTEL_SDK_DISABLED: "True" }), []);
+    assert.deepEqual(exporters({ ...endpoint, OTEL_SDK_DISABLED: "false" }), ["otlp"]);
+  });
+
+  it("say what is sampled and how spans are gathered", () => {
+    const given = readTraceSettings({
+      ...endpoint,
+      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.25",
+      OTEL_BSP_MAX_QUEUE_SIZE: "10000",
+    });
+    assert.deepEqual(given.sampler, { parentBased: true, root: "traceidratio", ratio: 0.25 });
+    assert.equal(given.batches.maxQueueSize, 10_000);
+    assert.equal(given.batches.scheduledDelayMillis, undefined);
+    assert.deepEqual(given.faults, []);
+  });
+
+  it("that cannot be used count as unset, and are told", () => {
+    const {
+      exporters: to,
+      sampler,
+      batches,
+      faults,
+    } = readTraceSettings({
+      OTEL_TRACES_EXPORTER: "zipkin,otlp",
+      OTEL_TRACES_SAMPLER: "constructor",
+      OTEL_BSP_SCHEDULE_DELAY: "soon",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+    });
+    assert.deepEqual(to, ["otlp"]);
+    assert.deepEqual(sampler, { parentBased: true, root: "always_on", ratio: 1 });
+    assert.equal(batches.scheduledDelayMillis, undefined);
+    assert.deepEqual(
+      faults.map((fault) => /zipkin|constructor|SCHEDULE_DELAY|grpc/.exec(fault)?.[0]),
+      ["zipkin", "constructor", "SCHEDULE_DELAY", "grpc"],
+    );
+    const ratio = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "2" };
+    assert.equal(readTraceSettings(ratio).sampler.ratio, 1);
+  });
+});

@@ -1,0 +1,219 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+
+import { settingsSchema } from "../../schemas/settings.ts";
+import { environmentWithFile, readConfig } from "../../src/config.ts";
+import { ConfigurationError } from "../../src/lib/errors.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));
+after(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const faultsOf = (environment: Record<string, string>): string => {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof ConfigurationError);
+    return error.message;
+  }
+  assert.fail("the settings were accepted");
+};
+
+describe("the settings", () => {
+  it("have the defaults of the contract", () => {
+    assert.deepEqual(readConfig({}), {
+      http: {
+        host: "127.0.0.1",
+        port: 8080,
+        maxConnections: 10_000,
+        publicUrl: undefined,
+        trustedProxies: [],
+        tls: undefined,
+      },
+      mongodbUri: undefined,
+      kafka: {
+        brokers: undefined,
+        clientId: "topicsync",
+        groupId: "topicsync",
+        maxBatchBytes: 67_108_864,
+        announcementsTopic: "topicsync.announcements",
+        deadLetterTopic: "topicsync.announcements.dead-letter",
+        pushFeedback: undefined,
+        tls: undefined,
+        sasl: undefined,
+      },
+      bootstrap: undefined,
+      oidc: undefined,
+      signIn: undefined,
+      push: { applications: [], platforms: [] },
+      pickerLoad: "first-use",
+      logLevel: "info",
+      auditLog: "stdout",
+      stack: {
+        choice: "auto",
+        dataFolder: ".topicsync",
+        kafkaImage: "apache/kafka:4.3.1",
+        mongoImage: "mongo:8.0",
+      },
+    });
+  });
+
+  it("are read into their types", () => {
+    const config = readConfig({
+      HTTP_PORT: "0",
+      KAFKA_BROKERS: "a:9092, b:9093,",
+      PUSH_APPLICATIONS: "one, two",
+      BOOTSTRAP_USER: "admin",
+      BOOTSTRAP_PASSWORD: "123456789",
+      MONGODB_URI: "mongodb://a,b:27017/topics?replicaSet=rs0",
+    });
+    assert.equal(config.http.port, 0);
+    assert.deepEqual(config.kafka.brokers, ["a:9092", "b:9093"]);
+    assert.deepEqual(config.push.applications, ["one", "two"]);
+    assert.deepEqual(config.bootstrap, { user: "admin", password: "123456789" });
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.kafka));
+  });
+
+  it("count as unset when they are empty", () => {
+    assert.equal(readConfig({ HTTP_PORT: "", MONGODB_URI: "" }).http.port, 8080);
+  });
+
+  it("report every fault at once, by the variable's name", () => {
+    const message = faultsOf({
+      HTTP_PORT: "80a",
+      LOG_LEVEL: "loud",
+      MONGODB_URI: "mongodb://host:27017",
+      KAFKA_BROKERS: "host",
+      BOOTSTRAP_USER: "admin",
+      TOPICSYNC_STACK: "cloud",
+      KAFKA_TLS: "yes",
+    });
+    for (const name of [
+      "HTTP_PORT",
+      "LOG_LEVEL",
+      "MONGODB_URI",
+      "KAFKA_BROKERS",
+      "BOOTSTRAP_PASSWORD",
+      "TOPICSYNC_STACK",
+      "KAFKA_TLS",
+    ]) {
+      assert.match(message, new RegExp(`^  ${name} `, "m"));
+    }
+  });
+
+  it("never say a secret in a fault", () => {
+    const message = faultsOf({
+      MONGODB_URI: "mongodb://user:geheim@host",
+      BOOTSTRAP_USER: "a:b",
+      BOOTSTRAP_PASSWORD: "geheim",
+    });
+    assert.doesNotMatch(message, /geheim/);
+  });
+
+  it("take the address for browsers without a path, as a URL has it", () => {
+    const publicUrlOf = (text: string) => readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl;
+    assert.equal(publicUrlOf("https://topicsync.example.org/"), "https://topicsync.example.org");
+    assert.equal(publicUrlOf("http://Topicsync.example.org:80"), "http://topicsync.example.org");
+    for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
+      assert.match(faultsOf({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
+  });
+
+  it("refuse a short password for the user of the settings", () => {
+    assert.match(
+      faultsOf({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "seven77" }),
+      /^ {2}BOOTSTRAP_PASSWORD must have at least 8 characters$/m,
+    );
+    assert.doesNotThrow(() => readConfig({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "eight888" }));
+  });
+
+  it("refuse one Kafka topic for announcements and for dead letters", () => {
+    assert.match(
+      faultsOf({ KAFKA_ANNOUNCEMENTS_TOPIC: "t", KAFKA_DEAD_LETTER_TOPIC: "t" }),
+      /KAFKA_DEAD_LETTER_TOPIC/,
+    );
+  });
+
+  it("derive the push feedback's dead-letter topic and group, and refuse another topic's name", () => {
+    const { kafka } = readConfig({ KAFKA_PUSH_FEEDBACK_TOPIC: "feedback", KAFKA_GROUP_ID: "group" });
+    assert.deepEqual(kafka.pushFeedback, {
+      topic: "feedback",
+      deadLetterTopic: "feedback.dead-letter",
+      groupId: "group.push-feedback",
+    });
+    const taken = [
+      { KAFKA_ANNOUNCEMENTS_TOPIC: "f" },
+      { KAFKA_DEAD_LETTER_TOPIC: "f" },
+      { KAFKA_ANNOUNCEMENTS_TOPIC: "f.dead-letter" },
+      { KAFKA_DEAD_LETTER_TOPIC: "f.dead-letter" },
+    ];
+    for (const one of taken)
+      assert.match(
+        faultsOf({ KAFKA_PUSH_FEEDBACK_TOPIC: "f", ...one }),
+        /KAFKA_PUSH_FEEDBACK_TOPIC .*must differ/,
+      );
+  });
+
+  it("take secrets from files, without the line's end", () => {
+    const { bootstrap } = readConfig({
+      BOOTSTRAP_USER: "a",
+      BOOTSTRAP_PASSWORD_FILE: file("password", "secret words \n"),
+    });
+    assert.equal(bootstrap?.password, "secret words ");
+    assert.match(
+      faultsOf({ BOOTSTRAP_USER: "a", BOOTSTRAP_PASSWORD_FILE: join(folder, "none") }),
+      /BOOTSTRAP_PASSWORD_FILE/,
+    );
+    const both = {
+      BOOTSTRAP_USER: "a",
+      BOOTSTRAP_PASSWORD: "x",
+      BOOTSTRAP_PASSWORD_FILE: file("other", "y"),
+    };
+    assert.match(faultsOf(both), /both set/);
+  });
+
+  it("read TLS and SASL for Kafka", () => {
+    const { kafka } = readConfig({
+      KAFKA_TLS: "true",
+      KAFKA_TLS_CA: file("ca.pem", "CA"),
+      KAFKA_SASL_MECHANISM: "scram-sha-512",
+      KAFKA_SASL_USERNAME: "u",
+      KAFKA_SASL_PASSWORD: "p",
+    });
+    assert.deepEqual(kafka.tls, { ca: "CA" });
+    assert.deepEqual(kafka.sasl, { mechanism: "scram-sha-512", username: "u", password: "p" });
+    assert.match(faultsOf({ KAFKA_TLS_CA: file("ca2.pem", "CA") }), /KAFKA_TLS is not "true"/);
+    assert.match(faultsOf({ KAFKA_SASL_MECHANISM: "plain" }), /KAFKA_SASL_USERNAME[^]*KAFKA_SASL_PASSWORD/);
+  });
+});
+
+describe("docs/settings.md", () => {
+  it("names every setting, with its default", () => {
+    const page = readFileSync(new URL("../../docs/settings.md", import.meta.url), "utf8");
+    for (const [name, schema] of Object.entries(settingsSchema.properties)) {
+      const row = page.split("\n").find((line) => line.startsWith("|") && line.includes(`\`${name}\``));
+      assert.ok(row !== undefined, `${name} is in no table`);
+      if ("default" in schema && !Array.isArray(schema.default))
+        assert.ok(row.includes(`\`${String(schema.default)}\``), row);
+    }
+  });
+});
+
+describe("a .env file", () => {
+  it("lies beneath the environment", () => {
+    const path = file(".env", "HTTP_PORT=1\nLOG_LEVEL=debug # comment\n");
+    assert.deepEqual(environmentWithFile({ HTTP_PORT: "2" }, path), { HTTP_PORT: "2", LOG_LEVEL: "debug" });
+  });
+
+  it("need not exist", () => {
+    assert.deepEqual(environmentWithFile({ A: "1" }, join(folder, "nothing")), { A: "1" });
+  });
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { traceBatch } from "../../../consumers/batch-trace.ts";
+import { UnavailableError } from "../../../src/lib/errors.ts";
+import { FencedError } from "../../../src/sync/positions.ts";
+import type { LogRecord } from "../../../src/sync/records.ts";
+import type { Span, Tracing } from "../../../src/tracing/tracing.ts";
+
+const sampled = "sampled";
+const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({
+  offset,
+  timestamp: "0",
+  key: null,
+  value: null,
+  headers: traceparent === undefined ? {} : { traceparent },
+});
+
+/** Remembers what it is told. A `traceparent` is the id of its trace, which is sampled when it is called so. */
+function memory() {
+  const told: Span[] = [];
+  const tracing: Tracing = {
+    contextOf(header) {
+      const traceId = header("traceparent");
+      return traceId === undefined
+        ? undefined
+        : { traceId, spanId: "sender", traceFlags: Number(traceId === sampled) };
+    },
+    tell: (span) => ({ traceId: span.parent?.traceId ?? "", spanId: String(told.push(span)), traceFlags: 1 }),
+    close: () => Promise.resolve(),
+  };
+  return { told, tracing };
+}
+
+const begin = (tracing: Tracing, ...records: LogRecord[]) =>
+  traceBatch(tracing, { partition: { topic: "topic", partition: 0 }, groupId: "group", records });
+
+describe("the trace of a batch", () => {
+  it("is there only where one of its records is traced", () => {
+    const { tracing } = memory();
+    assert.equal(begin(tracing), undefined);
+    assert.equal(begin(tracing, record(1), record(2, "not wanted")), undefined);
+    assert.ok(begin(tracing, record(1), record(2, Buffer.from(sampled))) !== undefined);
+    assert.equal(
+      traceBatch(undefined, { partition: { topic: "", partition: 0 }, groupId: "", records: [] }),
+      undefined,
+    );
+  });
+
+  for (const [error, code] of [
+    [new UnavailableError("away"), "UNAVAILABLE"],
+    [new FencedError("moved"), "FENCED"],
+    [new TypeError("unforeseen"), "INTERNAL"],
+  ] as const) {
+    it(`is an error for its records and in its last stage where it fails: ${code}`, async () => {
+      const { told, tracing } = memory();
+      const trace = begin(tracing, record(1, sampled), record(2));
+      trace?.entered("decode");
+      trace?.waits();
+      trace?.entered("decide");
+      trace?.entered("write");
+      const applying = trace?.through(() => Promise.reject<{ refusals: [] }>(error));
+      await assert.rejects(applying ?? Promise.resolve(), error);
+      assert.deepEqual(
+        told.map((span) => [span.name, span.parent?.spanId, span.error]),
+        [
+          ["process topic", "sender", code],
+          ["decode", "1", undefined],
+          ["decide", "1", undefined],
+          ["write", "1", code],
+        ],
+      );
+    });
+  }
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import type { KafkaMessage } from "kafkajs";
+
+import { sendDeadLetters, type OutgoingDeadLetter } from "../../../consumers/dead-letter-sender.ts";
+import { readConfig } from "../../../src/config.ts";
+import { RefusalError, UnavailableError } from "../../../src/lib/errors.ts";
+import { createBroker } from "../../../src/kafka/client.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { sharedStack, testKafka } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { kafka, admin } = testKafka(stack.kafka);
+const topic = unique("small-letters");
+const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
+const sink = createBroker(config, await createLogger("silent")).sink(topic);
+const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
+const received: KafkaMessage[] = [];
+
+before(async () => {
+  await Promise.all([admin.connect(), consumer.connect()]);
+  const configEntries = [
+    { name: "max.message.bytes", value: "4000" },
+    { name: "message.timestamp.after.max.ms", value: "1000" },
+  ];
+  await makeTopics(admin, { topic, numPartitions: 1, configEntries });
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void received.push(message)) });
+});
+after(() => Promise.all([sink.close(), consumer.disconnect()]));
+
+const letter = (offset: number, value: Buffer | null, message = "not good"): OutgoingDeadLetter => ({
+  partition: { topic: "source", partition: 3 },
+  epoch: 1,
+  record: { offset, timestamp: "1700000000000", key: Buffer.from("k"), value, headers: { own: "header" } },
+  refusal: new RefusalError("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
+});
+const receivedAt = (offset: number): Promise<KafkaMessage> =>
+  until(`letter ${offset}`, () =>
+    received.find(({ headers }) => String(headers?.["__connect.errors.offset"]) === String(offset)),
+  );
+
+describe("a dead letter", () => {
+  it("keeps the record and says why in its headers", async () => {
+    await sendDeadLetters(sink, [letter(1, Buffer.from("{"))]);
+    const { key, value, timestamp, headers } = await receivedAt(1);
+    assert.deepEqual([String(key), String(value), timestamp], ["k", "{", "1700000000000"]);
+    const texts = Object.fromEntries(
+      Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]),
+    );
+    assert.deepEqual(texts, {
+      own: "header",
+      "__connect.errors.topic": "source",
+      "__connect.errors.partition": "3",
+      "__connect.errors.offset": "1",
+      "__connect.errors.exception.class.name": "topicsync.MALFORMED_JSON",
+      "__connect.errors.exception.message": "not good",
+      "topicsync.id": "source-3-1",
+      "topicsync.code": "MALFORMED_JSON",
+      "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
+      "topicsync.epoch": "1",
+    });
+  });
+
+  it("names the epoch of the log, from the second on in its id, too", async () => {
+    await sendDeadLetters(sink, [{ ...letter(11, Buffer.from("{")), epoch: 2 }]);
+    const { headers } = await receivedAt(11);
+    assert.deepEqual(
+      [String(headers?.["topicsync.id"]), String(headers?.["topicsync.epoch"])],
+      ["source-3-11-2", "2"],
+    );
+  });
+
+  it("that the broker finds too large is kept as a reference, and the others beside it whole", async () => {
+    await sendDeadLetters(sink, [
+      letter(2, Buffer.from("a")),
+      letter(3, Buffer.alloc(9_000, "x")),
+      letter(4, Buffer.from("b")),
+    ]);
+    assert.equal(String((await receivedAt(2)).value), "a");
+    assert.equal(String((await receivedAt(4)).value), "b");
+    const reference = await receivedAt(3);
+    assert.equal(reference.value, null);
+    assert.match(String(reference.headers?.["topicsync.omitted"]), /9000 bytes lie at offset 3 of source-3/);
+    assert.equal(String(reference.headers?.["topicsync.code"]), "MALFORMED_JSON");
+  });
+
+  it("that is too large and from the future is kept as a reference that says of what time it is", async () => {
+    const { record, ...rest } = letter(6, Buffer.alloc(9_000, "x"));
+    const timestamp = String(Date.now() + 86_400_000);
+    await sendDeadLetters(sink, [letter(7, null), { ...rest, record: { ...record, timestamp } }]);
+    const { value, headers } = await receivedAt(6);
+    assert.equal(value, null);
+    assert.match(String(headers?.["topicsync.omitted"]), /offset 6 of source-3/);
+    assert.equal(String(headers?.["topicsync.time"]), timestamp);
+    assert.equal((await receivedAt(7)).timestamp, "1700000000000");
+  });
+
+  it("that cannot be kept at all holds the sync up", async () => {
+    const tooLong = letter(5, Buffer.from("x"), "m".repeat(8_000));
+    await assert.rejects(sendDeadLetters(sink, [tooLong]), UnavailableError);
+  });
+});

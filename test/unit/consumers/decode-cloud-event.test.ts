@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { RecordHeaders } from "../../../src/sync/records.ts";
+import {
+  base64,
+  binaryHeaders,
+  cloudEvent,
+  decoded,
+  notification,
+  pathsOf,
+  refusalOf,
+  type Given,
+} from "../../support/records.ts";
+
+const body = { externalId: "e", name: "n" };
+const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
+const define = { kind: "define", offset: 5, definition };
+const json = { "content-type": Buffer.from("application/cloudevents+json; charset=UTF-8") };
+
+/** [title, record, code, paths, what the message says] */
+type Refused = [title: string, given: Given, code: string, paths: string[], message: RegExp];
+
+function refuses(cases: readonly Refused[], form: RegExp): void {
+  for (const [title, given, code, paths, message] of cases) {
+    it(`refuses ${title}`, () => {
+      const refusal = refusalOf(given);
+      assert.equal(refusal.code, code);
+      assert.deepEqual(pathsOf(refusal), paths);
+      assert.match(refusal.message, form);
+      assert.match(refusal.message, message);
+    });
+  }
+}
+
+describe("decoding a structured CloudEvent", () => {
+  const accepted: [title: string, value: object][] = [
+    ["JSON data", cloudEvent({ data: body })],
+    ["data in Base64", cloudEvent({ data_base64: base64(body), datacontenttype: "application/json" })],
+    ["data in Base64 of no stated type", cloudEvent({ data_base64: base64(body) })],
+    [
+      "the optional attributes and extensions of the JSON format's examples",
+      cloudEvent({
+        time: "2018-04-05T17:31:00Z",
+        subject: null,
+        comexampleextension1: "value",
+        comexampleothervalue: 5,
+        unsetextension: null,
+        datacontenttype: "application/json",
+        dataschema: "https://example.com/topic.json",
+        data: body,
+      }),
+    ],
+    ["unset members", cloudEvent({ time: null, datacontenttype: null, data_base64: null, data: body })],
+    ["a type of JSON with parameters", cloudEvent({ datacontenttype: "Text/JSON; a=b", data: body })],
+    ["a type that ends in +json", cloudEvent({ datacontenttype: "application/vnd.x+json", data: body })],
+  ];
+  for (const [title, value] of accepted) {
+    it(`reads ${title}`, () => {
+      for (const headers of [{}, json, { ...binaryHeaders(), ...json }])
+        assert.deepEqual(decoded({ value, headers, key: "e" }), define);
+    });
+  }
+
+  it("reads a notification of TMF688 in its data", () => {
+    const topic = notification("TopicDeleteEvent", { id: "e" });
+    for (const data of [{ data: topic }, { data_base64: base64(topic) }])
+      assert.deepEqual(decoded({ value: cloudEvent(data) }), { kind: "retire", offset: 5, externalId: "e" });
+  });
+
+  it("goes by its content type, whatever its case", () => {
+    const headers = { "content-type": "Application/CloudEvents+JSON" };
+    assert.deepEqual(decoded({ value: cloudEvent({ data: body }), headers }), define);
+    assert.deepEqual(pathsOf(refusalOf({ value: body, headers })), [
+      "/id",
+      "/source",
+      "/specversion",
+      "/type",
+    ]);
+  });
+
+  it("is no tombstone without a value's data, but is one without a value", () => {
+    assert.equal(decoded({ value: null, key: "e", headers: json }).kind, "retire");
+  });
+
+  const event = (members: object): Given => ({ value: cloudEvent(members) });
+  const batch = { "content-type": "application/cloudevents-batch+json" };
+  const avro = { "content-type": "application/cloudevents+avro" };
+  const badType = { "content-type": Buffer.from("application/cloudevents+json\xff", "latin1") };
+  refuses(
+    [
+      ["an event without data", event({}), "SCHEMA_VIOLATION", ["/data"], /no data/],
+      ["data of null", event({ data: null }), "SCHEMA_VIOLATION", ["/data"], /null/],
+      [
+        "data in both members",
+        event({ data: body, data_base64: base64(body) }),
+        "SCHEMA_VIOLATION",
+        ["/data_base64"],
+        /beside data/,
+      ],
+      [
+        "every attribute that is wrong at once",
+        event({ id: "", source: 1, specversion: "0.3", type: null, time: 5, data: body }),
+        "SCHEMA_VIOLATION",
+        ["/id", "/source", "/specversion", "/time", "/type"],
+        /"1\.0"/,
+      ],
+      [
+        "data that is not JSON",
+        event({ datacontenttype: "application/xml", data: '<much wow="xml"/>' }),
+        "UNDECODABLE",
+        ["/datacontenttype"],
+        /application\/xml/,
+      ],
+      ["a string as data", event({ data: "I'm just a string" }), "SCHEMA_VIOLATION", ["/data"], /a string/],
+      [
+        "a fault of the topic",
+        event({ data: { externalId: "e", headerquery: "" } }),
+        "SCHEMA_VIOLATION",
+        ["/data/headerquery", "/data/name"],
+        /did you mean headerQuery\?/,
+      ],
+      [
+        "a fault of the topic in Base64",
+        event({ data_base64: base64({ externalId: "e", "na/me": "" }) }),
+        "SCHEMA_VIOLATION",
+        ["/data_base64", "/data_base64"],
+        /\/data_base64 holds JSON of which \/na~1me is not a known member/,
+      ],
+      ["bad Base64", event({ data_base64: "e30" }), "SCHEMA_VIOLATION", ["/data_base64"], /Base64/],
+      [
+        "Base64 of no JSON",
+        event({ data_base64: base64("{") }),
+        "MALFORMED_JSON",
+        ["/data_base64"],
+        /is not JSON/,
+      ],
+      [
+        "Base64 of no text",
+        event({ data_base64: base64(Buffer.from([0xff])) }),
+        "UNDECODABLE",
+        ["/data_base64"],
+        /UTF-8/,
+      ],
+      [
+        "another key",
+        { ...event({ data: body }), key: "f" },
+        "KEY_MISMATCH",
+        ["/data/externalId"],
+        /"e".*"f"/,
+      ],
+      [
+        "a CloudEvent in a CloudEvent",
+        event({ data: cloudEvent({ data: cloudEvent({ data: body }) }) }),
+        "SCHEMA_VIOLATION",
+        ["/data/specversion"],
+        /another CloudEvent/,
+      ],
+      ["a value that is no JSON", { value: "{", headers: json }, "MALFORMED_JSON", [], /is not JSON/],
+      ["a value that is no object", { value: [], headers: json }, "SCHEMA_VIOLATION", [""], /an array/],
+      ["a batch", { value: [], headers: batch }, "UNDECODABLE", [""], /batch.*record of its own/],
+      ["another format", { value: body, headers: avro }, "UNDECODABLE", [""], /cloudevents\+avro/],
+      ["a broken content type", { value: body, headers: badType }, "UNDECODABLE", [""], /content-type/],
+    ],
+    /^The announcement was read as a CloudEvent \(structured mode\): /,
+  );
+});
+
+describe("decoding a CloudEvent in binary mode", () => {
+  const accepted: [title: string, more: RecordHeaders][] = [
+    ["no content type", {}],
+    ["a content type of JSON", { "content-type": Buffer.from("application/json; charset=utf-8") }],
+    ["texts as headers", { ce_id: "1", "content-type": "application/json" }],
+    ["extensions", { ce_comexampleextension1: "value", ce_time: "2018-04-05T03:56:24Z", other: "x" }],
+    ["a header that stands more than once: the last counts", { ce_id: ["", Buffer.from("1")] }],
+    ["a header named as every object's member", { ce___proto__: "1", ce_constructor: "1" }],
+  ];
+  for (const [title, more] of accepted) {
+    it(`reads ${title}`, () => {
+      assert.deepEqual(decoded({ value: body, key: "e", headers: binaryHeaders(more) }), define);
+    });
+  }
+
+  it("reads a notification of TMF688 as its data", () => {
+    const value = notification("TopicCreateEvent", { id: "e", name: "n" });
+    assert.deepEqual(decoded({ value, headers: binaryHeaders() }), define);
+  });
+
+  it("is a tombstone without a value", () => {
+    for (const headers of [binaryHeaders(), { ce_specversion: "9" }])
+      assert.deepEqual(decoded({ value: null, key: "e", headers }), {
+        kind: "retire",
+        offset: 5,
+        externalId: "e",
+      });
+  });
+
+  it("is none when the header of the version is not there or empty of a value", () => {
+    for (const specversion of [undefined, [] as string[]])
+      assert.deepEqual(decoded({ value: body, headers: { ce_specversion: specversion, ce_id: "" } }), define);
+  });
+
+  const binary = (more: RecordHeaders, value: Given["value"] = body, key: string | null = null): Given => ({
+    value,
+    key,
+    headers: binaryHeaders(more),
+  });
+  const notUtf8 = Buffer.from([0x61, 0xff]);
+  refuses(
+    [
+      [
+        "every attribute that is missing or wrong at once",
+        { value: body, headers: { ce_specversion: "1.1", ce_id: "" } },
+        "SCHEMA_VIOLATION",
+        ["", "", "", ""],
+        /ce_source is required; the header ce_type is required; the header ce_id must not be empty; the header ce_spec/,
+      ],
+      [
+        "data that is not JSON",
+        binary({ "content-type": "application/avro" }),
+        "UNDECODABLE",
+        [""],
+        /header content-type .*application\/avro/,
+      ],
+      ["a header that is no text", binary({ ce_source: notUtf8 }), "UNDECODABLE", [""], /ce_source .*UTF-8/],
+      ["an extension that is no text", binary({ ce_x: ["x", notUtf8] }), "UNDECODABLE", [""], /ce_x .*UTF-8/],
+      ["a value that is no JSON", binary({}, "{"), "MALFORMED_JSON", [], /is not JSON/],
+      ["a fault of the topic", binary({}, { name: "n" }), "SCHEMA_VIOLATION", ["/externalId"], /is required/],
+      ["another key", binary({}, body, "f"), "KEY_MISMATCH", ["/externalId"], /"e".*"f"/],
+      [
+        "a CloudEvent as its data",
+        binary({}, cloudEvent({ data: body })),
+        "SCHEMA_VIOLATION",
+        ["/specversion"],
+        /another CloudEvent/,
+      ],
+    ],
+    /^The announcement was read as a CloudEvent \(binary mode\): /,
+  );
+});

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import type { RecordHeaders } from "../../../src/sync/records.ts";
+import type { TopicDefinition } from "../../../src/topics/topic.ts";
+import {
+  base64,
+  binaryHeaders,
+  bytesOf,
+  cloudEvent,
+  decoded,
+  framed,
+  notification,
+  refusalOf,
+  type Given,
+} from "../../support/records.ts";
+
+const someTopic = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
+
+type Wrap = (definition: TopicDefinition) => Given;
+const asNotification = (topic: TopicDefinition): object =>
+  notification("TopicCreateEvent", { ...topic, id: "not this", "@type": "Topic" });
+
+/** Every envelope, and every one that another may carry. */
+const envelopes: Record<string, Wrap> = {
+  "no envelope": (topic) => ({ value: topic }),
+  "a structured CloudEvent": (topic) => ({ value: cloudEvent({ data: topic }) }),
+  "a structured CloudEvent with Base64": (topic) => ({ value: cloudEvent({ data_base64: base64(topic) }) }),
+  "a CloudEvent in binary mode": (topic) => ({ value: topic, headers: binaryHeaders() }),
+  "a TMF688 notification": (topic) => ({ value: asNotification(topic) }),
+  "a notification in a structured CloudEvent": (topic) => ({
+    value: cloudEvent({ data: asNotification(topic) }),
+  }),
+  "a notification in a structured CloudEvent with Base64": (topic) => ({
+    value: cloudEvent({ data_base64: base64(asNotification(topic)) }),
+  }),
+  "a notification in a CloudEvent in binary mode": (topic) => ({
+    value: asNotification(topic),
+    headers: binaryHeaders(),
+  }),
+};
+
+const text = (minLength: number) =>
+  fc.string({ unit: "grapheme", minLength, maxLength: 12 }).filter((one) => !one.includes("\0"));
+const filter = text(0).map((value) => (value.trim() === "" ? value : `name=${encodeURIComponent(value)}`));
+const definitions = fc.record(
+  { externalId: text(1), name: text(1), namespace: text(0), headerQuery: filter, contentQuery: filter },
+  { noNullPrototype: true },
+);
+
+describe("an envelope", () => {
+  for (const [title, wrap] of Object.entries(envelopes)) {
+    it(`changes nothing of the definition in it: ${title}, framed or not`, () => {
+      fc.assert(
+        fc.property(definitions, fc.nat(0xffffffff), (definition, schemaId) => {
+          const given = wrap(definition);
+          assert.ok(given.value !== null);
+          const expected = { kind: "define", offset: 5, definition };
+          assert.deepEqual(decoded({ ...given, key: definition.externalId }), expected);
+          const value = framed(given.value, schemaId);
+          const key = framed(JSON.stringify(definition.externalId), schemaId);
+          assert.deepEqual(decoded({ ...given, value, key }), expected);
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    it(`counts towards the 100 kB that a value may have: ${title}`, () => {
+      const { value, headers = {} } = wrap(someTopic);
+      assert.ok(value !== null);
+      const bytes = bytesOf(value);
+      const padded = (size: number) => Buffer.concat([bytes, Buffer.alloc(size - bytes.length, " ")]);
+      assert.equal(decoded({ value: padded(102_400), headers }).kind, "define");
+      assert.equal(refusalOf({ value: padded(102_401), headers }).code, "TOO_LARGE");
+      assert.equal(refusalOf({ value: framed(padded(102_400)), headers }).code, "TOO_LARGE");
+    });
+  }
+});
+
+describe("a hostile record", () => {
+  const body = { externalId: "e", name: "n" };
+  const nested = (depth: number): object =>
+    Array.from({ length: depth }).reduce<object>((inner) => cloudEvent({ data: inner }), body);
+  const open = '{"specversion":"1.0","id":"1","source":"/s","type":"t","data":';
+
+  const hostile: [title: string, given: Given, code: string][] = [
+    ["JSON of 100,000 levels that never ends", { value: "[".repeat(102_400) }, "MALFORMED_JSON"],
+    ["JSON of 50,000 levels", { value: "[".repeat(50_000) + "]".repeat(50_000) }, "SCHEMA_VIOLATION"],
+    [
+      "data of 50,000 levels",
+      { value: `${open}${"[".repeat(50_000)}${"]".repeat(50_000)}}` },
+      "SCHEMA_VIOLATION",
+    ],
+    ["CloudEvents in CloudEvents", { value: nested(500) }, "SCHEMA_VIOLATION"],
+    [
+      "Base64 as large as can be",
+      { value: cloudEvent({ data_base64: "A".repeat(102_000) }) },
+      "MALFORMED_JSON",
+    ],
+    [
+      "Base64 as large as can be, but for its end",
+      { value: cloudEvent({ data_base64: `${"A".repeat(102_000)}*` }) },
+      "SCHEMA_VIOLATION",
+    ],
+    [
+      "a media type without an end",
+      { value: cloudEvent({ datacontenttype: `a/${"+".repeat(100_000)}`, data: body }) },
+      "UNDECODABLE",
+    ],
+    ["a byte order mark", { value: `\ufeff${JSON.stringify(body)}` }, "MALFORMED_JSON"],
+    ["NUL in a text", { value: cloudEvent({ data: { ...body, name: "a\0b" } }) }, "SCHEMA_VIOLATION"],
+    ["NUL in an attribute", { value: cloudEvent({ id: "a\0b", data: body }) }, "SCHEMA_VIOLATION"],
+    ["a lone surrogate", { value: cloudEvent({ data: { ...body, name: "\ud800" } }) }, "SCHEMA_VIOLATION"],
+    [
+      "a version behind __proto__",
+      { value: '{"__proto__":{"specversion":"1.0","eventType":"","event":{}}}' },
+      "SCHEMA_VIOLATION",
+    ],
+  ];
+  for (const [title, given, code] of hostile) {
+    it(`is refused: ${title}`, () => {
+      assert.equal(refusalOf(given).code, code);
+    });
+  }
+
+  it("gives the last of duplicate members, as JSON.parse does", () => {
+    const value = `${open}{},"data":${JSON.stringify(body)}}`;
+    assert.equal(decoded({ value }).kind, "define");
+  });
+
+  it("never makes decode throw", () => {
+    const wraps = Object.values(envelopes);
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),
+      fc.json().map((json) => Buffer.from(json)),
+      fc.constantFrom(...wraps).map((wrap) => bytesOf(wrap(someTopic).value ?? "")),
+      fc
+        .record({ specversion: fc.jsonValue(), eventType: fc.jsonValue(), event: fc.jsonValue() })
+        .map(bytesOf),
+    );
+    const value = fc.option(
+      fc.oneof(
+        bytes,
+        bytes.map((one) => framed(one)),
+      ),
+    );
+    const header = fc.oneof(
+      fc.string(),
+      fc.uint8Array().map((array) => Buffer.from(array)),
+      fc.array(fc.string()),
+    );
+    const names = fc.constantFrom(
+      "content-type",
+      "ce_id",
+      "ce_specversion",
+      "ce_type",
+      "ce_source",
+      "ce___proto__",
+    );
+    const types = fc.constantFrom("application/cloudevents", "application/json", "1.0");
+    const headers: fc.Arbitrary<RecordHeaders> = fc.dictionary(names, fc.oneof(header, types));
+    fc.assert(
+      fc.property(value, value, headers, (record, key, given) => {
+        assert.equal(decoded({ value: record, key, headers: given }).offset, 5);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+});

@@ -1,0 +1,170 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { base64, cloudEvent, decoded, notification, pathsOf, refusalOf } from "../../support/records.ts";
+
+const create = "TopicCreateEvent";
+const change = "TopicAttributeValueChangeEvent";
+const remove = "TopicDeleteEvent";
+
+/** The Topic resource, as TMF688 has it. */
+const topic = {
+  id: "42",
+  href: "https://host/tmf-api/event/v4/topic/42",
+  name: "Alarms",
+  contentQuery: "alarm.perceivedSeverity=critical",
+  headerQuery: "eventType=AlarmCreateEvent",
+  "@type": "Topic",
+  "@baseType": "Entity",
+  "@schemaLocation": null,
+};
+const definition = {
+  externalId: "42",
+  name: "Alarms",
+  namespace: "",
+  headerQuery: "eventType=AlarmCreateEvent",
+  contentQuery: "alarm.perceivedSeverity=critical",
+};
+
+describe("decoding a TMF688 notification", () => {
+  for (const type of [create, change, "TopicChangeEvent"]) {
+    it(`reads the topic of a ${type} as a definition`, () => {
+      assert.deepEqual(decoded({ value: notification(type, topic), key: "42" }), {
+        kind: "define",
+        offset: 5,
+        definition,
+      });
+    });
+  }
+
+  it("reads a TopicDeleteEvent as the retirement of its topic", () => {
+    for (const deleted of [{ id: "42" }, { id: null, externalId: "42", name: null }, topic])
+      assert.deepEqual(decoded({ value: notification(remove, deleted), key: "42" }), {
+        kind: "retire",
+        offset: 5,
+        externalId: "42",
+      });
+  });
+
+  it("prefers externalId to id, takes a namespace, and null for missing", () => {
+    const ours = {
+      ...topic,
+      externalId: "ours",
+      namespace: "assurance",
+      headerQuery: null,
+      contentQuery: null,
+    };
+    assert.deepEqual(decoded({ value: notification(create, ours), key: "ours" }), {
+      kind: "define",
+      offset: 5,
+      definition: {
+        externalId: "ours",
+        name: "Alarms",
+        namespace: "assurance",
+        headerQuery: "",
+        contentQuery: "",
+      },
+    });
+    const theirs = { ...topic, externalId: null };
+    assert.deepEqual(decoded({ value: notification(create, theirs) }), {
+      kind: "define",
+      offset: 5,
+      definition,
+    });
+  });
+
+  it("ignores what others add to the notification and to its event", () => {
+    const value = { ...notification(create, topic), vendor: [1], event: { topic, other: {}, name: 1 } };
+    assert.equal(decoded({ value }).kind, "define");
+  });
+
+  const refused: [title: string, value: object | string, paths: string[], message: RegExp][] = [
+    [
+      "another type of event, naming those that are understood",
+      notification("TopicStateChangeEvent", topic),
+      ["/eventType"],
+      /TopicCreateEvent, TopicAttributeValueChangeEvent, TopicChangeEvent, TopicDeleteEvent/,
+    ],
+    ["a type that is no text", { eventType: null, event: { topic } }, ["/eventType"], /must be one of/],
+    ["an event without a topic", { eventType: create, event: {} }, ["/event/topic"], /is required/],
+    ["an event that is none", { eventType: create, event: [] }, ["/event"], /an array/],
+    ["a topic without an id", notification(remove, { name: "n" }), ["/event/topic/id"], /externalId/],
+    [
+      "an empty externalId, whatever the id is",
+      notification(remove, { id: "1", externalId: "" }),
+      ["/event/topic/externalId"],
+      /empty/,
+    ],
+    ["an id that is no text", notification(remove, { id: 42 }), ["/event/topic/id"], /a number/],
+    [
+      "a misspelt filter, with all else that is wrong",
+      notification(create, { headerquery: "a=1" }),
+      ["/event/topic/headerquery", "/event/topic/id", "/event/topic/name"],
+      /did you mean headerQuery\?/,
+    ],
+    [
+      "a definition whose name is null",
+      notification(create, { id: "1", name: null }),
+      ["/event/topic/name"],
+      /null/,
+    ],
+    [
+      "a change that carries only what changed, and says why",
+      notification(change, { id: "1", headerQuery: "a=1" }),
+      ["/event/topic/name"],
+      /whole definition: a compacted log keeps only the last announcement of a key/,
+    ],
+    [
+      "members that hide behind __proto__",
+      '{"eventType":"TopicCreateEvent","event":{"__proto__":{"topic":{"id":"1","name":"n"}}}}',
+      ["/event/topic"],
+      /is required/,
+    ],
+    [
+      "a topic's members that hide behind __proto__",
+      '{"eventType":"TopicCreateEvent","event":{"topic":{"id":"1","__proto__":{"name":"n"}}}}',
+      ["/event/topic/__proto__", "/event/topic/name"],
+      /is not a known member/,
+    ],
+    [
+      "a CloudEvent in place of the topic",
+      notification(create, cloudEvent({ data: topic })),
+      ["data", "name", "source", "specversion", "type"].map((name) => `/event/topic/${name}`),
+      /is not a known member/,
+    ],
+  ];
+  for (const [title, value, paths, message] of refused) {
+    it(`refuses ${title}`, () => {
+      const refusal = refusalOf({ value });
+      assert.equal(refusal.code, "SCHEMA_VIOLATION");
+      assert.deepEqual(pathsOf(refusal), paths);
+      assert.match(refusal.message, /^The announcement was read as a TMF688 notification: /);
+      assert.match(refusal.message, message);
+    });
+  }
+
+  it("refuses another key, also for a TopicDeleteEvent, pointing at the id that counts", () => {
+    const ids: [topic: object, path: string][] = [
+      [{ id: "42", name: "n" }, "/event/topic/id"],
+      [{ id: "f", externalId: "42", name: "n" }, "/event/topic/externalId"],
+    ];
+    for (const type of [create, change, remove]) {
+      for (const [given, path] of ids) {
+        const refusal = refusalOf({ value: notification(type, given), key: "f" });
+        assert.equal(refusal.code, "KEY_MISMATCH");
+        assert.deepEqual(pathsOf(refusal), [path]);
+      }
+    }
+  });
+
+  it("points at its faults from the root of the record's value", () => {
+    const partial = notification(create, { id: "1" });
+    const inEvent = refusalOf({ value: cloudEvent({ data: partial }) });
+    assert.deepEqual(pathsOf(inEvent), ["/data/event/topic/name"]);
+    assert.match(inEvent.message, /read as a TMF688 notification in a CloudEvent \(structured mode\): /);
+    const inText = refusalOf({ value: cloudEvent({ data_base64: base64(partial) }) });
+    assert.deepEqual(inText.details, [
+      { path: "/data_base64", message: "holds JSON of which /event/topic/name is required" },
+    ]);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { decode } from "../../../consumers/announcements/decode.ts";
+import type { Announcement } from "../../../src/topics/announcement.ts";
+
+const decoded = (value: string | Buffer | null, key: string | Buffer | null = null): Announcement =>
+  decode({
+    offset: 5,
+    timestamp: "0",
+    headers: {},
+    key: typeof key === "string" ? Buffer.from(key) : key,
+    value: typeof value === "string" ? Buffer.from(value) : value,
+  });
+const codeOf = (announcement: Announcement): string =>
+  announcement.kind === "unusable" ? announcement.refusal.code : announcement.kind;
+
+describe("decoding a record", () => {
+  it("reads a definition into its canonical form", () => {
+    const expected = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
+    for (const value of [
+      '{"externalId":"e","name":"n"}',
+      '{"externalId":"e","name":"n","namespace":null,"headerQuery":"","contentQuery":null}',
+    ]) {
+      assert.deepEqual(decoded(value, "e"), { kind: "define", offset: 5, definition: expected });
+      assert.deepEqual(decoded(value), { kind: "define", offset: 5, definition: expected });
+    }
+  });
+
+  it("reads a record without a value as the retirement of its key", () => {
+    assert.deepEqual(decoded(null, "e"), { kind: "retire", offset: 5, externalId: "e" });
+  });
+
+  it("refuses what cannot be used, with the reason", () => {
+    assert.equal(codeOf(decoded(null)), "MISSING_KEY");
+    assert.equal(codeOf(decoded("")), "MALFORMED_JSON");
+    assert.equal(codeOf(decoded("{")), "MALFORMED_JSON");
+    assert.equal(codeOf(decoded("null")), "SCHEMA_VIOLATION");
+    assert.equal(codeOf(decoded('{"externalId":"e"}')), "SCHEMA_VIOLATION");
+    assert.equal(codeOf(decoded(Buffer.from([0xff, 0xfe]))), "UNDECODABLE");
+    assert.equal(codeOf(decoded(null, Buffer.from([0xff]))), "UNDECODABLE");
+    assert.equal(codeOf(decoded('{"externalId":"e","name":"n"}', "f")), "KEY_MISMATCH");
+    assert.equal(codeOf(decoded('{"externalId":"e","name":"n"}', "")), "KEY_MISMATCH");
+    assert.equal(codeOf(decoded(`{"externalId":"e","name":"${"n".repeat(102_400)}"}`)), "TOO_LARGE");
+  });
+
+  it("refuses filters that cannot be read, each with its path and place", () => {
+    const topic = { externalId: "e", name: "n", headerQuery: "a=1&", contentQuery: "b" };
+    const event = { specversion: "1.0", id: "1", source: "/s", type: "t", data: topic };
+    for (const [value, at] of [
+      [topic, ""],
+      [event, "/data"],
+    ] as const) {
+      const announcement = decoded(JSON.stringify(value), "e");
+      assert.ok(announcement.kind === "unusable");
+      assert.equal(announcement.refusal.code, "BAD_FILTER");
+      const [header, content] = announcement.refusal.details;
+      assert.equal(header?.path, `${at}/headerQuery`);
+      assert.match(header.message, /no condition here.*at character 5$/);
+      assert.equal(content?.path, `${at}/contentQuery`);
+      assert.match(content.message, /no operator after "b".*at character 2$/);
+    }
+  });
+
+  it("names the path of every fault", () => {
+    const announcement = decoded('{"externalId":"","headerquery":1}');
+    assert.ok(announcement.kind === "unusable");
+    const paths = announcement.refusal.details.map(({ path }) => path).toSorted();
+    assert.deepEqual(paths, ["/externalId", "/headerquery", "/name"]);
+  });
+
+  it("refuses a batch that was not read, instead of taking it for a tombstone", () => {
+    const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
+    const announcement = decode({
+      offset: 5,
+      timestamp: "0",
+      headers: {},
+      key: null,
+      value: null,
+      skippedBatch,
+    });
+    assert.equal(codeOf(announcement), "TOO_LARGE");
+    assert.equal(announcement.offset, 5);
+  });
+
+  it("never throws, whatever the bytes are", () => {
+    const bytes = fc.option(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 60 }),
+        fc.json().map((text) => Buffer.from(text)),
+      ),
+    );
+    fc.assert(
+      fc.property(bytes, bytes, (value, key) => {
+        const announcement = decoded(value && Buffer.from(value), key && Buffer.from(key));
+        assert.equal(announcement.offset, 5);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createPartitionReader } from "../../../consumers/partition-reader.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { RecordBatch } from "../../../src/sync/records.ts";
+import { until } from "../../support/poll.ts";
+
+const partition = { topic: "announcements", partition: 0 };
+const log = await createLogger("silent");
+
+const batchAt = (offset: number): RecordBatch => ({
+  partition,
+  records: [{ offset, timestamp: "2000", key: null, value: null, headers: {} }],
+  end: offset + 1,
+  advance: () => undefined,
+  heartbeat: () => Promise.resolve(true),
+  isCurrent: () => true,
+});
+
+/** A reader at offset 10, and what the broker answers when it is asked for newer records. */
+async function scene(stored: { readonly newest?: number } = { newest: 1_000 }) {
+  const seeks: number[] = [];
+  const written: number[] = [];
+  const bounds = { low: 0, high: 20 };
+  let answers = 0;
+  const newer = Promise.withResolvers<number>();
+  const reader = createPartitionReader({
+    partition,
+    member: {
+      run: () => Promise.resolve(),
+      pause: () => undefined,
+      resume: () => undefined,
+      seek: (_, offset) => seeks.push(offset),
+      commit: () => undefined,
+      stop: () => Promise.resolve(),
+    },
+    watch: {
+      bounds: () => Promise.resolve(new Map([[0, bounds]])),
+      // The first question is where reading starts.
+      firstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
+      tombstoneRetentionMs: () => Promise.resolve(undefined),
+    },
+    work: {
+      claim: () => Promise.resolve({ offset: 10, epoch: 1, isOurs: false, ...stored }),
+      prepare: () => undefined,
+      write: (_, { to }) => {
+        written.push(to.epoch);
+        return Promise.resolve();
+      },
+      confirm: () => undefined,
+    },
+    log,
+    failed: (error) => {
+      throw error;
+    },
+  });
+  await until("the reader reads", () => reader.status().state === "reading");
+  /** Ends with the broker being asked. */
+  const deliver = async (): Promise<{ readonly handled: Promise<void> }> => {
+    const handled = reader.batch(batchAt(10));
+    await until("the broker is asked", () => answers === 2);
+    return { handled };
+  };
+  return { reader, seeks, newer, written, bounds, deliver };
+}
+
+describe("the reader of a partition", () => {
+  it("writes a batch that no newer record lies before", async () => {
+    const { newer, deliver, written, seeks } = await scene();
+    const { handled } = await deliver();
+    newer.resolve(20);
+    await handled;
+    assert.deepEqual([written, seeks], [[1], [10]]);
+  });
+
+  it("examines records that may be newer before it writes", async () => {
+    const { newer, deliver, written, seeks } = await scene();
+    const { handled } = await deliver();
+    newer.resolve(7);
+    await handled;
+    assert.deepEqual([written, seeks], [[], [10, 7]]);
+  });
+
+  it("writes nothing once it is closed", async () => {
+    const { reader, newer, deliver, written } = await scene();
+    const { handled } = await deliver();
+    await reader.close();
+    newer.resolve(20);
+    await handled;
+    assert.deepEqual(written, []);
+  });
+
+  it("leaves it to the next owner where the partition is read once it is closed", async () => {
+    const { reader, newer, deliver, seeks } = await scene();
+    const { handled } = await deliver();
+    await reader.close();
+    newer.resolve(7);
+    await handled;
+    assert.deepEqual(seeks, [10]);
+  });
+
+  it("looks at the log again when records before the position come unasked", async () => {
+    const { reader, seeks, written, bounds } = await scene({});
+    bounds.high = 3;
+    await reader.batch(batchAt(0));
+    await until("the reader reads from the beginning", () => seeks.length === 2);
+    await reader.batch(batchAt(0));
+    await reader.close();
+    assert.deepEqual([seeks, written], [[10, 0], [2]]);
+  });
+});

@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { identifyTopic } from "../../../consumers/announcements/decode.ts";
+import { isChosen } from "../../../src/dead-letters/choose.ts";
+import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
+import { getOutcome } from "../../../src/dead-letters/outcome.ts";
+import { laterState } from "../../../src/dead-letters/plan.ts";
+import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
+
+const ours = {
+  "__connect.errors.topic": "a-1",
+  "__connect.errors.partition": "2",
+  "__connect.errors.offset": "30",
+  "__connect.errors.exception.message": "why",
+  "topicsync.id": "a-1-2-30",
+  "topicsync.code": "TOO_LARGE",
+  "topicsync.details": '[{"path":"/a","message":"is wrong"}]',
+} as const;
+
+const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
+  parseDeadLetter(
+    "dead",
+    {
+      partition: 0,
+      record: { offset: 9, timestamp: "1700000000000", key: null, value: Buffer.from("v"), headers, ...more },
+    },
+    identifyTopic,
+  );
+
+describe("a letter", () => {
+  it("of ours is known by where the announcement lay", () => {
+    const letter = read({ ...ours, own: "kept", "topicsync.replay-of": "a-1-2-3" });
+    assert.deepEqual(
+      { ...letter, value: null },
+      {
+        id: "a-1-2-30",
+        at: { topic: "dead", partition: 0, offset: 9 },
+        source: { topic: "a-1", partition: 2, offset: 30 },
+        time: new Date(1_700_000_000_000),
+        code: "TOO_LARGE",
+        message: "why",
+        details: [{ path: "/a", message: "is wrong" }],
+        key: null,
+        value: null,
+        headers: { own: "kept" },
+        externalId: undefined,
+        omitted: undefined,
+        replayOf: "a-1-2-3",
+      },
+    );
+  });
+
+  it("of a later epoch of the log has the epoch in its id and its source", () => {
+    const headers = { ...ours, "topicsync.epoch": "2", "topicsync.id": "a-1-2-30-2" };
+    const { id, code, source } = read(headers);
+    assert.deepEqual([id, code], ["a-1-2-30-2", "TOO_LARGE"]);
+    assert.deepEqual(source, { topic: "a-1", partition: 2, offset: 30, epoch: 2 });
+    assert.deepEqual(read({ ...ours, "topicsync.epoch": "1" }).id, "a-1-2-30");
+  });
+
+  it("whose id is not that of its source is somebody else's", () => {
+    for (const headers of [
+      { ...ours, "topicsync.epoch": "2" },
+      { ...ours, "topicsync.id": "a-1-2-30-2" },
+      { ...ours, "topicsync.id": "a-1-2-31" },
+      { ...ours, "__connect.errors.offset": "-1" },
+      { ...ours, "__connect.errors.partition": "2e1" },
+      { "topicsync.id": "a-1-2-30", "topicsync.code": "TOO_LARGE" },
+      {},
+    ]) {
+      const { id, code, details } = read(headers);
+      assert.deepEqual([id, code, details], ["dead-0-9", "OTHER", []]);
+    }
+  });
+
+  it("is without its bytes only where there are none", () => {
+    const omitted = { ...ours, "topicsync.omitted": "elsewhere" };
+    assert.equal(read(omitted).omitted, undefined);
+    assert.equal(read(omitted, { value: null }).omitted, "elsewhere");
+  });
+
+  it("has no key when the topic made it take its id for one", () => {
+    const keyless = { ...ours, "topicsync.keyless": "true" };
+    const key = Buffer.from(ours["topicsync.id"]);
+    assert.equal(read(keyless, { key }).key, null);
+    assert.equal(read(ours, { key }).key, key);
+    const other = Buffer.from("other");
+    assert.equal(read(keyless, { key: other }).key, other);
+  });
+
+  it("stands for all that is in a batch too large to decompress", () => {
+    const skippedBatch = { firstOffset: 3, lastOffset: 9, maxBytes: 1_000 };
+    const { id, code, omitted } = read({}, { value: null, skippedBatch });
+    assert.deepEqual([id, code], ["dead-0-9", "OTHER"]);
+    assert.match(omitted ?? "", /too large to decompress/);
+  });
+
+  it("has no time when its timestamp is none", () => {
+    for (const timestamp of ["-1", "soon", "9e99"]) assert.equal(read(ours, { timestamp }).time, undefined);
+  });
+
+  it("speaks of the external id in its key, or else in its value", () => {
+    const value = Buffer.from('{"externalId":"in the value"}');
+    const idIn = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
+      read({ ...ours, ...headers }, { key, value: text }).externalId;
+    assert.equal(idIn(Buffer.from("key")), "key");
+    assert.equal(idIn(null), "in the value");
+    for (const text of ["null", "[]", "{", '{"externalId":1}', "\xff"])
+      assert.equal(idIn(null, Buffer.from(text, "latin1")), undefined);
+    assert.equal(idIn(Buffer.from([255])), undefined);
+  });
+
+  it("speaks of the external id in whatever envelope the sync understands", () => {
+    const frame = Buffer.from([0, 0, 0, 0, 5]);
+    const bare = { externalId: "a", unknown: "so it was refused" };
+    const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
+    const idIn = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
+      read({ ...ours, ...headers }, { value: Buffer.concat([before, Buffer.from(JSON.stringify(value))]) })
+        .externalId;
+    assert.equal(read(ours, { key: Buffer.concat([frame, Buffer.from('"a"')]) }).externalId, "a");
+    assert.equal(idIn(bare, {}, frame), "a");
+    assert.equal(idIn(notification), "a");
+    const deleted = { eventType: "TopicDeleteEvent", event: { topic: { externalId: "a", id: "b" } } };
+    assert.equal(idIn(deleted), "a");
+    const event = { specversion: "1.0", id: "1", source: "s", type: "t" };
+    assert.equal(idIn({ ...event, data: bare }), "a");
+    assert.equal(idIn({ ...event, data: notification }), "a");
+    const binary = { ce_specversion: "1.0", ce_id: "1", ce_source: "s", ce_type: "t" };
+    assert.equal(idIn(bare, binary), "a");
+  });
+
+  it("is chosen by every part of a choice together", () => {
+    const letter = read(ours);
+    const [before, after] = [new Date(1_600_000_000_000), new Date(1_800_000_000_000)];
+    assert.ok(isChosen(letter, {}));
+    assert.ok(
+      isChosen(letter, { ids: new Set([letter.id]), codes: new Set(["TOO_LARGE"]), from: before, to: after }),
+    );
+    for (const choice of [
+      { ids: new Set<string>() },
+      { codes: new Set(["OTHER"] as const) },
+      { from: after },
+      { to: before },
+    ])
+      assert.ok(!isChosen(letter, choice));
+    assert.ok(!isChosen({ ...letter, time: undefined }, { from: before }));
+  });
+});
+
+describe("a letter is superseded", () => {
+  const letter = { id: "a-1-5", externalId: "x" };
+  const source = { topic: "a", partition: 1, offset: 5 };
+  const by = (offset: number, partition = 1, topic = "a") => [
+    { externalId: "x", retired: false, by: { kind: "announcement" as const, topic, partition, offset } },
+  ];
+  const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
+    laterState({ letter: { ...letter, source }, replays: [{ sentTo }] }, states) !== undefined;
+
+  it("by a later offset of its own partition and no other", () => {
+    assert.ok(isSuperseded(by(6)));
+    for (const states of [by(5), by(4), by(6, 0), by(6, 1, "b"), []]) assert.ok(!isSuperseded(states));
+  });
+
+  it("not by a replay of itself", () => {
+    assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
+  });
+
+  it("by what the sync has not applied yet, unless that is a replay of it", () => {
+    const waiting = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, waiting: { replayOf } }));
+    assert.ok(isSuperseded(waiting(undefined)));
+    assert.ok(isSuperseded(waiting("a-1-4")));
+    assert.ok(!isSuperseded(waiting("a-1-5")));
+  });
+
+  it("by any offset of a later epoch, and by none of an earlier one", () => {
+    const inEpoch = (offset: number, epoch: number) =>
+      by(offset).map((one) => ({ ...one, by: { ...one.by, epoch } }));
+    assert.ok(isSuperseded(inEpoch(0, 2)));
+    const later = { letter: { ...letter, source: { ...source, epoch: 2 } }, replays: [] };
+    assert.equal(laterState(later, by(100)), undefined);
+    assert.equal(laterState(later, inEpoch(4, 2)), undefined);
+    assert.ok(laterState(later, inEpoch(6, 2)));
+    assert.ok(laterState(later, inEpoch(0, 3)));
+    // What its own replay said in one epoch, another record said at the same offset of the next.
+    assert.ok(isSuperseded(inEpoch(6, 2), { topic: "a", partition: 1, offset: 6 }));
+  });
+});
+
+describe("what came of a replay", () => {
+  const sentTo = { topic: "a", partition: 0, offset: 7 };
+  const replay = { id: "1", letter: "a-0-1", on: new Date(), state: "sent" as const, sentTo };
+  const outcome = (
+    nextOffset: number,
+    given: Parameters<typeof getOutcome>[0] = replay,
+    letters: string[] = [],
+    epoch = 1,
+  ) =>
+    getOutcome(given, {
+      positions: [{ topic: "a", partition: 0, nextOffset, epoch }],
+      codeOf: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
+    });
+
+  it("is known once the position is beyond it", () => {
+    assert.deepEqual(outcome(7), { kind: "waiting" });
+    assert.deepEqual(outcome(8), { kind: "taken" });
+    const letter = "a-0-7";
+    assert.deepEqual(outcome(8, replay, [letter]), { kind: "refused again", code: "KEY_MISMATCH", letter });
+    assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { kind: "perhaps replayed" });
+  });
+
+  it("is known of the epoch that it was sent in alone", () => {
+    const second = { ...replay, sentTo: { ...sentTo, epoch: 2 } };
+    assert.deepEqual(outcome(100, second), { kind: "waiting" });
+    assert.deepEqual(outcome(7, second, [], 2), { kind: "waiting" });
+    assert.deepEqual(outcome(8, second, ["a-0-7"], 2), { kind: "taken" });
+    const letter = "a-0-7-2";
+    assert.deepEqual(outcome(8, second, [letter], 2), {
+      kind: "refused again",
+      code: "KEY_MISMATCH",
+      letter,
+    });
+    // The first epoch is over: whether the sync had come to it is not known, unless it was refused.
+    assert.deepEqual(outcome(3, replay, [], 2), { kind: "perhaps replayed" });
+    assert.equal(outcome(3, replay, ["a-0-7"], 2).kind, "refused again");
+  });
+});

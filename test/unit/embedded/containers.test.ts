@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+
+import { Kafka, logLevel } from "kafkajs";
+import { MongoClient } from "mongodb";
+
+import { quietTimers } from "../../../src/kafka/timers.ts";
+import { containerEngine } from "../../../src/embedded/container-engine.ts";
+import { runContainer } from "../../../src/embedded/container-run.ts";
+import {
+  defaultImages,
+  kafkaContainer,
+  mongoContainer,
+  type ContainerLauncher,
+} from "../../../src/embedded/containers.ts";
+import { freePort } from "../../../src/embedded/tcp-port.ts";
+import type { LaunchOptions, Running } from "../../../src/embedded/stack.ts";
+
+quietTimers();
+
+const kafka = kafkaContainer(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
+const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);
+
+// Containers are asked for, never stumbled upon: a machine without an engine has nothing to test here. Where they are
+// asked for, a missing engine or image is a failure, with the launcher's own words.
+if (process.env["TOPICSYNC_STACK"] === "containers") {
+  describe("a Kafka container", () => {
+    it("keeps its topics and records over a stop and a start, on another port", async (t) => {
+      assert.equal(await kafka.missing(), undefined);
+      const options = freshOptions(t, kafka);
+      const first = await start(t, kafka, options);
+      await first.runTool("kafka-topics", ["--create", "--topic", "a", "--partitions", "1"], noInput);
+      const keyed = [
+        "--topic",
+        "a",
+        "--reader-property",
+        "parse.key=true",
+        "--reader-property",
+        "key.separator=|",
+      ];
+      await first.runTool("kafka-console-producer", keyed, Buffer.from('1|{"name":"späť"}\n2|{}\n'));
+      assert.deepEqual(await read(first.address, "a", 2), ['1|{"name":"späť"}', "2|{}"]);
+      await first.stop();
+      await first.stop();
+      assert.match(await first.ended, /exited with code (0|143)/);
+
+      const second = await start(t, kafka, options);
+      assert.notEqual(second.address, first.address);
+      assert.deepEqual(await read(second.address, "a", 2), ['1|{"name":"späť"}', "2|{}"]);
+      assert.match(await second.runTool("kafka-topics", ["--list"], noInput), /^a$/m);
+    });
+
+    it("passes on what a tool complains of, and makes no topic by itself", async (t) => {
+      const broker = await start(t, kafka, freshOptions(t, kafka));
+      await assert.rejects(
+        broker.runTool("kafka-topics", ["--describe", "--topic", "absent"], noInput),
+        /kafka-topics exited with code 1: .*absent/s,
+      );
+    });
+  });
+
+  describe("a MongoDB container", () => {
+    it("takes transactions and keeps documents over a stop and a start", async (t) => {
+      assert.equal(await mongo.missing(), undefined);
+      const options = freshOptions(t, mongo);
+      const first = await start(t, mongo, options);
+      await withClient(first.address, async (client) => {
+        await client.withSession((session) =>
+          session.withTransaction(() => client.db("x").collection("a").insertOne({ n: 1 }, { session })),
+        );
+      });
+      await first.stop();
+
+      const second = await start(t, mongo, options);
+      assert.equal(await withClient(second.address, count), 1);
+    });
+
+    it("shows the server's last words when it does not come up, without waiting for the timeout", async (t) => {
+      const command = ["sh", "-c", "echo these are its last words; exit 3"];
+      const spec = { kind: "mongo", image: mongoImage(), port: 27017, dataPath: "/data/db", command };
+      await assert.rejects(
+        runContainer(spec, freshOptions(t, mongo)),
+        /did not come up: it exited with code 3. Its last output:\nthese are its last words/,
+      );
+    });
+
+    it("serves on the port that it is told, on this machine only", async (t) => {
+      const port = await freePort();
+      const { address } = await start(t, mongo, { ...freshOptions(t, mongo), port });
+      const { container, info } = await containerEngine();
+      // Where we run in a container ourselves, the engine is another machine, whose loopback interface we cannot reach.
+      const engine = info.containerRuntime.host;
+      const isHere = engine === "localhost";
+      assert.equal(address, `mongodb://${isHere ? "127.0.0.1" : engine}:${port}/?directConnection=true`);
+      if (!isHere) return;
+      const containers = await container.list();
+      const bound = containers.flatMap(({ Ports }) => Ports).filter(({ PublicPort }) => PublicPort === port);
+      assert.deepEqual(
+        bound.map(({ IP }) => IP),
+        ["127.0.0.1"],
+      );
+    });
+
+    it("tells when it ends by itself", async (t) => {
+      const options = freshOptions(t, mongo);
+      const store = await start(t, mongo, options);
+      const { container } = await containerEngine();
+      const port = Number(new URL(store.address).port);
+      const all = await container.list();
+      const id = all.find(({ Ports }) => Ports.some(({ PublicPort }) => PublicPort === port))?.Id ?? "";
+      await container.getById(id).kill();
+      assert.equal(await store.ended, "exited with code 137");
+      await store.stop();
+    });
+
+    it("is refused to a second owner, and taken over from one that was killed", async (t) => {
+      const options = freshOptions(t, mongo);
+      const owner = await startInAnotherProcess(options.dataFolder);
+      await withClient(owner.address, (client) => client.db("x").collection("a").insertOne({ n: 1 }));
+      await assert.rejects(start(t, mongo, options), new RegExp(`belongs to process ${owner.pid}`));
+      await owner.kill();
+
+      const store = await start(t, mongo, options);
+      assert.equal(await withClient(store.address, count), 1);
+    });
+  });
+
+  describe("a container image that nobody has", () => {
+    it("is missing, with words that say how to mend it", async () => {
+      const words = await kafkaContainer("topicsync-test/nobody-has-this").missing();
+      assert.match(words ?? "", /topicsync-test\/nobody-has-this .*docker pull/);
+    });
+
+    it("fails to start with its name in the message", async (t) => {
+      const absent = mongoContainer("topicsync-test/nobody-has-this");
+      await assert.rejects(
+        start(t, absent, freshOptions(t, absent)),
+        /topicsync-test\/nobody-has-this could not be pulled/,
+      );
+    });
+  });
+}
+
+const noInput = new Uint8Array();
+
+function mongoImage(): string {
+  return process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo;
+}
+
+/** A data folder of its own, whose volume goes when the test ends. */
+function freshOptions(t: TestContext, launcher: ContainerLauncher): LaunchOptions {
+  const dataFolder = join(tmpdir(), `topicsync-containers-${randomUUID()}`);
+  // Hooks run in the order in which they were added, and a volume can only go after its container.
+  stops.set(t, []);
+  t.after(async () => {
+    for (const stop of stops.get(t) ?? []) await stop();
+    await launcher.removeData(dataFolder);
+  });
+  return { dataFolder, toolsFolder: join(dataFolder, "tools"), report: () => undefined };
+}
+
+const stops = new WeakMap<TestContext, (() => Promise<void>)[]>();
+
+async function start<R extends Running>(
+  t: TestContext,
+  launcher: ContainerLauncher<R>,
+  options: LaunchOptions,
+): Promise<R> {
+  const running = await launcher.start(options);
+  stops.get(t)?.push(() => running.stop());
+  return running;
+}
+
+/** Starts the store in a process of its own, which can then be killed without having stopped it. */
+async function startInAnotherProcess(
+  dataFolder: string,
+): Promise<{ pid: number; address: string; kill: () => Promise<void> }> {
+  const script = `
+    import { mongoContainer } from ${JSON.stringify(import.meta.resolve("../../../src/embedded/containers.ts"))};
+    const [image, dataFolder] = process.argv.slice(1);
+    const { address } = await mongoContainer(image).start({ dataFolder, toolsFolder: dataFolder, report: () => {} });
+    console.log(address);
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script, mongoImage(), dataFolder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [address] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+  return {
+    pid: child.pid ?? 0,
+    address: address.trim(),
+    kill: async () => {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    },
+  };
+}
+
+async function withClient<T>(address: string, use: (client: MongoClient) => Promise<T>): Promise<T> {
+  const client = new MongoClient(address);
+  try {
+    return await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+function count(client: MongoClient): Promise<number> {
+  return client.db("x").collection("a").countDocuments();
+}
+
+/** The first so many records of a topic, as `key|value`. */
+async function read(broker: string, topic: string, wanted: number): Promise<string[]> {
+  const client = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING });
+  const consumer = client.consumer({ groupId: randomUUID() });
+  await consumer.connect();
+  try {
+    await consumer.subscribe({ topic, fromBeginning: true });
+    const { promise, resolve } = Promise.withResolvers<string[]>();
+    const records: string[] = [];
+    await consumer.run({
+      eachMessage: ({ message: { key, value } }) => {
+        records.push(`${key?.toString() ?? ""}|${value?.toString() ?? ""}`);
+        if (records.length === wanted) resolve(records);
+        return Promise.resolve();
+      },
+    });
+    return await promise;
+  } finally {
+    await consumer.disconnect();
+  }
+}

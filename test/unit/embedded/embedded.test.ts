@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { it } from "node:test";
+
+import { runCli } from "../../support/service.ts";
+import { databaseUri, sharedStack } from "../../support/stack.ts";
+import { temporaryFolder } from "./local.ts";
+
+const { mongodb, kafka } = sharedStack();
+
+it("a second service on the data of one that runs is refused, and told how to run beside it", async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "running.json"), JSON.stringify({ store: mongodb, broker: kafka }));
+  const { code, output } = await runCli(["start"], { TOPICSYNC_DATA: folder });
+  assert.equal(code, 69);
+  const said = output.split("\n").find((line) => line.includes('"level":60'));
+  assert.equal(
+    (JSON.parse(said ?? "{}") as { msg?: string }).msg,
+    `another topicsync runs its own broker and store on ${folder}: stop it, or start this one beside it, ` +
+      `with MONGODB_URI='${databaseUri(mongodb, "topicsync")}' KAFKA_BROKERS=${kafka} and another HTTP_PORT`,
+  );
+});

@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it, type TestContext } from "node:test";
+
+import { startProcess, waitUntilReady, type ServerProcess } from "../../../src/embedded/process.ts";
+import { until } from "../../support/poll.ts";
+import { afterwards, isAlive, temporaryFolder } from "./local.ts";
+
+async function startShell(t: TestContext, script: string): Promise<ServerProcess> {
+  const logFile = join(temporaryFolder(t), "logs", "server.log");
+  const server = await startProcess({ command: "sh", args: ["-c", script], logFile });
+  afterwards(t, () => server.stop());
+  return server;
+}
+
+describe("a server process", () => {
+  it("is known by its own process id, not by that of the shell around it", async (t) => {
+    const server = await startShell(t, 'echo "I am $$"; exec sleep 60');
+    const output = await until("it has spoken", async () => (await server.lastOutput()) || undefined);
+    assert.equal(output, `I am ${server.pid}`);
+  });
+
+  it("is asked to end by stop, which waits until it has ended and may be called again", async (t) => {
+    const server = await startShell(t, "exec sleep 60");
+    await server.stop();
+    assert.equal(isAlive(server.pid), false);
+    assert.equal(await server.ended, "killed by SIGTERM");
+    await server.stop();
+  });
+
+  it("is killed when it does not end 10 s after it was asked to", async (t) => {
+    const server = await startShell(t, "trap '' TERM; echo deaf; while :; do sleep 0.1; done");
+    await until("it is deaf", async () => (await server.lastOutput()) === "deaf");
+    await server.stop();
+    assert.equal(isAlive(server.pid), false);
+    assert.equal(await server.ended, "killed by SIGKILL");
+  });
+
+  it("that ends by itself is noticed, with its exit code and its last lines", async (t) => {
+    const server = await startShell(t, "seq 100; echo out of disk >&2; exit 3");
+    assert.equal(await server.ended, "exited with code 3");
+    const lines = (await server.lastOutput()).split("\n");
+    assert.equal(lines.length, 40);
+    assert.equal(lines.at(-1), "out of disk");
+  });
+
+  it("that is killed is noticed", async (t) => {
+    const server = await startShell(t, "exec sleep 60");
+    process.kill(server.pid, "SIGKILL");
+    assert.equal(await server.ended, "killed by SIGKILL");
+  });
+
+  it("whose program does not exist ends at once and says so", async (t) => {
+    const logFile = join(temporaryFolder(t), "server.log");
+    const server = await startProcess({ command: "no-such-server", args: [], logFile });
+    assert.equal(await server.ended, "exited with code 127");
+    assert.match(await server.lastOutput(), /no-such-server: not found/);
+  });
+
+  it("writes all of its output to its log file and gets our environment and more", async (t) => {
+    const logFile = join(temporaryFolder(t), "server.log");
+    const args = ["-c", 'echo "$EXTRA $HOME"'];
+    const server = await startProcess({ command: "sh", args, env: { EXTRA: "more" }, logFile });
+    await server.ended;
+    assert.equal(readFileSync(logFile, "utf8"), `more ${process.env["HOME"] ?? ""}\n`);
+  });
+
+  for (const signal of ["SIGKILL", "SIGINT"] as const) {
+    it(`ends soon after its parent was ended by ${signal}`, async (t) => {
+      const script = `
+        import { startProcess } from ${JSON.stringify(import.meta.resolve("../../../src/embedded/process.ts"))};
+        const server = await startProcess({
+          command: "sleep",
+          args: ["60"],
+          logFile: ${JSON.stringify(join(temporaryFolder(t), "server.log"))},
+        });
+        console.log(server.pid);`;
+      const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const [line] = (await once(parent.stdout, "data")) as [Buffer];
+      const pid = Number(line.toString());
+      assert.equal(isAlive(pid), true);
+      parent.kill(signal);
+      await until("the server is gone", () => !isAlive(pid), 5_000);
+    });
+  }
+});
+
+describe("waiting until a server is ready", () => {
+  it("asks until the answer is yes, taking an error for a no", async (t) => {
+    const server = await startShell(t, "exec sleep 60");
+    const answers = [() => Promise.reject(new Error("not yet")), () => Promise.resolve(false)];
+    await waitUntilReady(server, () => answers.shift()?.() ?? Promise.resolve(true), { name: "It" });
+    assert.equal(answers.length, 0);
+  });
+
+  it("throws the last output of a server that ends first", async (t) => {
+    const server = await startShell(t, "echo port taken; exit 1");
+    await assert.rejects(
+      waitUntilReady(server, () => Promise.resolve(false), { name: "The server" }),
+      { message: "The server did not come up: exited with code 1. Its last output:\nport taken" },
+    );
+  });
+
+  it("ends a server that takes too long", async (t) => {
+    const server = await startShell(t, "exec sleep 60");
+    const waiting = waitUntilReady(server, () => Promise.resolve(false), {
+      name: "The server",
+      limitMs: 200,
+    });
+    await assert.rejects(waiting, /The server did not come up: it is not ready after 0.2 s/);
+    assert.equal(isAlive(server.pid), false);
+  });
+});

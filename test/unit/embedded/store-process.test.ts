@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { MongoClient, type Collection } from "mongodb";
+
+import { secantusPackage } from "../../../src/embedded/secantus-package.ts";
+import type { Launcher } from "../../../src/embedded/stack.ts";
+import { mongodProcess, secantusProcess } from "../../../src/embedded/store-process.ts";
+import { findPython } from "../../../src/embedded/toolchain.ts";
+import { isAlive, launchOptions, pathWith, portOf, start } from "./local.ts";
+
+interface Item {
+  _id: number;
+}
+
+async function withItems<T>(
+  address: string,
+  use: (items: Collection<Item>, client: MongoClient) => Promise<T>,
+): Promise<T> {
+  const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
+  try {
+    return await use(client.db("test").collection<Item>("items"), client);
+  } finally {
+    await client.close();
+  }
+}
+
+const insertInTransaction = (address: string, ...ids: number[]): Promise<void> =>
+  withItems(address, (items, client) =>
+    client.withSession((session) =>
+      session.withTransaction(async () => {
+        await items.insertMany(
+          ids.map((_id) => ({ _id })),
+          { session },
+        );
+      }),
+    ),
+  );
+
+const ids = (address: string): Promise<number[]> =>
+  withItems(address, async (items) => (await items.find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id));
+
+/** What every store must do. */
+function behavesAsAStore(launcher: Launcher): void {
+  it("keeps what a transaction wrote over a stop and a start on another port", async (t) => {
+    const options = launchOptions(t);
+    const first = await start(t, launcher, options);
+    await insertInTransaction(first.address, 1, 2);
+    await first.stop();
+    await first.stop();
+    assert.equal(isAlive(first.pid ?? 0), false);
+
+    const second = await start(t, launcher, options);
+    assert.notEqual(second.address, first.address);
+    assert.deepEqual(await ids(second.address), [1, 2]);
+  });
+
+  it("comes back with all that it acknowledged after it was killed, on the same port", async (t) => {
+    const options = launchOptions(t);
+    const first = await start(t, launcher, options);
+    await insertInTransaction(first.address, 1, 2, 3);
+    process.kill(first.pid ?? 0, "SIGKILL");
+    assert.equal(await first.ended, "killed by SIGKILL");
+
+    const second = await start(t, launcher, { ...options, port: portOf(first.address) });
+    assert.equal(second.address, first.address);
+    assert.deepEqual(await ids(second.address), [1, 2, 3]);
+  });
+
+  it("says that another store uses its data", async (t) => {
+    const options = launchOptions(t);
+    await start(t, launcher, options);
+    await assert.rejects(
+      launcher.start(options),
+      /did not come up: exited with code .*\. Its last output:\n./s,
+    );
+  });
+}
+
+describe("a SecantusDB process", () => {
+  behavesAsAStore(secantusProcess);
+});
+
+describe("a mongod process", async () => {
+  if ((await mongodProcess.missing()) === undefined) {
+    behavesAsAStore(mongodProcess);
+    return;
+  }
+  it("is started from the PATH as a replica set on 127.0.0.1 with its own data folder", async (t) => {
+    const options = launchOptions(t);
+    const python = await findPython();
+    const packages = await secantusPackage(python, options);
+    // No mongod here: SecantusDB stands in for it, behind the options that it shall be given.
+    pathWith(t, {
+      mongod: `
+        [ "$1" = --version ] && { echo "db version v8.0.4"; exit; }
+        echo "$@"
+        [ "$1 $2 $3 $5 $7 $8" = "--bind_ip 127.0.0.1 --port --dbpath --replSet rs0" ] || exit 64
+        PYTHONPATH=${packages} exec ${python.command} ${packages}/bin/secantusd-py --port "$4" --storage-path "$6"`,
+    });
+    const store = await start(t, mongodProcess, options);
+    assert.equal(store.description, "mongod 8.0.4 (process)");
+    await insertInTransaction(store.address, 1);
+    assert.deepEqual(await ids(store.address), [1]);
+  });
+});

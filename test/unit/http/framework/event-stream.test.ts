@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { describe, it, type TestContext } from "node:test";
+
+import {
+  createEventStreams,
+  eventStreamHeaders,
+  type Events,
+} from "../../../../http/framework/event-stream.ts";
+import { until } from "../../../support/poll.ts";
+
+const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+const forever: Events = async function* (abort) {
+  yield "the first";
+  if (!abort.aborted) await once(abort, "abort");
+};
+
+/** A connection to a server that answers with this. */
+async function open(t: TestContext, listener: RequestListener): Promise<Socket> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  t.after(() => {
+    socket.destroy();
+    server.close();
+    server.closeAllConnections();
+  });
+  return socket;
+}
+
+const watched = (events: Events) => ({ events, user: "ann", mayGoOn: () => Promise.resolve(true) });
+
+describe("event streams", () => {
+  it("end when the caller has left before the first event", async (t) => {
+    const streams = createEventStreams(new AbortController().signal);
+    let isOver = false;
+    const socket = await open(t, (_, response) => {
+      response.once("close", () => {
+        streams.admit("ann");
+        response.writeHead(200, eventStreamHeaders);
+        void streams.send(response, watched(forever)).then(() => (isOver = true));
+      });
+      socket.destroy();
+    });
+    socket.write(request);
+    await until("the stream is over", () => isOver);
+  });
+
+  it("wait for callers who read slowly", async (t) => {
+    const streams = createEventStreams(new AbortController().signal);
+    const count = 2_000;
+    let answer: ServerResponse | undefined;
+    let largestBuffer = 0;
+    let received = 0;
+    const socket = await open(t, (_, response) => {
+      streams.admit("ann");
+      response.writeHead(200, eventStreamHeaders);
+      answer = response;
+      const events: Events = async function* () {
+        for (let i = 0; i < count; i += 1) {
+          largestBuffer = Math.max(largestBuffer, response.writableLength);
+          yield await Promise.resolve("x".repeat(10_000));
+        }
+      };
+      void streams.send(response, watched(events));
+    });
+    socket.on("data", (bytes) => (received += bytes.length));
+    socket.pause();
+    socket.write(request);
+    await until("it waits", () => answer?.writableNeedDrain === true || answer?.writableEnded === true);
+    socket.resume();
+    await until("everything came", () => received > count * 10_000);
+    assert.ok(largestBuffer < 1_000_000, `${largestBuffer} bytes were buffered`);
+  });
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { connect } from "node:net";
+import { after, describe, it } from "node:test";
+
+import { createSend, jsonType } from "../../../../http/framework/answer.ts";
+import { readJson } from "../../../../http/framework/body.ts";
+import { begin } from "../../../../http/framework/exchange.ts";
+import { createFail } from "../../../../http/framework/error-response.ts";
+import {
+  connectionLimits,
+  listen,
+  type HttpServer,
+  type ListenOptions,
+} from "../../../../http/framework/server.ts";
+import { createLogger } from "../../../../src/lib/logger.ts";
+import { exchange, send, type RawAnswer } from "../../../support/raw-http.ts";
+
+const log = await createLogger("silent");
+const answer = createSend({ common: {}, log, trace: undefined, stopping: new AbortController().signal });
+const fail = createFail(answer, log);
+const servers: HttpServer[] = [];
+after(() => Promise.all(servers.map((server) => server.close())));
+
+/** A server that reads a body and says that it did. */
+async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?: number }): Promise<string> {
+  const app: RequestListener = (request, response) => {
+    const exchange = begin(request, response);
+    readJson(request).then(
+      () => {
+        answer(exchange, { status: 200, body: { type: jsonType, content: '"read"' } });
+      },
+      (error: unknown) => {
+        fail(exchange, error);
+      },
+    );
+  };
+  const server = await listen(app, {
+    host: "127.0.0.1",
+    port: 0,
+    maxConnections: 100,
+    tls: undefined,
+    log,
+    ...options,
+  });
+  servers.push(server);
+  return server.url;
+}
+
+const impatient = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
+const whole = "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n{}";
+
+function assertTimeout(answers: readonly RawAnswer[]): void {
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, String(JSON.parse(body).error.code)]),
+    [[408, "REQUEST_TIMEOUT"]],
+  );
+}
+
+describe("a slow request", () => {
+  it("is answered 408 when its headers do not come to an end", async () => {
+    assertTimeout((await send(await start({ limits: impatient }), "POST / HTTP/1.1\r\nHost:")).answers);
+  });
+
+  it("is answered 408 when its body does not", async () => {
+    const url = await start({ limits: impatient });
+    assertTimeout((await send(url, whole.replace("Length: 2", "Length: 3"))).answers);
+  });
+
+  it("is answered 408 when nothing comes at all", async () => {
+    assertTimeout((await send(await start({ limits: impatient }))).answers);
+  });
+
+  it("ends its connection when it comes a byte at a time, for ever", async () => {
+    const url = await start({ limits: impatient });
+    const { answers } = await exchange(url, (socket) => {
+      socket.write("POST / HTTP/1.1\r\nHost: test\r\nX-Slow: ");
+      const drip = setInterval(() => socket.write("x"), 20);
+      socket.on("close", () => {
+        clearInterval(drip);
+      });
+    });
+    assertTimeout(answers);
+  });
+});
+
+describe("a connection", () => {
+  it("is closed at once when there are too many", async () => {
+    const url = await start({ maxConnections: 2, limits: {} });
+    const port = Number(new URL(url).port);
+    const [one, two] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
+    await Promise.all([once(one, "connect"), once(two, "connect")]);
+    assert.deepEqual((await send(url, whole)).answers, []);
+    one.destroy();
+    two.destroy();
+    for (;;) {
+      const { answers } = await send(url, whole.replace("Host", "Connection: close\r\nHost"));
+      if (answers.length > 0) break;
+    }
+  });
+
+  it("may take what docs/security.md says", () => {
+    assert.deepEqual(connectionLimits, {
+      maxHeaderSize: 16_384,
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      handshakeTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 60_000,
+      idleTimeout: 120_000,
+      requestsPerConnection: 10_000,
+    });
+  });
+
+  it("is closed when nothing comes on it, after an answer and within a request", async () => {
+    const quiet = { keepAliveTimeout: 50, idleTimeout: 50 };
+    assert.deepEqual((await send(await start({ limits: quiet }), whole)).answers.length, 1);
+    const begun = await send(await start({ limits: quiet }), whole.slice(0, -1));
+    assert.deepEqual(begun.answers, []);
+  });
+
+  it("is closed after so many requests", async () => {
+    const url = await start({ limits: { requestsPerConnection: 3 } });
+    const { answers } = await send(url, whole.repeat(5));
+    assert.deepEqual(
+      answers.map(({ status, headers }) => [status, headers["connection"]]),
+      [
+        [200, "keep-alive"],
+        [200, "keep-alive"],
+        [200, "close"],
+      ],
+    );
+  });
+});

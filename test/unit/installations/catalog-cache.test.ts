@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import { createCatalog } from "../../../src/installations/catalog-cache.ts";
+import type { CatalogStore, NamedStore, PushApplication } from "../../../src/installations/catalog.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createCatalogStore } from "../../../src/storage/catalog.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { until } from "../../support/poll.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri } = testDatabase(sharedStack().mongodb);
+const database = createDatabase(uri, await createLogger("silent"));
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const store = createCatalogStore(database, newId);
+
+/** A catalog with a clock that stands still until it is set, and a count of what is read. */
+function scene() {
+  let now = 1_000_000;
+  let reads = 0;
+  const counting = <T extends PushApplication>(named: NamedStore<T>): NamedStore<T> => ({
+    ...named,
+    list() {
+      reads += 1;
+      return named.list();
+    },
+  });
+  const counted: CatalogStore = {
+    applications: counting(store.applications),
+    platforms: counting(store.platforms),
+  };
+  return {
+    catalog: createCatalog(counted, () => now),
+    pass: (ms: number) => (now += ms),
+    reads: () => reads,
+  };
+}
+
+describe("the remembered applications and platforms", () => {
+  it("are read once for many requests", async () => {
+    const { catalog, reads } = scene();
+    const name = unique("app");
+    await store.applications.insert({ name, active: true });
+    await Promise.all(Array.from({ length: 50 }, async () => await catalog.application(name)));
+    assert.deepEqual(await catalog.application(name), { name, active: true });
+    assert.equal(reads(), 1);
+  });
+
+  it("know a name as soon as it was added", async () => {
+    const { catalog, pass } = scene();
+    const name = unique("app");
+    assert.equal(await catalog.application(name), undefined);
+    await store.applications.insert({ name, active: true });
+    pass(1);
+    assert.deepEqual(await catalog.application(name), { name, active: true });
+  });
+
+  it("notice a change soon after somebody asks, without letting them wait", async () => {
+    const { catalog, pass } = scene();
+    const name = unique("platform");
+    await store.platforms.insert({ name, active: true });
+    await catalog.platform(name);
+    await store.platforms.change(name, { active: false, tokenRule: "apns" });
+    assert.equal((await catalog.platform(name))?.active, true);
+    pass(1_000);
+    await until("the change is noticed", async () => (await catalog.platform(name))?.active === false);
+    assert.deepEqual(await catalog.platform(name), { name, active: false, tokenRule: "apns" });
+  });
+
+  it("use nothing that was read ten seconds ago", async () => {
+    const { catalog, pass } = scene();
+    const name = unique("platform");
+    await store.platforms.insert({ name, active: true, tokenRule: "fcm" });
+    await catalog.platform(name);
+    await store.platforms.change(name, { tokenRule: null });
+    pass(10_000);
+    assert.deepEqual(await catalog.platform(name), { name, active: true, tokenRule: undefined });
+  });
+
+  it("ask the store once for many unknown names at a time", async () => {
+    const { catalog, reads } = scene();
+    await catalog.application("nothing");
+    const before = reads();
+    await Promise.all(Array.from({ length: 50 }, async (_, i) => await catalog.application(`nothing-${i}`)));
+    assert.ok(reads() - before <= 1, `${reads() - before} reads`);
+  });
+});

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import { RefusalError } from "../../../src/lib/errors.ts";
+import {
+  createFeedbackService,
+  decideFeedback,
+  type ReadReport,
+  type SeenInstallation,
+} from "../../../src/installations/feedback.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { FencedError } from "../../../src/sync/positions.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
+import { installation as record, type InstallationRecord } from "../../support/installations.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const at = (hour: number): Date => new Date(Date.UTC(2026, 10, 21, hour));
+
+const installation = (more: Partial<SeenInstallation> = {}): SeenInstallation => ({
+  id: "an id",
+  application: "agent",
+  platform: "ios",
+  token: "t",
+  active: true,
+  lastSeenOn: at(8),
+  ...more,
+});
+
+let offset = 0;
+const report = (reportedOn: Date, more: { application?: string; platform?: string } = {}): ReadReport => ({
+  offset: offset++,
+  report: {
+    application: undefined,
+    platform: "ios",
+    token: "t",
+    reason: `at ${reportedOn.getUTCHours()}`,
+    reportedOn,
+    ...more,
+  },
+});
+
+const outcomes = (reports: ReadReport[], stored: SeenInstallation[]): Record<string, number> =>
+  Object.fromEntries(Object.entries(decideFeedback(reports, stored).counts).filter(([, count]) => count > 0));
+
+describe("deciding push feedback", () => {
+  it("deactivates a token that was last seen before the report, or at its very time", () => {
+    for (const hour of [8, 9]) {
+      const { deactivations } = decideFeedback([report(at(hour))], [installation()]);
+      assert.deepEqual(deactivations, [
+        {
+          id: "an id",
+          application: "agent",
+          platform: "ios",
+          token: "t",
+          reason: `at ${hour}`,
+          unseenSince: at(hour),
+        },
+      ]);
+    }
+  });
+
+  it("leaves a token alone that was registered again since", () => {
+    assert.deepEqual(outcomes([report(at(7))], [installation()]), { renewed: 1 });
+  });
+
+  it("takes one report after another: the first that holds counts, and a later one finds nothing to do", () => {
+    const reports = [report(at(7)), report(at(9)), report(at(10))];
+    assert.deepEqual(outcomes(reports, [installation()]), { renewed: 1, deactivated: 1, inactive: 1 });
+    const { deactivations } = decideFeedback(reports, [installation()]);
+    assert.deepEqual(
+      deactivations.map(({ reason }) => reason),
+      ["at 9"],
+    );
+  });
+
+  it("means every application when none is named, and only the named one otherwise", () => {
+    const stored = [installation(), installation({ id: "another id", application: "other" })];
+    const idsOf = (one: ReadReport) => decideFeedback([one], stored).deactivations.map(({ id }) => id);
+    assert.deepEqual(idsOf(report(at(9))), ["an id", "another id"]);
+    assert.deepEqual(idsOf(report(at(9), { application: "other" })), ["another id"]);
+    assert.deepEqual(idsOf(report(at(9), { application: "third" })), []);
+    assert.deepEqual(idsOf(report(at(9), { platform: "android" })), []);
+  });
+
+  it("counts what is not registered, what was inactive already, and what was refused", () => {
+    const refused = { offset: 99, refusal: new RefusalError("BAD_TOKEN", "no") };
+    const reports = [report(at(9)), report(at(9), { platform: "android" }), refused];
+    assert.deepEqual(outcomes(reports, [installation({ active: false })]), {
+      inactive: 1,
+      unknown: 1,
+      refused: 1,
+    });
+    assert.deepEqual(decideFeedback(reports, []).refusals, [refused]);
+  });
+});
+
+describe("applying push feedback to a real store", async () => {
+  const { uri, db } = testDatabase(sharedStack().mongodb);
+  const log = await createLogger("silent");
+  const database = createDatabase(uri, log);
+  await database.connect(new AbortController().signal);
+  after(() => database.close());
+  const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+  const store = createFeedbackStore(database, log);
+  const known = (name: string) => Promise.resolve({ name, active: true });
+  const catalog = { application: known, platform: known };
+  const key = { group: "group", topic: "feedback", partition: 0 };
+  const to = { offset: 1, epoch: 1 };
+
+  it("leaves a token alone that is registered between the look and the write", async () => {
+    await records.insertMany([record("t"), record("t", { application: "other" })]);
+    const racing = {
+      ...store,
+      findTokens: async (tokens: readonly string[]) => {
+        const found = await store.findTokens(tokens);
+        await records.updateOne({ application: "agent" }, { $set: { last_seen_on: new Date() } });
+        return found;
+      },
+    };
+    await store.claim(key);
+    const reports = [report(new Date(Date.now() - 60_000))];
+    const deadLetter = () => Promise.reject(new Error("nothing is refused"));
+    await createFeedbackService(racing, catalog).apply({ key, from: undefined, to, reports, deadLetter });
+    const found = await records.find().sort({ application: 1 }).toArray();
+    assert.deepEqual(
+      found.map(({ application, active }) => [application, active]),
+      [
+        ["agent", true],
+        ["other", false],
+      ],
+    );
+    assert.deepEqual(await store.positions("group", "feedback"), new Map([[0, to]]));
+  });
+
+  it("changes nothing, and refuses nothing, for a consumer whose position another has moved", async () => {
+    await records.deleteMany({});
+    await records.insertOne(record("t"));
+    let letters = 0;
+    const reports = [report(new Date()), { offset: 5, refusal: new RefusalError("BAD_TOKEN", "no") }];
+    const deadLetter = () => Promise.resolve(void (letters += 1));
+    const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports, deadLetter };
+    await assert.rejects(createFeedbackService(store, catalog).apply(stale), FencedError);
+    assert.equal((await records.findOne({}))?.active, true);
+    assert.equal(letters, 0);
+  });
+});

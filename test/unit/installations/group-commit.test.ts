@@ -1,0 +1,276 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { OverloadedError, UnavailableError } from "../../../src/lib/errors.ts";
+import { createGroupCommit } from "../../../src/installations/group-commit.ts";
+import type { InstallationWrite } from "../../../src/installations/stores.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import { unique } from "../../support/names.ts";
+import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+import { startTcpProxy } from "../../support/tcp-proxy.ts";
+import { applyInOrder, type Model } from "./model.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const log = await createLogger("silent");
+
+async function openStore(at = uri) {
+  const database = createDatabase(at, log);
+  await database.connect(new AbortController().signal);
+  after(() => database.close());
+  return createInstallationStore(database, newId);
+}
+const store = await openStore();
+
+const application = "Mobile Agent";
+const registration = (token: string, user = "ann", previousToken?: string): InstallationWrite => ({
+  kind: "register",
+  key: { application, platform: "ios", token },
+  user,
+  previousToken,
+});
+
+const tokens = ["a", "b", "c", "d"];
+const users = ["ann", "bob"];
+const anyPlatform = fc.constantFrom("ios", "ios", "ios", "android");
+const anyRegistration = fc
+  .record({
+    platform: anyPlatform,
+    token: fc.constantFrom(...tokens),
+    user: fc.constantFrom(...users),
+    previousToken: fc.option(fc.constantFrom(...tokens), { nil: undefined, freq: 5 }),
+  })
+  .map(({ platform, token, user, previousToken }): InstallationWrite => ({
+    kind: "register",
+    key: { application, platform, token },
+    user,
+    previousToken,
+  }));
+const anyRemoval = fc
+  .record({ platform: anyPlatform, user: fc.constantFrom(...users) })
+  .map(({ platform, user }): InstallationWrite => ({
+    kind: "remove",
+    application,
+    platform,
+    user,
+    reason: "removed",
+  }));
+const anyWrite = fc.oneof({ weight: 5, arbitrary: anyRegistration }, { weight: 2, arbitrary: anyRemoval });
+/** Requests, with turns of the event loop in between: what comes in one turn is gathered. */
+const anyTraffic = fc.array(
+  fc.oneof({ weight: 4, arbitrary: anyWrite }, { weight: 1, arbitrary: fc.constant("turn" as const) }),
+  {
+    maxLength: 40,
+  },
+);
+
+async function storedModel(): Promise<Model> {
+  const found = await records.find({}).toArray();
+  return new Map(
+    found.map((record) => [
+      `${record.application}/${record.platform}/${record.token}`,
+      {
+        user: record.user,
+        active: record.active,
+        previousOwners: (record.previous_owners ?? []).map(({ user }) => user),
+      },
+    ]),
+  );
+}
+
+/** Resolves after the callbacks of this turn of the event loop. */
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+describe("the group commit", () => {
+  it("comes out as the requests in the order in which they came, whatever is gathered", async () => {
+    const limits = fc.record({ writes: fc.constantFrom(1, 3, 500), bulks: fc.constantFrom(1, 3) });
+    await fc.assert(
+      fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
+        await records.deleteMany({});
+        const { submit, status } = createGroupCommit(store, { limits: given });
+        const answers: Promise<void>[] = [];
+        for (const one of traffic) {
+          if (one === "turn") await turn();
+          else answers.push(submit(one));
+        }
+        await Promise.all(answers);
+        assert.deepEqual(status(), { waiting: 0, writing: 0 });
+        const expected: Model = new Map();
+        applyInOrder(
+          expected,
+          traffic.filter((one) => one !== "turn"),
+        );
+        assert.deepEqual(sorted(await storedModel()), sorted(expected));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("writes a lone one at once, and gathers what comes meanwhile", async () => {
+    const sizes: number[] = [];
+    const counting = {
+      write(writes: readonly InstallationWrite[]) {
+        sizes.push(writes.length);
+        return store.write(writes);
+      },
+    };
+    const { submit } = createGroupCommit(counting, { limits: { writes: 50 } });
+    const submitMany = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => submit(registration(unique("many")))));
+    await submit(registration(unique("lone")));
+    const lone = submit(registration(unique("lone")));
+    assert.deepEqual(sizes, [1, 1], "it did not wait for the end of the turn");
+    await Promise.all([lone, submitMany(15)]);
+    assert.deepEqual(sizes, [1, 1, 15], "so few do not leave beside another");
+    await submitMany(10);
+    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "those of one turn leave at its end");
+    await submitMany(26);
+    assert.deepEqual(sizes.splice(0), [10, 16], "the second leaves beside the first");
+    await submitMany(100);
+    assert.deepEqual(sizes.splice(0), [16, 16, 50, 18], "a third only when it is full");
+  });
+
+  it("does not look again and again at what must wait", async () => {
+    let asked = 0;
+    const { submit } = createGroupCommit(store);
+    const token = unique("same");
+    const write = {
+      ...registration(token),
+      get key() {
+        asked += 1;
+        return { application, platform: "ios", token };
+      },
+    };
+    const answers = Array.from({ length: 500 }, () => submit(write));
+    assert.ok(asked < 10 * 500, `looked ${asked} times`);
+    await Promise.all(answers);
+  });
+
+  it("goes on after bulks that fail at once, before the turn in which they left is over", async () => {
+    const { submit } = createGroupCommit({ write: () => Promise.reject(new UnavailableError("away")) });
+    for (const count of [3, 2, 1]) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: count }, () => submit(registration(unique("away")))),
+      );
+      assert.ok(outcomes.every(({ status }) => status === "rejected"));
+      await turn();
+    }
+  });
+
+  it("bounds a bulk's characters", async () => {
+    const sizes: number[] = [];
+    const counting = {
+      write(writes: readonly InstallationWrite[]) {
+        sizes.push(writes.length);
+        return store.write(writes);
+      },
+    };
+    const { submit } = createGroupCommit(counting, { limits: { characters: 10_000 } });
+    await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
+    assert.deepEqual(sizes, [1, 2, 2]);
+  });
+
+  it("refuses what comes when too much is waiting, and takes more once it is written", async () => {
+    const { submit } = createGroupCommit(store, { limits: { waiting: 4 } });
+    // The first is on its way, and does not wait.
+    const names = Array.from({ length: 7 }, () => unique("flood"));
+    const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "fulfilled", "fulfilled", "fulfilled", "rejected", "rejected"],
+    );
+    for (const outcome of outcomes.slice(5))
+      assert.ok(outcome.status === "rejected" && outcome.reason instanceof OverloadedError);
+    assert.equal(await records.countDocuments({ token: { $in: names } }), 5);
+    await submit(registration(names[6] ?? ""));
+
+    const long = createGroupCommit(store, { limits: { waitingCharacters: 6_000 } });
+    const big = await Promise.allSettled(
+      [1, 2, 3].map((n) => long.submit(registration(`${n}`.padEnd(4_000, "x")))),
+    );
+    assert.deepEqual(
+      big.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected"],
+    );
+  });
+
+  it("fails only the requests of the bulk that fails, and knows which writes of it failed", async () => {
+    const proxy = await startTcpProxy(portOf(stack.mongodb));
+    const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
+    const { submit } = createGroupCommit(
+      await openStore(databaseUri(proxied, new URL(uri).pathname.slice(1))),
+    );
+    await submit(registration(unique("before")));
+    proxy.cut();
+    const lost = await Promise.allSettled([1, 2, 3].map(() => submit(registration(unique("lost")))));
+    for (const outcome of lost)
+      assert.ok(outcome.status === "rejected" && outcome.reason instanceof UnavailableError, outcome.status);
+    proxy.heal();
+    const kept = unique("kept");
+    await submit(registration(kept));
+    assert.equal(await records.countDocuments({ token: kept }), 1);
+  });
+
+  it("fails a write that the store refuses, and not its neighbours", async () => {
+    const { submit } = createGroupCommit(store);
+    const [left, broken, right] = [unique("left"), unique("broken"), unique("right")] as const;
+    await submit(registration(broken, "bob"));
+    // Somebody's hand was in the record: the owner cannot be appended to what is no list.
+    await db
+      .collection("sys_push_notif_app_install")
+      .updateOne({ token: broken }, { $set: { previous_owners: "x" } });
+    const outcomes = await Promise.allSettled(
+      [left, broken, right].map((token) => submit(registration(token))),
+    );
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.equal(await records.countDocuments({ token: { $in: [left, right] }, active: true }), 2);
+  });
+
+  it("keeps one record and every owner when two instances register the same tokens for different users", async () => {
+    const [here, there] = [createGroupCommit(store), createGroupCommit(await openStore())];
+    const names = Array.from({ length: 20 }, () => unique("raced"));
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(
+        names.flatMap((token) => [
+          here.submit(registration(token, "ann")),
+          there.submit(registration(token, "bob")),
+        ]),
+      );
+    }
+    const found = await records.find({ token: { $in: names } }).toArray();
+    assert.equal(found.length, names.length);
+    for (const { user, active, previous_owners: owners = [] } of found) {
+      assert.equal(active, true);
+      // Each moved from one to the other and back, so no owner follows itself.
+      const line = [...owners.map((owner) => owner.user), user];
+      assert.ok(
+        line.every((name, i) => i === 0 || name !== line[i - 1]),
+        line.join(),
+      );
+    }
+  });
+
+  it("keeps the last twenty owners of a token that moves for ever", async () => {
+    const { submit } = createGroupCommit(store);
+    const token = unique("wandering");
+    for (let i = 0; i < 25; i += 1) await submit(registration(token, `user-${i}`));
+    const record = await records.findOne({ token });
+    assert.deepEqual(
+      record?.previous_owners?.map(({ user }) => user),
+      Array.from({ length: 20 }, (_, i) => `user-${i + 4}`),
+    );
+  });
+});
+
+const sorted = (model: Model) => [...model].toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { RefusalError } from "../../../src/lib/errors.ts";
+import { abbreviateToken } from "../../../src/installations/installation.ts";
+import { createInstallationListing, type InstallationQuery } from "../../../src/installations/listing.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const database = createDatabase(uri, await createLogger("silent"));
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const listing = createInstallationListing(createInstallationReader(database), {
+  applications: listed({ name: "agent", active: true }, { name: "other", active: false }),
+  platforms: listed({ name: "ios", active: true }, { name: "apns", active: true, tokenRule: "apns" }),
+});
+
+function listed<T>(...records: T[]) {
+  return { list: () => Promise.resolve(records) };
+}
+
+const idOf = (i: number): string => String(i).padStart(32, "0");
+const long = new Date("2026-01-01T00:00:00Z");
+const apnsToken = "ab12".repeat(16);
+const count = 1_500;
+
+before(async () => {
+  const all = Array.from({ length: count }, (_, i) =>
+    installation(`token-${i}`, {
+      _id: idOf(i),
+      application: i % 3 === 0 ? "other" : "agent",
+      user: i === 1_400 ? "bob" : "ann",
+      active: i % 2 === 0,
+      ...(i % 500 === 0 ? { last_seen_on: long } : {}),
+    }),
+  );
+  all.push(
+    installation(apnsToken, { _id: idOf(9_001), platform: "apns" }),
+    installation(apnsToken, { _id: idOf(9_002), platform: "ios" }),
+    installation(apnsToken.toUpperCase(), { _id: idOf(9_003), platform: "ios" }),
+  );
+  await records.insertMany(all);
+});
+
+async function idsOf(query: InstallationQuery, limit = 1_000): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { installations, next } = await listing.page(query, { after: cursor, limit });
+    assert.ok(installations.length <= limit);
+    ids.push(...installations.map(({ id }) => id));
+    cursor = next;
+  } while (cursor !== undefined);
+  return ids;
+}
+
+const expected = (isMeant: (i: number) => boolean): string[] =>
+  Array.from({ length: count }, (_, i) => i)
+    .filter(isMeant)
+    .map(idOf);
+
+describe("listing installations", () => {
+  it("gives each once, in the order of ids, however large the pages are", async () => {
+    const all = [...expected(() => true), idOf(9_001), idOf(9_002), idOf(9_003)];
+    for (const limit of [400, 1_000]) assert.deepEqual(await idsOf({}, limit), all);
+  });
+
+  it("narrows by application, platform, user, state and time, alone and together", async () => {
+    assert.deepEqual(
+      await idsOf({ application: "other" }, 300),
+      expected((i) => i % 3 === 0),
+    );
+    assert.deepEqual(await idsOf({ user: "bob" }), [idOf(1_400)]);
+    assert.deepEqual(
+      await idsOf({ active: false, application: "other" }),
+      expected((i) => i % 6 === 3),
+    );
+    assert.deepEqual(
+      await idsOf({ unseenSince: new Date("2026-06-01T00:00:00Z") }, 2),
+      expected((i) => i % 500 === 0),
+    );
+    assert.deepEqual(await idsOf({ application: "agent", platform: "ios", user: "bob" }), [idOf(1_400)]);
+    assert.deepEqual(await idsOf({ platform: "android" }), []);
+    assert.deepEqual(
+      await idsOf({ user: "ann", active: true, application: "other" }, 50),
+      expected((i) => i % 6 === 0),
+    );
+  });
+
+  it("finds tokens by their end, and says how many it looked at", async () => {
+    assert.deepEqual(await idsOf({ tokenEnd: "n-1234" }), [idOf(1_234)]);
+    assert.deepEqual(
+      await idsOf({ tokenEnd: "99", active: false }),
+      expected((i) => i % 100 === 99),
+    );
+    assert.deepEqual(await idsOf({ tokenEnd: "n.1234" }), []);
+    const { installations, next, looked } = await listing.page({ tokenEnd: "n-7" }, { limit: 1 });
+    assert.deepEqual([installations.length, looked], [1, 1]);
+    const rest = await listing.page({ tokenEnd: "n-7" }, { after: next, limit: 1 });
+    assert.deepEqual([rest.installations, rest.next, rest.looked >= 1_000], [[], undefined, true]);
+  });
+
+  it("finds a token in the form that the platform's rule keeps it in, and in no other", async () => {
+    assert.deepEqual(await idsOf({ token: apnsToken.toUpperCase() }), [idOf(9_001), idOf(9_003)]);
+    assert.deepEqual(await idsOf({ token: apnsToken }), [idOf(9_001), idOf(9_002)]);
+    assert.deepEqual(await idsOf({ token: "token-7", active: true }), []);
+  });
+
+  it("gives every member of a record", async () => {
+    const { installations } = await listing.page({ token: "token-500" }, { limit: 1 });
+    const record = await records.findOne({ token: "token-500" });
+    assert.deepEqual(installations, [
+      {
+        id: idOf(500),
+        application: "agent",
+        platform: "ios",
+        token: "token-500",
+        user: "ann",
+        active: true,
+        createdOn: record?.sys_created_on,
+        updatedOn: record?.sys_updated_on,
+        lastSeenOn: long,
+        deactivatedOn: undefined,
+        deactivatedReason: undefined,
+        previousOwners: [],
+      },
+    ]);
+  });
+
+  it("refuses a cursor that it did not give, and a page of no size or too large", async () => {
+    const foreign = (text: string) => Buffer.from(text).toString("base64url");
+    for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
+      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RefusalError, cursor);
+    }
+    for (const limit of [0, 1_001, 1.5, Number.NaN])
+      await assert.rejects(listing.page({}, { limit }), RefusalError, String(limit));
+  });
+});
+
+describe("a shortened token", () => {
+  it("is recognised, but of no use", () => {
+    assert.equal(abbreviateToken("0123456789abcdef0123456789abcdef"), "012345…cdef");
+    assert.equal(abbreviateToken("secret"), "s…");
+  });
+});

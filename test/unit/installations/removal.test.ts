@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, describe, it } from "node:test";
+
+import { UnavailableError } from "../../../src/lib/errors.ts";
+import { createGroupCommit } from "../../../src/installations/group-commit.ts";
+import { shareRemovals, type RemovalRequest } from "../../../src/installations/removal.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createInstallationRemoval } from "../../../src/storage/installation-removal.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
+import { until } from "../../support/poll.ts";
+import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { db } = testDatabase(stack.mongodb);
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+/** How many records each update was to change. */
+const updates: number[] = [];
+let lastIds: readonly string[] = [];
+const proxy = await startMongoProxy(portOf(stack.mongodb), {
+  onCommand({ update, updates: statements }) {
+    const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: { $in?: string[] } } }];
+    if (update === undefined || q?._id?.$in === undefined) return;
+    lastIds = q._id.$in;
+    updates.push(lastIds.length);
+  },
+});
+const database = createDatabase(
+  databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
+  await createLogger("silent"),
+);
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const remove = createInstallationRemoval(database);
+const { submit } = createGroupCommit(createInstallationStore(database, newId));
+
+const scope = { application: "agent", platform: "ios" } as const;
+const request: RemovalRequest = { ...scope, reason: "removed by the administrator root" };
+const register = (token: string): Promise<void> =>
+  submit({ kind: "register", key: { ...scope, token }, user: "ann", previousToken: undefined });
+const isActive = async (token: string) => (await records.findOne({ token }))?.active;
+const passes = { command: "update", carriedOut: true, answer: {} } as const;
+
+const count = 600;
+const token = (i: number): string => `token ${i}`;
+
+beforeEach(async () => {
+  proxy.forgive();
+  updates.length = 0;
+  await records.deleteMany({});
+  await records.insertMany(
+    Array.from({ length: count }, (_, i) => installation(token(i), { user: `user ${i % 7}` })),
+  );
+});
+
+describe("the removal of everybody's tokens", () => {
+  it("deactivates every token of the application on the platform, some hundred at a time, and no other", async () => {
+    const dead = { active: false, deactivated_reason: "Unregistered" };
+    await records.insertMany([
+      installation("other platform", { platform: "android" }),
+      installation("other application", { application: "other" }),
+      installation("dead already", dead),
+    ]);
+    await remove(request);
+    assert.equal(await records.countDocuments({ active: false, deactivated_reason: request.reason }), count);
+    assert.equal(await isActive("other platform"), true);
+    assert.equal(await isActive("other application"), true);
+    assert.equal((await records.findOne({ token: "dead already" }))?.deactivated_reason, "Unregistered");
+    assert.deepEqual(updates, [250, 250, 100]);
+  });
+
+  it("deactivates records that something else has stored without topicsync's times", async () => {
+    const tokens = ["without", "with null", "with a text"];
+    const foreign = [{}, { last_seen_on: null }, { last_seen_on: "2026-01-01 00:00:00" }];
+    await db
+      .collection("sys_push_notif_app_install")
+      .insertMany(
+        foreign.map((times, i) => ({ ...scope, token: tokens[i], user: "eve", active: true, ...times })),
+      );
+    await remove(request);
+    for (const one of tokens) assert.equal(await isActive(one), false, one);
+  });
+
+  it("does nothing where nothing is registered", async () => {
+    await remove({ ...request, application: "nobody's" });
+    assert.deepEqual(updates, []);
+  });
+
+  it("holds up no registration, and leaves a token active that is registered again meanwhile", async () => {
+    let isOver = false;
+    // The second stretch reaches the store late.
+    proxy.fail({ ...passes, times: 1 });
+    proxy.fail({ ...passes, lateMs: 5_000, times: 1 });
+    const removing = remove(request).then(() => (isOver = true));
+    const again = await until("the first stretch is over", async () => {
+      const gone = await records.findOne({ active: false });
+      return updates.length === 2 && gone !== null ? gone.token : undefined;
+    });
+    const underway = (await records.findOne({ _id: lastIds[0] ?? "" }))?.token ?? "";
+    await Promise.all([register(again), register(underway), register("new")]);
+    assert.equal(isOver, false);
+    await removing;
+    for (const kept of [again, underway, "new"]) assert.equal(await isActive(kept), true, kept);
+    assert.equal(await records.countDocuments({ active: true }), 3);
+  });
+
+  it("sends nothing twice to a store that does not answer in time, and can be repeated", async () => {
+    proxy.fail({ ...passes, times: 1 });
+    proxy.fail({ ...passes, lateMs: 20_000, times: 1 });
+    await assert.rejects(remove(request), UnavailableError);
+    assert.deepEqual(updates, [250, 250]);
+    await remove(request);
+    assert.equal(await records.countDocuments({ active: true }), 0);
+  });
+
+  it("keeps what it has done when it is interrupted, and does the rest when it is repeated", async () => {
+    proxy.fail({ ...passes, times: 1 });
+    proxy.fail({ ...passes, carriedOut: false, answer: mongoErrors.shutdownInProgress, times: 1 });
+    await assert.rejects(remove(request), UnavailableError);
+    const done = await records.find({ active: false }).toArray();
+    assert.equal(done.length, 250);
+    await remove(request);
+    assert.equal(await records.countDocuments({ active: true }), 0);
+    for (const { _id, deactivated_on } of done)
+      assert.deepEqual((await records.findOne({ _id }))?.deactivated_on, deactivated_on);
+  });
+});
+
+describe("removals of the same", () => {
+  it("run one at a time, and those who ask meanwhile share the one that begins after they asked", async () => {
+    const runs: PromiseWithResolvers<undefined>[] = [];
+    const shared = shareRemovals(() => {
+      const run = Promise.withResolvers<undefined>();
+      runs.push(run);
+      return run.promise;
+    });
+    const first = shared(request);
+    const others = [shared(request), shared(request)];
+    const elsewhere = shared({ ...request, platform: "android" });
+    assert.equal(runs.length, 2);
+    runs[1]?.resolve(undefined);
+    await elsewhere;
+    runs[0]?.reject(new UnavailableError("away"));
+    await assert.rejects(first, UnavailableError);
+    await until("the next one has begun", () => runs.length === 3);
+    const last = shared(request);
+    runs[2]?.resolve(undefined);
+    await Promise.all(others);
+    await until("the one after it has begun", () => runs.length === 4);
+    runs[3]?.resolve(undefined);
+    await last;
+    assert.equal(runs.length, 4);
+  });
+});

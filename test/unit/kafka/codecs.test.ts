@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, it } from "node:test";
+
+import { compress as snappyCompress } from "snappy";
+
+import { BatchTooLargeError, codecs } from "../../../src/kafka/codecs.ts";
+import { measureLz4 } from "../../../src/kafka/lz4-size.ts";
+
+const mib = 1024 * 1024;
+const names = new Map([
+  [1, "gzip"],
+  [2, "snappy"],
+  [3, "lz4"],
+  [4, "zstd"],
+]);
+const zeros = Buffer.alloc(5 * mib);
+
+/** The framing that Kafka's Java client puts around snappy: a header, and blocks with their lengths. */
+async function xerial(buffer: Buffer): Promise<Buffer> {
+  const parts: Buffer[] = [
+    Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]),
+  ];
+  for (let at = 0; at < buffer.length; at += 32 * 1024) {
+    const block = await snappyCompress(buffer.subarray(at, at + 32 * 1024));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(block.length);
+    parts.push(length, block);
+  }
+  return Buffer.concat(parts);
+}
+
+for (const [type, codec] of codecs)
+  describe(`the codec ${names.get(type)}`, () => {
+    it("decompresses what is within the limit", async () => {
+      const texts = Buffer.from(
+        JSON.stringify(Array.from({ length: 5_000 }, (_, at) => ({ id: `id-${at}` }))),
+      );
+      for (const plain of [zeros, texts, randomBytes(mib), Buffer.from("a")]) {
+        const compressed = await codec.compress({ buffer: plain });
+        assert.ok(plain.equals(await codec.decompress(compressed, plain.length)));
+      }
+    });
+
+    it("stops at the limit", async () => {
+      const compressed = await codec.compress({ buffer: zeros });
+      await assert.rejects(codec.decompress(compressed, zeros.length - 1), BatchTooLargeError);
+      await assert.rejects(codec.decompress(compressed, 0), BatchTooLargeError);
+    });
+  });
+
+describe("the codec Snappy with the framing of Java's client", () => {
+  const codec = codecs.get(2);
+  assert.ok(codec !== undefined);
+
+  it("decompresses what is within the limit, and stops at it", async () => {
+    const compressed = await xerial(zeros);
+    assert.ok(zeros.equals(await codec.decompress(compressed, zeros.length)));
+    await assert.rejects(codec.decompress(compressed, zeros.length - 1), BatchTooLargeError);
+  });
+});
+
+describe("the size of LZ4 frames", () => {
+  const codec = codecs.get(3);
+  assert.ok(codec !== undefined);
+
+  it("is the sum of all of them, whatever the first one says", async () => {
+    const [one, two] = await Promise.all(
+      [zeros, Buffer.from("two")].map((buffer) => codec.compress({ buffer })),
+    );
+    assert.ok(one !== undefined && two !== undefined);
+    const skippable = Buffer.from([0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);
+    assert.equal(measureLz4(Buffer.concat([two, skippable, one])), zeros.length + 3);
+  });
+
+  it("is that of a frame with a checksum and a size for each of its blocks", () => {
+    // FLG: version 1, independent blocks, block checksums, content size, content checksum. BD: 64 KB.
+    const head = [0x04, 0x22, 0x4d, 0x18, 0x7c, 0x40, ...Buffer.alloc(8), 0x00];
+    // One literal, a match of 4 + 15 + 255 + 1 bytes, and two literals at the end.
+    const block = [0x1f, 0x61, 0x01, 0x00, 0xff, 0x01, 0x20, 0x62, 0x63];
+    const plain = [0x03, 0, 0, 0x80, 0x64, 0x65, 0x66];
+    const bytes = [
+      ...head,
+      block.length,
+      0,
+      0,
+      0,
+      ...block,
+      ...Buffer.alloc(4),
+      ...plain,
+      ...Buffer.alloc(4),
+    ];
+    assert.equal(
+      measureLz4(Buffer.from([...bytes, ...Buffer.alloc(4), ...Buffer.alloc(4)])),
+      1 + 275 + 2 + 3,
+    );
+  });
+
+  it("is not taken from what is cut off or no frame", async () => {
+    const frame = await codec.compress({ buffer: zeros });
+    for (const bad of [frame.subarray(0, -8), Buffer.from("not a frame")])
+      assert.throws(() => measureLz4(bad), RangeError);
+  });
+});

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { decodeBatches, findSkippedBatch } from "../../../src/kafka/record-batches.ts";
+import { recordBatch } from "../../support/record-batch.ts";
+
+const mib = 1024 * 1024;
+const offsetsOf = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);
+const large = { value: Buffer.alloc(3 * mib) };
+const small = { value: Buffer.from("small") };
+
+describe("decoding fetched batches", () => {
+  it("gives every record as it is", async () => {
+    const key = Buffer.from("key");
+    const headers = [
+      ["a", "1"],
+      ["b", "2"],
+      ["a", "3"],
+    ] as const;
+    const [first, second] = await decodeBatches(
+      recordBatch(7, [{ key, value: null, headers }, { value: Buffer.from("v") }]),
+      mib,
+    );
+    assert.deepEqual(
+      [first?.offset, first?.timestamp, first?.key, first?.value],
+      ["7", "1700000000000", key, null],
+    );
+    assert.deepEqual(first?.headers, { a: [Buffer.from("1"), Buffer.from("3")], b: Buffer.from("2") });
+    assert.deepEqual(
+      [second?.offset, second?.timestamp, second?.key, String(second?.value)],
+      ["8", "1700000000001", null, "v"],
+    );
+  });
+
+  it("gives more records than a function takes arguments", async () => {
+    const records = Array.from({ length: 200_000 }, () => small);
+    const messages = await decodeBatches(recordBatch(0, records), 64 * mib);
+    assert.equal(messages.length, records.length);
+    assert.equal(messages.at(-1)?.offset, "199999");
+  });
+
+  it("gives every header of a record that has very many", async () => {
+    const headers = Array.from({ length: 100_000 }, (_, at) => [`n${at}`, "v"] as const);
+    const [message] = await decodeBatches(recordBatch(0, [{ ...small, headers }]), 64 * mib);
+    assert.equal(Object.keys(message?.headers ?? {}).length, headers.length);
+  });
+
+  it("ends before a batch that is cut off", async () => {
+    const bytes = Buffer.concat([recordBatch(0, [small]), recordBatch(1, [small])]);
+    assert.deepEqual(offsetsOf(await decodeBatches(bytes.subarray(0, -1), mib)), ["0"]);
+    assert.deepEqual(offsetsOf(await decodeBatches(bytes.subarray(0, 20), mib)), []);
+  });
+
+  it("leaves to the next fetch what is too large only together with the batches before it", async () => {
+    const bytes = Buffer.concat([recordBatch(0, [large]), recordBatch(1, [small]), recordBatch(2, [large])]);
+    const messages = await decodeBatches(bytes, 4 * mib);
+    assert.deepEqual(offsetsOf(messages), ["0", "1"]);
+    assert.ok(messages.every((message) => findSkippedBatch(message) === undefined));
+  });
+
+  it("gives one message at the last offset for a batch that is too large alone, and nothing after it", async () => {
+    const bytes = Buffer.concat([recordBatch(5, [small, large, small]), recordBatch(8, [small])]);
+    const messages = await decodeBatches(bytes, 2 * mib);
+    assert.deepEqual(offsetsOf(messages), ["7"]);
+    const [message] = messages;
+    assert.ok(message !== undefined);
+    assert.deepEqual([message.key, message.value, message.headers], [null, null, {}]);
+    assert.equal(message.timestamp, "1700000000002");
+    assert.deepEqual(findSkippedBatch(message), {
+      firstOffset: 5,
+      lastOffset: 7,
+      maxBytes: 2 * mib,
+    });
+  });
+
+  it("counts records as well as bytes", async () => {
+    const records = Array.from({ length: 10_000 }, () => ({ value: null }));
+    const messages = await decodeBatches(recordBatch(0, records), mib);
+    assert.deepEqual(offsetsOf(messages), ["9999"]);
+  });
+
+  it("marks the end of a batch that compaction took the last records of, or all", async () => {
+    const bytes = Buffer.concat([
+      recordBatch(0, [small], { lastOffset: 4 }),
+      recordBatch(5, [small, small]),
+      recordBatch(7, [], { lastOffset: 9 }),
+    ]);
+    const messages = await decodeBatches(bytes, mib);
+    const seen = messages.map(({ offset, isControlRecord }) => [offset, isControlRecord]);
+    assert.deepEqual(seen, [
+      ["0", false],
+      ["4", true],
+      ["5", false],
+      ["6", false],
+      ["9", true],
+    ]);
+  });
+
+  it("refuses records that do not add up", async () => {
+    const bytes = recordBatch(0, [small]);
+    bytes.writeInt32BE(2, 57);
+    await assert.rejects(decodeBatches(bytes, mib), RangeError);
+  });
+});

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createLifecycle } from "../../../src/lib/lifecycle.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+
+const log = await createLogger("silent");
+
+describe("stopping", () => {
+  it("releases what was acquired last first, each once, and waits for it", async () => {
+    const released: string[] = [];
+    const lifecycle = createLifecycle(log);
+    for (const name of ["a", "b", "c"]) {
+      lifecycle.onStop(name, async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        released.push(name);
+      });
+    }
+    await Promise.all([lifecycle.stop(), lifecycle.stop()]);
+    assert.deepEqual(released, ["c", "b", "a"]);
+  });
+
+  it("goes on after a release that fails", async () => {
+    const released: string[] = [];
+    const lifecycle = createLifecycle(log);
+    lifecycle.onStop("first", () => void released.push("first"));
+    lifecycle.onStop("second", () => Promise.reject(new Error("no")));
+    await lifecycle.stop();
+    assert.deepEqual(released, ["first"]);
+  });
+});

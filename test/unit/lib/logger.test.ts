@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { getErrorMessage } from "../../../src/lib/errors.ts";
+import { serializeError } from "../../../src/lib/logger.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { db } = testDatabase(sharedStack().mongodb);
+
+it("an error of MongoDB is logged without the documents and tokens that it carries", async () => {
+  const token = unique('secret "token"');
+  const installations = db.collection("installations");
+  await installations.createIndex({ token: 1, application: 1 }, { unique: true }, {});
+  const insert = () => installations.insertMany([{ token, application: "App" }], { ordered: false });
+  await insert();
+  const error: unknown = await insert().catch((reason: unknown) => reason);
+  assert.ok(error instanceof Error && /E11000/.test(error.message), "the store refused it");
+  const wrapped = new Error(`it failed: ${error.message}`, { cause: error });
+  for (const one of [error, wrapped]) {
+    const logged = JSON.stringify(serializeError(one));
+    assert.match(logged, /E11000/);
+    assert.match(logged, /logger\.test/, "where it came from");
+    assert.doesNotMatch(logged + getErrorMessage(one), /secret/);
+  }
+  assert.match(JSON.stringify(serializeError(error)), /"code":11000/);
+});

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { pino } from "pino";
+
+import { NotLoadedError } from "../../../src/lib/errors.ts";
+import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicSwitch } from "../../../src/topics/switch.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import {
+  body,
+  comesToPick,
+  connectDirectory,
+  picked,
+  type DirectoryInstance,
+} from "../../support/directory-instance.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { until } from "../../support/poll.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const log = pino({ level: "silent" });
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
+
+describe("the directory of topics", () => {
+  let here: DirectoryInstance;
+  let there: DirectoryInstance;
+
+  before(async () => {
+    [here, there] = await Promise.all([connectDirectory(uri), connectDirectory(uri)]);
+    await here.service.create(body("early", "a=1"), "user");
+    await records.insertOne({ _id: newId(), ...old("unreadable", "a==1") });
+  });
+  after(async () => {
+    await Promise.all([here.close(), there.close()]);
+  });
+
+  /** A record from before filters were checked. */
+  const old = (externalId: string, contentQuery: string) => ({
+    ...{ topic_id: externalId, topic_name: externalId, namespace: "", header_query: "" },
+    ...{ content_query: contentQuery, sys_updated_on: new Date() },
+  });
+
+  it("loads what is stored when it is first asked, and the first to ask waits for it", async () => {
+    assert.deepEqual(here.directory.status(), { topics: 0, unreadable: 0 });
+    assert.deepEqual(await Promise.all([picked(here, 1), picked(here, 1)]), [["early"], ["early"]]);
+    assert.deepEqual(here.directory.status(), { topics: 1, unreadable: 1 });
+    assert.deepEqual(await picked(there, 1), ["early"]);
+  });
+
+  it("says that the topics are being loaded where that takes long, and picks once they are there", async () => {
+    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+    const one = await connectDirectory(proxy.uri(db.databaseName));
+    try {
+      proxy.freeze();
+      await assert.rejects(picked(one, 1), NotLoadedError);
+      proxy.heal();
+      await until("they are loaded", () => one.directory.status().topics > 0);
+      assert.deepEqual(await picked(one, 1), ["early"]);
+    } finally {
+      await one.close();
+    }
+  });
+
+  it("leaves nobody waiting when it is closed", async () => {
+    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+    const one = await connectDirectory(proxy.uri(db.databaseName));
+    proxy.cut();
+    const asked = assert.rejects(picked(one, 1), NotLoadedError);
+    await one.directory.close();
+    await asked;
+    await one.database.close();
+  });
+
+  it("knows at once what its own process wrote, and soon what another did", async () => {
+    await here.service.create(body("later", "a=1,2"), "user");
+    assert.deepEqual(await picked(here, 2), ["later"]);
+    assert.deepEqual(await picked(here, 1), ["early", "later"]);
+    await comesToPick(there, 2, ["later"]);
+  });
+
+  it("follows changes that are made by hand", async () => {
+    await records.updateOne({ topic_id: "later" }, { $set: { content_query: "a=3" } });
+    for (const one of [here, there]) {
+      await comesToPick(one, 3, ["later"]);
+      assert.deepEqual(await picked(one, 2), []);
+    }
+    await records.updateOne({ topic_id: "unreadable" }, { $set: { content_query: "a=4" } });
+    await comesToPick(here, 4, ["unreadable"]);
+    assert.equal(here.directory.status().unreadable, 0);
+  });
+
+  it("follows what the channel writes: created, updated, retired", async () => {
+    const key = { group: "g", topic: "t", partition: 0 };
+    const deadLetter = () => Promise.resolve();
+    const { service, database } = here;
+    const store = createTopicStore(database, log);
+    const apply = async (offset: number, contentQuery: string | undefined): Promise<void> => {
+      const from = await store.claim(key);
+      const definition = {
+        externalId: "channel",
+        name: "n",
+        namespace: "",
+        headerQuery: "",
+        contentQuery: "",
+      };
+      await service.apply({
+        ...{ key, from, to: { offset: offset + 1, epoch: 1 }, deadLetter },
+        announcements: [
+          contentQuery === undefined
+            ? { kind: "retire", offset, externalId: "channel" }
+            : { kind: "define", offset, definition: { ...definition, contentQuery } },
+        ],
+      });
+    };
+    await apply(0, "a=7");
+    assert.deepEqual(await picked(here, 7), ["channel"]);
+    await comesToPick(there, 7, ["channel"]);
+    await apply(1, "a=8");
+    assert.deepEqual(await picked(here, 7), []);
+    assert.deepEqual(await picked(here, 8), ["channel"]);
+    await comesToPick(there, 8, ["channel"]);
+    await apply(2, undefined);
+    assert.deepEqual(await picked(here, 8), []);
+    await until(
+      "the other has as many topics",
+      () => there.directory.status().topics === here.directory.status().topics,
+    );
+    assert.deepEqual(await picked(there, 8), []);
+  });
+
+  it("follows what another process disables and enables", async () => {
+    const store = createTopicStore(there.database, log);
+    const switching = createTopicSwitch({ store, retired: createRetiredTopicStore(there.database) });
+    await there.service.create(body("switched", "a=9"), "user");
+    await comesToPick(here, 9, ["switched"]);
+    await switching.disable("switched", "user");
+    await comesToPick(here, 9, []);
+    await switching.enable("switched");
+    await comesToPick(here, 9, ["switched"]);
+  });
+
+  it("explains a topic that is stored, and knows nothing of another", async () => {
+    const results = await here.directory.explain("early", { event: { a: [5, "6"] } });
+    assert.deepEqual(
+      results?.map(({ held, found }) => ({ held, found })),
+      [{ held: false, found: ["5", "6"] }],
+    );
+    assert.equal(await here.directory.explain("nowhere", {}), undefined);
+  });
+});

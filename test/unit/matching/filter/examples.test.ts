@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import examples from "../../../../examples/filters.json" with { type: "json" };
+import { FilterSyntaxError, limits } from "../../../../src/matching/filter/filter.ts";
+import { parseFilter } from "../../../../src/matching/filter/parse.ts";
+import { matches, readFilters, type FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
+import { createPicker } from "../../../../src/matching/picker/index.ts";
+
+interface Example extends FilterTexts {
+  readonly rule: string;
+  readonly event: unknown;
+  readonly match: boolean;
+}
+
+describe("the examples of filters", () => {
+  for (const { rule, event, match, ...filters } of examples.matching as readonly Example[]) {
+    it(`${rule}: ${JSON.stringify(filters)} ${match ? "matches" : "does not match"}`, () => {
+      assert.equal(matches(readFilters(filters), event), match);
+      const picker = createPicker();
+      picker.set("topic", filters);
+      assert.deepEqual(picker.pick(event), match ? ["topic"] : []);
+    });
+  }
+  for (const { filter, position, says } of examples.refused) {
+    it(`${JSON.stringify(filter)} is refused at ${position}: ${says}`, () => {
+      const error = refusalOf(filter);
+      assert.equal(error.position, position);
+      assert.ok(error.problem.includes(says), error.problem);
+    });
+  }
+});
+
+describe("the limits of filters", () => {
+  const parts = (count: number, part: (i: number) => string, separator: string): string =>
+    Array.from({ length: count }, (_, i) => part(i)).join(separator);
+  const cases: readonly (readonly [string, (size: number) => string, number])[] = [
+    ["characters", (size) => `a=${"x".repeat(size - 2)}`, limits.characters],
+    ["conditions", (size) => parts(size, (i) => `a${i}=1`, "&"), limits.conditions],
+    ["values", (size) => `a=${parts(size, String, ",")}`, limits.values],
+    ["values of several conditions", (size) => `a=1&b=${parts(size - 1, String, ",")}`, limits.values],
+    ["names in a path", (size) => `${parts(size, () => "a", ".")}=1`, limits.depth],
+  ];
+  for (const [what, filter, most] of cases) {
+    it(`allow ${most} ${what}, and refuse one more`, () => {
+      parseFilter(filter(most));
+      assert.ok(refusalOf(filter(most + 1)).problem.includes(String(most)));
+    });
+  }
+});
+
+function refusalOf(filter: string): FilterSyntaxError {
+  try {
+    parseFilter(filter);
+  } catch (error) {
+    assert.ok(error instanceof FilterSyntaxError);
+    return error;
+  }
+  assert.fail(`${JSON.stringify(filter)} was read`);
+}

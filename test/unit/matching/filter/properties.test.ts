@@ -1,0 +1,251 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { canonical } from "../../../../src/matching/filter/canonical.ts";
+import {
+  FilterSyntaxError,
+  operators,
+  type Condition,
+  type Filter,
+} from "../../../../src/matching/filter/filter.ts";
+import { createTest, textsAt } from "../../../../src/matching/filter/match.ts";
+import { parseFilter } from "../../../../src/matching/filter/parse.ts";
+import { printFilter } from "../../../../src/matching/filter/print.ts";
+import {
+  explain,
+  filterFaults,
+  matches,
+  readFilters,
+} from "../../../../src/matching/filter/topic-filters.ts";
+import { createPicker } from "../../../../src/matching/picker/index.ts";
+import {
+  createSingleValue,
+  createValueList,
+  prepareForLists,
+} from "../../../../src/matching/filter/value-list.ts";
+import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitraries.ts";
+
+const matchesHeader = (filter: Filter, event: unknown): boolean =>
+  matches(readFilters({ headerQuery: printFilter(filter) }), event);
+
+/** Every way to have up to three of some values at `a`, and one or none at `b`. */
+const small = ["1", "2", "3", "x"];
+const pairs = small.flatMap((first) => small.map((second) => [first, second]));
+const smallEvents = [
+  undefined,
+  ...pairs,
+  ...pairs.flatMap((pair) => small.map((third) => [...pair, third])),
+].flatMap((a) => [undefined, ...small].map((b) => ({ a, b })));
+
+const someOf = fc.uniqueArray(fc.constantFrom("1", "2", "3"), { minLength: 1, maxLength: 2 });
+const smallFilters: fc.Arbitrary<Filter> = fc.record({
+  conditions: fc.array(
+    fc.oneof(
+      fc.record({ path: fc.constant(["a"]), operator: fc.constantFrom("eq", "ne"), values: someOf }),
+      fc.record({ path: fc.constant(["b"]), operator: fc.constant("eq"), values: someOf }),
+    ),
+    { maxLength: 3 },
+  ),
+});
+
+describe("a filter", () => {
+  it("that is printed is read again as the same tree", () => {
+    fc.assert(
+      fc.property(wildFilters, (filter) => {
+        const { conditions } = parseFilter(printFilter(filter));
+        assert.deepEqual(
+          conditions,
+          filter.conditions.map((condition) => ({ ...condition })),
+        );
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("matches the same events in its canonical form, which is its own canonical form", () => {
+    fc.assert(
+      fc.property(filters, fc.array(eventsOfSmallNames, { minLength: 5, maxLength: 5 }), (filter, given) => {
+        const form = canonical(filter);
+        for (const event of given) assert.equal(matchesHeader(form, event), matchesHeader(filter, event));
+        assert.deepEqual(canonical(form), form);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("has the canonical form of another exactly when both match the same events", () => {
+    fc.assert(
+      fc.property(smallFilters, smallFilters, (one, other) => {
+        const [first, second] = [one, other].map((filter) =>
+          readFilters({ headerQuery: printFilter(filter) }),
+        );
+        const same = smallEvents.every(
+          (event) => matches(first ?? [], event) === matches(second ?? [], event),
+        );
+        assert.equal(printFilter(canonical(one)) === printFilter(canonical(other)), same);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it("of any text is read or refused with a position, and nothing else happens", () => {
+    const pieces = fc.constantFrom(
+      "a",
+      "b",
+      ".",
+      "=",
+      "&",
+      ",",
+      ";",
+      "<",
+      ">",
+      "!",
+      "%",
+      "?",
+      "0",
+      " ",
+      "\t",
+      "%41",
+      "%2",
+      "gt",
+      ".gt=",
+      "😀",
+      "\u0000",
+      "\ud800",
+    );
+    const text = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.array(pieces, { maxLength: 30 }).map((all) => all.join("")),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        try {
+          assert.deepEqual(parseFilter(printFilter(parseFilter(given))), parseFilter(given));
+        } catch (error) {
+          assert.ok(error instanceof FilterSyntaxError, String(error));
+          assert.ok(error.position >= 0 && error.position <= given.length);
+        }
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it("of the longest hostile texts is read or refused like any other", () => {
+    const pieces = ["a", "=", "&", ",", ".", "%41", "%", " ", "a=1&", "a.", "a=1,", "!", "%C3"];
+    for (const piece of pieces) {
+      for (const start of ["", "a=", "a"]) {
+        const text = (start + piece.repeat(8_000)).slice(0, 8_000);
+        try {
+          parseFilter(text);
+        } catch (error) {
+          assert.ok(error instanceof FilterSyntaxError, String(error));
+        }
+      }
+    }
+  });
+
+  it("that is wrong is told with its member and its place", () => {
+    assert.deepEqual(filterFaults({ headerQuery: "a=1&", contentQuery: "b" }), [
+      { path: "/headerQuery", message: 'has no condition here; expected "name=value", at character 5' },
+      {
+        path: "/contentQuery",
+        message: 'has no operator after "b"; expected =, !=, >, >=, < or <=, at character 2',
+      },
+    ]);
+    assert.deepEqual(filterFaults({}), []);
+  });
+});
+
+describe("a contentQuery", () => {
+  const twoWays = fc.record({
+    conditions: filters.map(({ conditions }) => conditions),
+    /** Which of the names have a leading `event.` in each of the two texts. */
+    long: fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: 4, maxLength: 4 }),
+  });
+
+  it("means the same whichever of its names begin with event.", () => {
+    fc.assert(
+      fc.property(twoWays, fc.array(eventsOfSmallNames, { minLength: 5 }), ({ conditions, long }, given) => {
+        const spell = (way: 0 | 1): string =>
+          printFilter({
+            conditions: conditions.map((condition, at) => ({
+              ...condition,
+              path: long[at]?.[way] || needsRoot(condition) ? ["event", ...condition.path] : condition.path,
+            })),
+          });
+        const [first, second] = [spell(0), spell(1)];
+        for (const event of given) {
+          const expected = matchesPlainly(conditions, event);
+          for (const contentQuery of [first, second]) {
+            const read = readFilters({ contentQuery });
+            assert.equal(matches(read, event), expected);
+            assert.equal(
+              explain(read, event).every(({ held }) => held),
+              expected,
+            );
+            const picker = createPicker();
+            picker.set("topic", { contentQuery });
+            assert.equal(picker.pick(event).length === 1, expected);
+            const canonicalText = printFilter(canonical(parseFilter(contentQuery, "contentQuery")));
+            assert.equal(matches(readFilters({ contentQuery: canonicalText }), event), expected);
+          }
+        }
+        const [one, other] = [first, second].map((text) => parseFilter(text, "contentQuery"));
+        assert.deepEqual(one, other);
+        assert.deepEqual(parseFilter(printFilter(one ?? { conditions: [] }), "contentQuery"), one);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  /** Without `event.` its own first name would be taken for that. */
+  const needsRoot = ({ path }: Condition): boolean => path[0] === "event" && path.length > 1;
+
+  /** Contract, section 5, as plainly as possible: one name's equalities are OR, everything else is AND. */
+  function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
+    return conditions.every(({ path, operator, values }) => {
+      const texts = textsAt(event, ["event", ...path]);
+      if (operator !== "eq") return texts.some(createTest({ operator, values }));
+      return conditions.some(
+        (other) =>
+          other.operator === "eq" &&
+          other.path.join() === path.join() &&
+          texts.some((text) => other.values.includes(text)),
+      );
+    });
+  }
+});
+
+describe("a condition", () => {
+  const anyValue = fc.oneof(
+    fc.constantFrom("1", "9", "10", "-2.5", "1e2", "010", "", "x", "10x", "\u{1f600}", "\uffff"),
+    fc.constantFrom(
+      "2026-03-01T12:00:00Z",
+      "2026-03-01T12:00:00.5+01:00",
+      "2026-03-01T11:30:00Z",
+      "2026-03-01",
+    ),
+    fc.integer({ min: -20, max: 20 }).map(String),
+  );
+  it("holds for a list of values exactly when it holds for one of them", () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...operators),
+        fc.array(anyValue, { minLength: 1, maxLength: 3 }),
+        fc.array(anyValue, { maxLength: 8 }),
+        (operator, values, texts) => {
+          const condition = {
+            operator,
+            values: operator === "eq" || operator === "ne" ? values : values.slice(0, 1),
+          };
+          const [prepared, test] = [prepareForLists(condition), createTest(condition)];
+          assert.equal(createValueList(texts).some(prepared), texts.some(test));
+          for (const text of texts) assert.equal(createSingleValue(text).some(prepared), test(text));
+        },
+      ),
+      { numRuns: 5_000 },
+    );
+  });
+});

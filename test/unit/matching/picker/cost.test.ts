@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { Session } from "node:inspector/promises";
+import { after, before, describe, it, mock } from "node:test";
+
+import fc from "fast-check";
+
+import type * as topicFilters from "../../../../src/matching/filter/topic-filters.ts";
+import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
+
+// Steps are what V8 counts for its coverage: how often each block of the picker's code was entered. Nothing in the picker has
+// to count for that, and no step can be forgotten; only what Node's own functions do inside is not seen.
+const session = new Session();
+let createPicker: () => Picker;
+/** Its `matches` is the oracle: it looks at one topic. */
+let oracle: typeof topicFilters;
+
+/** Steps for each unit of the bound; ordinary events take one to ten. */
+const maxStepsPerUnit = 30;
+/** Steps that every event costs. */
+const baseSteps = 500;
+
+before(async () => {
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  // Only what is compiled from now on is counted block by block.
+  ({ createPicker } = await import("../../../../src/matching/picker/index.ts"));
+  oracle = await import("../../../../src/matching/filter/topic-filters.ts");
+});
+
+after(async () => {
+  await session.post("Profiler.stopPreciseCoverage");
+  session.disconnect();
+});
+
+/** Runs something, and gives how many steps it took in the picker and the filter language. */
+async function countSteps<T>(run: () => T): Promise<{ result: T; steps: number }> {
+  await session.post("Profiler.takePreciseCoverage");
+  const result = run();
+  const { result: scripts } = await session.post("Profiler.takePreciseCoverage");
+  const steps = scripts
+    .filter(({ url }) => /\/src\/matching\/(?:picker|filter)\//.test(url))
+    .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
+    .reduce((sum, { count }) => sum + count, 0);
+  return { result, steps };
+}
+
+/** Members, list elements and values. */
+function countParts(value: unknown): number {
+  let parts = 0;
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    parts += 1;
+    if (typeof one === "object" && one !== null) for (const part of Object.values(one)) waiting.push(part);
+  }
+  return parts;
+}
+
+/** What a topic counts for: its conditions' values, and its keys with their values, of which there are at most 64 or those of one condition. */
+function countTopicParts(filters: FilterTexts): number {
+  const conditions = oracle.readFilters(filters);
+  const values = conditions.reduce((sum, one) => sum + one.values.length + one.path.length, 1);
+  return values + 64 * conditions.length;
+}
+
+/** Picks, holds the answer against the look at every topic, and the steps against the bound. */
+async function pickWithinBound(
+  topics: ReadonlyMap<string, FilterTexts>,
+  event: unknown,
+  expected?: readonly string[],
+): Promise<void> {
+  const picker = createPicker();
+  for (const [id, filters] of topics) picker.set(id, filters);
+  const { result, steps } = await countSteps(() => picker.pick(event));
+  const matching =
+    expected ??
+    [...topics]
+      .filter(([, filters]) => oracle.matches(oracle.readFilters(filters), event))
+      .map(([id]) => id)
+      .sort();
+  assert.deepEqual(result.sort(), matching);
+  const units =
+    countParts(event) + [...topics.values()].reduce((sum, filters) => sum + countTopicParts(filters), 0);
+  assert.ok(steps > 0, "no steps were counted");
+  assert.ok(
+    steps <= baseSteps + maxStepsPerUnit * units,
+    `${steps} steps for ${units} units of event and topics`,
+  );
+}
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+const named = (all: readonly FilterTexts[]): Map<string, FilterTexts> =>
+  new Map(all.map((filters, i) => [`topic-${i}`, filters]));
+const paths = ["a", "b", "c.x", "d", "e.x", "e.y", "f", "g"];
+
+/** Puts a list at every path; `e` is a list of objects, `c` is an object. */
+const eventWith = (lists: readonly (readonly unknown[])[]): unknown => {
+  const [a, b, x, d, ex = [], ey, f, g] = lists;
+  return { a, b, c: { x }, d: [[d], []], e: ex.map((one, i) => ({ x: one, y: ey?.[i] ?? null })), f, g };
+};
+
+describe("the work for an event", () => {
+  it("is bounded by its size and that of the topics, whatever lists it has", async () => {
+    const value = fc.integer({ min: 0, max: 120 });
+    const list = fc.oneof(
+      fc.uniqueArray(value, { maxLength: 100 }),
+      fc.uniqueArray(value, { minLength: 60, maxLength: 100 }),
+      fc.array(value, { maxLength: 100 }),
+    );
+    const condition = fc
+      .record({
+        path: fc.constantFrom(...paths),
+        sign: fc.constantFrom("=", "=", "=", "=", "!=", ">", "<="),
+        values: fc.uniqueArray(value, { minLength: 1, maxLength: 4 }),
+      })
+      .map(({ path, sign, values }) =>
+        sign === "=" || sign === "!=" ? `${path}${sign}${values.join()}` : `${path}${sign}${values[0] ?? 0}`,
+      );
+    const filters = fc.array(condition, { minLength: 1, maxLength: 8 }).map((all) => all.join("&"));
+    // Equalities of the same paths, so that groups are large and asked by many keys.
+    const alike = fc
+      .record({ count: fc.integer({ min: 3, max: 8 }), size: fc.integer({ min: 1, max: 60 }) })
+      .map(({ count, size }) =>
+        range(size).map((i) =>
+          paths
+            .slice(0, count)
+            .map((path) => `${path}=${i}`)
+            .join("&"),
+        ),
+      );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(filters, { maxLength: 30 }),
+        alike,
+        fc.array(list, { minLength: 8, maxLength: 8 }),
+        async (mixed, same, lists) => {
+          const topics = named([...mixed, ...same].map((headerQuery) => ({ headerQuery })));
+          await pickWithinBound(topics, eventWith(lists));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it("does not multiply the lists that a topic's equalities look at", async () => {
+    for (const count of [20, 100]) {
+      const topics = named(
+        range(count).map((i) => ({ headerQuery: paths.map((path) => `${path}=${i}`).join("&") })),
+      );
+      const list = range(count);
+      await pickWithinBound(topics, eventWith(paths.map(() => list)), [...topics.keys()].sort());
+      await pickWithinBound(topics, eventWith(paths.map((path) => (path === "g" ? [] : list))), []);
+    }
+  });
+
+  it("does not copy the values of a list for each group of topics", async () => {
+    const alternatives = range(200);
+    const headerQueries = [`a=${alternatives.join()}`, ...range(300).map((i) => `a=0&m${i}=1`)];
+    const event = { a: alternatives, ...Object.fromEntries(range(300).map((i) => [`m${i}`, 1])) };
+    // What the constructor does with a list is no step, but it calls `add` for each element.
+    const { mock: added } = mock.method(Set.prototype, "add");
+    try {
+      await pickWithinBound(named(headerQueries.map((headerQuery) => ({ headerQuery }))), event);
+      assert.ok(added.callCount() < 5_000, `${added.callCount()} values were copied`);
+    } finally {
+      added.restore();
+    }
+  });
+
+  it("does not multiply the values of a list by the topics that compare with them", async () => {
+    const list = range(1_000);
+    for (const condition of ["a>9000", "a<0", "a!=1", "a.lt=-5", "a>=x", "a<2026-01-01T00:00:00Z"]) {
+      const topics = named(range(300).map((i) => ({ headerQuery: `k=1&${condition}&a!=${i}` })));
+      await pickWithinBound(topics, { k: 1, a: list });
+      await pickWithinBound(topics, { k: 1, a: list.map((one) => [String(one)]) });
+    }
+  });
+
+  it("does not multiply a list of objects by the paths that lead through it", async () => {
+    const topics = named(range(400).map((i) => ({ headerQuery: `k=1&list.m${i}.n>5` })));
+    await pickWithinBound(topics, { k: 1, list: range(2_000).map((i) => ({ [`m${i}`]: { n: i } })) });
+  });
+
+  it("of explaining is bounded by its size and the conditions, too", async () => {
+    const headerQuery = range(90)
+      .map((i) => (i % 2 === 0 ? `list.m${i}>9000` : `a>${9_000 + i}`))
+      .join("&");
+    const conditions = oracle.readFilters({ headerQuery });
+    const event = { a: range(3_000), list: range(3_000).map((i) => ({ [`m${i}`]: i })) };
+    const { result, steps } = await countSteps(() => oracle.explain(conditions, event));
+    assert.equal(result.length, 90);
+    const units = countParts(event) + countTopicParts({ headerQuery });
+    assert.ok(steps <= baseSteps + maxStepsPerUnit * units, `${steps} steps for ${units} units`);
+  });
+});

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createOpenIdSignIn } from "../../../src/sessions/openid-sign-in.ts";
+import type { OpenIdProvider } from "../../../src/users/openid-provider.ts";
+import { SignInError } from "../../../src/users/sign-in-error.ts";
+import { createLoginThrottle } from "../../../src/users/throttle.ts";
+import { until } from "../../support/poll.ts";
+
+it("asks the provider of at most 16 who come back at once", async () => {
+  const states: string[] = [];
+  const held: (() => void)[] = [];
+  const provider: OpenIdProvider = {
+    signInUrl: ({ state }) => Promise.resolve(`https://id.example.org/?${states.push(state)}`),
+    claims: () =>
+      new Promise((resolve) => {
+        held.push(() => {
+          resolve({ sub: "ann" });
+        });
+      }),
+  };
+  const signIn = createOpenIdSignIn({
+    config: {
+      issuer: "https://id.example.org",
+      audience: "topicsync",
+      rolesClaim: "roles",
+      userClaim: "sub",
+      clientId: "console",
+      clientSecret: undefined,
+      scope: "openid",
+      publicUrl: "https://topicsync.example.org",
+    },
+    provider,
+    throttle: createLoginThrottle({ reached: () => undefined }),
+    log: await createLogger("silent"),
+  });
+  const comeBack = async () => {
+    const { id } = await signIn.begin();
+    const answer = new URLSearchParams({ state: states.at(-1) ?? "" });
+    return { finished: signIn.finish({ id, answer, address: "192.0.2.1" }) };
+  };
+  const all = [];
+  for (let at = 0; at < 16; at += 1) all.push((await comeBack()).finished);
+  await until("all are asked of", () => held.length === 16);
+  await assert.rejects(
+    (await comeBack()).finished,
+    (error) => error instanceof SignInError && error.reason === "unavailable",
+  );
+  for (const release of held) release();
+  assert.deepEqual(new Set((await Promise.all(all)).map(({ name }) => name)), new Set(["oidc:ann"]));
+});

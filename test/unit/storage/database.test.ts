@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { after, afterEach, describe, it } from "node:test";
+
+import type { Document } from "mongodb";
+
+import { ConfigurationError, UnavailableError } from "../../../src/lib/errors.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { PositionKey } from "../../../src/sync/positions.ts";
+import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import { collections } from "../../../src/storage/names.ts";
+import { createPositions } from "../../../src/storage/positions.ts";
+import { portOf } from "../embedded/local.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { unique } from "../../support/names.ts";
+import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const store = await startMongoProxy(portOf(stack.mongodb));
+const log = await createLogger("silent");
+const { signal: never } = new AbortController();
+afterEach(() => {
+  store.forgive();
+});
+
+/** A database of the service's, by way of the proxy. It is closed after the tests of this file. */
+function open(options = ""): Database {
+  const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true${options}`;
+  const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
+  after(() => database.close());
+  return database;
+}
+
+async function connect(options = ""): Promise<Database> {
+  const database = open(options);
+  await database.connect(never);
+  return database;
+}
+
+const answered = (command: string, answer: Document, times = 1): void => {
+  store.fail({ command, carriedOut: false, answer, times });
+};
+
+describe("a connection string", () => {
+  for (const options of [
+    "&readPreference=secondaryPreferred",
+    "&readPreference=nearest&readPreferenceTags=dc:ny&maxStalenessSeconds=120",
+    "&readConcernLevel=linearizable",
+    "&w=1&journal=false&wtimeoutMS=5",
+    "&J=false&wtimeout=5",
+  ])
+    it(`changes neither what is read nor when a write counts: ${options}`, async () => {
+      const database = await connect(options);
+      const { readPreference, readConcern, writeConcern } = database.collection(collections.topics);
+      assert.equal(readPreference?.mode, "primary");
+      assert.equal(readPreference.tags, undefined);
+      assert.equal(readConcern?.level, "local");
+      assert.equal(writeConcern?.w, "majority");
+      assert.equal(writeConcern.journal, true);
+      assert.equal(writeConcern.wtimeoutMS, 10_000);
+      assert.notEqual(database.startSession(), undefined, "there are transactions");
+    });
+
+  it("is a wrong setting where the driver does not take it", () => {
+    for (const faulty of ["mongodb://h/t?noSuchOption=1", "mongodb://a,b/t?directConnection=true"])
+      assert.throws(
+        () => createDatabase(faulty, log),
+        (error) =>
+          error instanceof ConfigurationError && error.message.startsWith("MONGODB_URI cannot be used: "),
+      );
+  });
+
+  it("keeps its other options, and its password", async () => {
+    await assert.rejects(
+      open("&readPreference=nearest&tls=true").connect(AbortSignal.timeout(1_000)),
+      UnavailableError,
+    );
+    assert.throws(() => createDatabase("mongodb://ann:p%3F%26w%3D1@h/t?authMechanism=none", log), /none/);
+  });
+});
+
+describe("a MongoDB without transactions", () => {
+  for (const [product, answer] of [
+    [
+      "a standalone mongod",
+      { code: 20, errmsg: "Transaction numbers are only allowed on a replica set member or mongos" },
+    ],
+    ["Amazon DocumentDB", { code: 303, errmsg: "Feature not supported: 'autocommit'" }],
+    ["FerretDB", { code: 59, errmsg: "no such command: 'commitTransaction'" }],
+  ] as const)
+    it(`is known by what it says: ${product}`, async () => {
+      answered(answer.code === 59 ? "commitTransaction" : "find", { ok: 0, ...answer });
+      const database = await connect();
+      assert.equal(store.pending(), 0);
+      assert.equal(database.startSession(), undefined);
+    });
+
+  it("is not what any other error means: the start fails with a reason", async () => {
+    answered("find", { ok: 0, code: 2, codeName: "BadValue", errmsg: "something new" });
+    await assert.rejects(connect(), (error: Error) => {
+      assert.ok(error instanceof ConfigurationError);
+      assert.match(error.message, /failed to run a transaction.*something new/);
+      return true;
+    });
+  });
+
+  it("is not what an outage means: it is asked again", async () => {
+    answered("find", {
+      ok: 0,
+      code: 91,
+      codeName: "ShutdownInProgress",
+      errmsg: "the server is in quiesce mode",
+    });
+    const database = await connect();
+    assert.equal(store.pending(), 0);
+    assert.notEqual(database.startSession(), undefined);
+  });
+});
+
+describe("a user whose credentials MongoDB does not accept", () => {
+  const refused = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
+
+  it("is told so at once when the program starts", async () => {
+    answered("create", refused);
+    await assert.rejects(connect(), (error: Error) => {
+      assert.ok(error instanceof ConfigurationError);
+      assert.match(error.message, /credentials of MONGODB_URI.*authSource/);
+      return true;
+    });
+  });
+
+  it("is waited for where the program runs, since a password may just be changing", async () => {
+    const database = await connect();
+    answered("ping", refused);
+    await assert.rejects(database.ping(), {
+      name: "UnavailableError",
+      message: /credentials of MONGODB_URI/,
+    });
+  });
+});
+
+describe("a partition that is taken over", () => {
+  for (const [what, answer] of [
+    ["is not allowed to the user", { ok: 0, code: 13, errmsg: "not authorized on admin to execute command" }],
+    [
+      "is not allowed on Atlas",
+      { ok: 0, code: 8000, codeName: "AtlasError", errmsg: "CMD_NOT_ALLOWED: killSessions" },
+    ],
+    ["is unknown", { ok: 0, code: 115, errmsg: "Unknown request received: killSessions" }],
+    ["fails on a member of a shard", { ok: 0, code: 6, errmsg: "Failed to kill on some hosts" }],
+  ] as const)
+    it(`is read although killSessions ${what}`, async () => {
+      const database = await connect();
+      const key = newKey();
+      await createPositions(database, { log }).claim(key);
+      answered("killSessions", answer, 2);
+      for (const left of [1, 0]) {
+        await createPositions(database, { log }).claim(key);
+        assert.equal(store.pending(), left);
+      }
+    });
+
+  it("is read although killSessions takes very long", async () => {
+    const database = await connect();
+    const key = newKey();
+    await createPositions(database, { log }).claim(key);
+    // Longer than the driver waits for any answer.
+    store.fail({ command: "killSessions", carriedOut: true, answer: {}, lateMs: 20_000, times: 1 });
+    await createPositions(database, { log }).claim(key);
+    assert.equal(store.pending(), 0);
+  });
+});
+
+describe("a transaction that conflicts with others", () => {
+  for (const [what, answer] of [
+    [
+      "with MongoDB's label",
+      { ok: 0, code: 112, errmsg: "WriteConflict", errorLabels: ["TransientTransactionError"] },
+    ],
+    [
+      "with a conflict that has no label",
+      { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" },
+    ],
+    ["with an aborted transaction", { ok: 0, code: 251, codeName: "NoSuchTransaction", errmsg: "aborted" }],
+  ] as const)
+    it(`is repeated until it succeeds: ${what}`, async () => {
+      const database = await connect();
+      const records = database.collection<{ _id: string }>(collections.replays);
+      const session = database.startSession();
+      assert.ok(session !== undefined);
+      const _id = unique("record");
+      answered("insert", answer, 9);
+      await database.transaction(session, async () => {
+        await records.insertOne({ _id }, { session });
+      });
+      await session.endSession();
+      assert.equal(store.pending(), 0);
+      assert.equal(await db.collection<{ _id: string }>(collections.replays).countDocuments({ _id }), 1);
+    });
+
+  it("is given up in the end, as unavailable", async () => {
+    const database = await connect();
+    const session = database.startSession();
+    assert.ok(session !== undefined);
+    answered("insert", { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" }, 10_000);
+    await assert.rejects(
+      database.transaction(session, async () => {
+        await database.collection(collections.replays).insertOne({}, { session });
+      }),
+      { name: "UnavailableError", message: /MongoDB aborted the transaction: WriteConflict/ },
+    );
+    await session.endSession();
+  });
+});
+
+const newKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });

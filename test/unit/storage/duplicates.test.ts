@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { after, afterEach, describe, it } from "node:test";
+
+import type { Document } from "mongodb";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import type { Installation } from "../../../src/installations/installation.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createInstallationArchive } from "../../../src/storage/installation-archive.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicService } from "../../../src/topics/service.ts";
+import { newId, type TopicDefinition } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { unique } from "../../support/names.ts";
+import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { uri, db } = testDatabase(stack.mongodb);
+const inserted: Document[] = [];
+const store = await startMongoProxy(portOf(stack.mongodb), {
+  onCommand: (command) => {
+    if ("insert" in command) inserted.push(command);
+  },
+});
+const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
+const log = await createLogger("silent");
+const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
+await database.connect(new AbortController().signal);
+after(() => database.close());
+afterEach(() => {
+  assert.equal(store.pending(), 0, "the store gave every answer it was to give");
+});
+
+const service = createTopicService(createTopicStore(database, log));
+const installations = createInstallationStore(database, newId);
+
+/** What stores answer to the first write of a command that a unique index refuses. */
+const answers: Readonly<Record<string, Document>> = {
+  "of an index whose name says nothing": {
+    ...{ ok: 1, n: 0 },
+    writeErrors: [
+      { index: 0, code: 11000, errmsg: "E11000 duplicate key error collection: a.b index: i dup key: {}" },
+    ],
+  },
+  "with the index's name in quotes": {
+    ...{ ok: 1, n: 0 },
+    writeErrors: [
+      { index: 0, code: 11000, errmsg: "Duplicate key violation on the requested collection: Index 'i'" },
+    ],
+  },
+  "without a message": { ok: 1, n: 0, writeErrors: [{ index: 0, code: 11000, errmsg: "" }] },
+  "of the command as a whole": {
+    ...{ ok: 0, code: 11000, codeName: "DuplicateKey" },
+    errmsg: "Duplicate key violation on the requested collection.",
+  },
+  "as a write conflict": {
+    ...{ ok: 0, code: 112, codeName: "WriteConflict" },
+    errmsg: "Duplicate key violation on the requested collection.",
+  },
+};
+
+const definition = (externalId: string): TopicDefinition => ({
+  ...{ externalId, name: externalId },
+  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+});
+
+for (const [how, answer] of Object.entries(answers))
+  describe(`a duplicate key that the store reports ${how}`, () => {
+    const refuseOnce = (command: string): void => {
+      store.fail({ command, carriedOut: false, answer, times: 1 });
+    };
+
+    it("makes the batch be decided again, with what is stored", async () => {
+      const key = { group: unique("group"), topic: unique("announcements"), partition: 0 };
+      const topics = createTopicStore(database, log);
+      await topics.claim(key);
+      const id = unique("topic");
+      /** By a service that has no habits yet, so that it looks nothing up at first. */
+      const announceAt = (offset: number) =>
+        createTopicService(topics).apply({
+          key,
+          from: offset === 0 ? undefined : { offset, epoch: 1 },
+          to: { offset: offset + 1, epoch: 1 },
+          announcements: [{ kind: "define", offset, definition: definition(id) }],
+          deadLetter: () => Promise.resolve(),
+        });
+      assert.equal((await announceAt(0)).counts.created, 1);
+      refuseOnce("insert");
+      assert.equal((await announceAt(1)).counts.unchanged, 1);
+    });
+
+    it("is answered over HTTP by the rule that was broken", async () => {
+      const body = { externalId: unique("topic"), name: unique("name") };
+      await service.create(body, "ann");
+      refuseOnce("insert");
+      await assert.rejects(service.create(body, "ann"), { code: "DUPLICATE_EXTERNAL_ID" });
+      refuseOnce("insert");
+      await assert.rejects(service.create({ ...body, externalId: unique("topic") }, "ann"), {
+        code: "DUPLICATE_COMBINATION",
+      });
+    });
+
+    it("lets a token move to the user who registers it", async () => {
+      const key = { token: unique("token"), application: "agent", platform: "ios" };
+      const register = (user: string) => installations.write([{ kind: "register", key, user }]);
+      assert.deepEqual(await register("ann"), []);
+      refuseOnce("update");
+      assert.deepEqual(await register("bob"), []);
+      const [record, ...others] = await db
+        .collection("sys_push_notif_app_install")
+        .find({ token: key.token })
+        .toArray();
+      assert.deepEqual(others, []);
+      assert.equal(record?.["user"], "bob");
+      assert.equal(record["previous_owners"]?.[0]?.user, "ann");
+    });
+  });
+
+const newInstallation = (): Installation => ({
+  ...{
+    id: newId(),
+    token: unique("token"),
+    application: "agent",
+    platform: "ios",
+    user: "ann",
+    active: true,
+  },
+  ...{ createdOn: new Date(), updatedOn: new Date(), lastSeenOn: new Date() },
+  ...{ deactivatedOn: undefined, deactivatedReason: undefined, previousOwners: [] },
+});
+
+describe("an import of installations", () => {
+  it("tells a taken id from a taken token, whatever the store says of the index", async () => {
+    const archive = createInstallationArchive(database);
+    const [stored, other] = [newInstallation(), newInstallation()];
+    assert.equal((await archive.add([stored])).size, 0);
+    const sameId = { ...newInstallation(), id: stored.id };
+    const sameToken = { ...newInstallation(), token: stored.token };
+    store.fail({ command: "insert", carriedOut: true, answer: nameless(1), times: 1 });
+    assert.deepEqual(
+      await archive.add([other, sameToken, sameId]),
+      new Map([
+        [sameId, "id taken"],
+        [sameToken, "key taken"],
+      ]),
+    );
+    assert.equal(await db.collection("sys_push_notif_app_install").countDocuments({ token: other.token }), 1);
+  });
+
+  it("stores no id twice where the store would: in another shard", async () => {
+    const archive = createInstallationArchive(database);
+    const stored = newInstallation();
+    await archive.add([stored]);
+    const sameId = { ...newInstallation(), id: stored.id };
+    inserted.length = 0;
+    assert.deepEqual(await archive.add([sameId]), new Map([[sameId, "id taken"]]));
+    assert.deepEqual(inserted, []);
+  });
+});
+
+/** The answer to an insertion of which one record was refused, without the index's name. */
+const nameless = (index: number): Document => ({ writeErrors: [{ index, code: 11000, errmsg: "" }] });

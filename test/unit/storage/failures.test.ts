@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
+  MongoNetworkError,
+  MongoServerError,
+  type Document,
+} from "mongodb";
+
+import { ConfigurationError, UnavailableError } from "../../../src/lib/errors.ts";
+import { classify, translateErrors, getWriteErrors } from "../../../src/storage/failures.ts";
+
+const answer = (code: number, errmsg = `error ${code}`, ...errorLabels: string[]): MongoServerError =>
+  new MongoServerError({ ok: 0, code, errmsg, errorLabels });
+
+/** As the driver throws it: around an error, or with the failures of single writes. */
+const bulk = (error: Error | Document, writeConcernError?: Document): MongoBulkWriteError =>
+  new MongoBulkWriteError(
+    error as Error,
+    { getWriteConcernError: () => writeConcernError } as unknown as BulkWriteResult,
+  );
+
+const listed = (...failed: [code: number, errmsg: string][]): MongoBulkWriteError => {
+  const writeErrors = failed.map(([code, errmsg], index) => ({ index, code, errmsg }));
+  return bulk({ message: failed[0]?.[1], code: failed[0]?.[0], writeErrors });
+};
+
+const mongoWording =
+  'E11000 duplicate key error collection: t.topics index: unique_topic_id dup key: { topic_id: "a" }';
+const documentDbWording = "Duplicate key violation on the requested collection: Index 'unique_topic_id'";
+const namelessWording = "Duplicate key violation on the requested collection.";
+
+describe("what an error of MongoDB means", () => {
+  it("is a unique index's objection wherever in the answer it stands and however it is worded", () => {
+    for (const wording of [mongoWording, documentDbWording, namelessWording, ""])
+      for (const error of [
+        answer(11000, wording),
+        bulk(answer(11000, wording)),
+        listed([11000, wording]),
+        listed([11000, wording], [251, "the transaction was aborted"]),
+        answer(11000, wording, "TransientTransactionError"),
+      ])
+        assert.equal(classify(error), "duplicate");
+    for (const error of [answer(112, namelessWording), bulk(answer(112, namelessWording))])
+      assert.equal(classify(error), "duplicate");
+  });
+
+  it("is a conflict that a repetition can get over, with the label or without", () => {
+    for (const error of [
+      answer(112, "WriteConflict error"),
+      answer(251, "Transaction was aborted"),
+      bulk(answer(112, "WriteConflict error", "TransientTransactionError")),
+      answer(10107, "not primary", "TransientTransactionError"),
+      answer(999, "somehow", "TransientTransactionError"),
+    ])
+      assert.equal(classify(error), "conflict");
+  });
+
+  it("is an outage where the server cannot do it now or was not reached", () => {
+    for (const code of [
+      ...[6, 7, 24, 43, 50, 64, 79, 89, 91, 100, 133, 134, 189, 202, 237, 262, 290, 317, 358, 365, 384],
+      ...[402, 407, 9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436],
+    ])
+      for (const error of [answer(code), bulk(answer(code)), listed([code, "now"])])
+        assert.equal(classify(error), "outage", `${code}`);
+    for (const label of ["RetryableWriteError", "SystemOverloadedError", "RetryableError"])
+      assert.equal(classify(answer(999, "somehow", label)), "outage", label);
+    const lost = new MongoNetworkError("connection 7 closed");
+    lost.addErrorLabel("TransientTransactionError");
+    const socket = Object.assign(new Error("write EPIPE"), { syscall: "write" });
+    for (const error of [lost, bulk(lost), socket, bulk(socket)]) assert.equal(classify(error), "outage");
+  });
+
+  it("is an outage where a bulk's writes are not known to survive, whatever else is said of them", () => {
+    const timeout = { code: 64, errmsg: "waiting for replication timed out" };
+    const writeErrors = [{ index: 0, code: 11000, errmsg: mongoWording }];
+    const error = bulk({ message: mongoWording, code: 11000, writeErrors }, timeout);
+    assert.equal(classify(error), "outage");
+    assert.equal(getWriteErrors(error), undefined);
+  });
+
+  it("is what it is where it concerns a bulk as a whole", () => {
+    for (const [code, kind] of [
+      [13, "forbidden"],
+      [8000, "forbidden"],
+      [18, "credentials"],
+      [20, "unsupported"],
+      [263, "unsupported"],
+      [66, "unforeseen"],
+      [10334, "unforeseen"],
+      [14031, "unforeseen"],
+    ] as const) {
+      assert.equal(classify(answer(code)), kind, `${code}`);
+      assert.equal(classify(bulk(answer(code))), kind, `${code} of a bulk`);
+    }
+    assert.equal(classify(new Error("a fault of ours")), "unforeseen");
+    assert.equal(classify(bulk(new Error("a fault of ours"))), "unforeseen");
+  });
+
+  it("is told from another meaning of the same code by the message", () => {
+    assert.equal(classify(answer(301, "Retryable writes are not supported")), "unsupported");
+    assert.equal(classify(answer(301, "Data corruption detected")), "unforeseen");
+    assert.equal(classify(answer(8000, "bad auth : authentication failed")), "credentials");
+    assert.equal(classify(answer(8000, "CMD_NOT_ALLOWED: killSessions")), "forbidden");
+    assert.equal(classify(answer(303, "Feature not supported: $changeStream")), "unsupported");
+    assert.equal(classify(answer(303, "the split horizon changed")), "outage");
+  });
+});
+
+describe("an error of MongoDB, as the rest of the program gets it", () => {
+  const told = (error: unknown): string => {
+    const given = translateErrors(error);
+    return given instanceof UnavailableError ? given.message : "itself";
+  };
+
+  it("says that MongoDB is unavailable only where that is so", () => {
+    assert.match(told(answer(91, "shutting down")), /^MongoDB does not answer: shutting down/);
+    assert.match(told(answer(112, "WriteConflict error")), /^MongoDB aborted the transaction: WriteConflict/);
+    assert.match(told(answer(18, "Authentication failed.")), /^MongoDB does not accept the credentials/);
+    for (const error of [answer(13), bulk(answer(14031)), answer(11000), new Error("a fault of ours")])
+      assert.equal(told(error), "itself");
+  });
+
+  it("says which setting cures a MongoDB without retryable writes", () => {
+    for (const wrap of [(error: Error) => error, bulk]) {
+      const given = translateErrors(wrap(answer(301, "Retryable writes are not supported")));
+      assert.ok(given instanceof ConfigurationError);
+      assert.match(given.message, /retryWrites=false/);
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { afterEach, describe, it } from "node:test";
+
+import { pino } from "pino";
+
+import { ConfigurationError } from "../../../src/lib/errors.ts";
+import { createCatalogStore } from "../../../src/storage/catalog.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { indexes } from "../../../src/storage/indexes.ts";
+import { createUserStore } from "../../../src/storage/users.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import type { DialectRule } from "../../support/mongo-dialects.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const sent: Record<string, unknown>[] = [];
+const store = await startMongoProxy(portOf(stack.mongodb), {
+  onCommand: (command) => void sent.push(command),
+});
+afterEach(() => {
+  store.forgive();
+});
+
+/** Starts and ends the use of a database, with what was logged. */
+async function connect(name: string, proxy = store): Promise<readonly { index?: string; msg: string }[]> {
+  const lines: { index?: string; msg: string }[] = [];
+  const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const database = createDatabase(proxy.uri(name), log);
+  try {
+    await database.connect(new AbortController().signal);
+  } finally {
+    await database.close();
+  }
+  return lines;
+}
+
+const partial = indexes.filter(({ partialFilterExpression }) => partialFilterExpression !== undefined);
+
+describe("a user who may not create collections and indexes", () => {
+  const forbid = (): void => {
+    for (const command of ["create", "createIndexes"]) {
+      const answer = {
+        ok: 0,
+        code: 13,
+        codeName: "Unauthorized",
+        errmsg: `not authorized to execute ${command}`,
+      };
+      store.fail({ command, carriedOut: false, answer, times: 1_000 });
+    }
+  };
+
+  it("can use a database that has all of them, under whatever names, and without those that only help", async () => {
+    const { db } = testDatabase(stack.mongodb);
+    await connect(db.databaseName);
+    for (const { collection, name } of partial) await db.collection(collection).dropIndex(name);
+    await db.collection("sys_user").dropIndex("unique_user_name");
+    await db.collection("sys_user").createIndex({ user_name: 1 }, { unique: true, name: "by_hand" }, {});
+    forbid();
+    assert.deepEqual(await connect(db.databaseName), []);
+  });
+
+  it("is told what is missing", async () => {
+    const { db } = testDatabase(stack.mongodb);
+    await connect(db.databaseName);
+    await db.collection("sys_user").dropIndex("unique_user_name");
+    await db.collection("sys_user").createIndex({ user_name: 1 }, { name: "unique_user_name" }, {});
+    await db.collection("topicsync_sessions").drop();
+    forbid();
+    await assert.rejects(connect(db.databaseName), (error: Error) => {
+      assert.ok(error instanceof ConfigurationError);
+      assert.match(error.message, /not authorized to execute create\b/);
+      const lost = indexes.filter(({ collection }) => collection === "topicsync_sessions");
+      const missing = ["sys_user.unique_user_name", ...lost.map(({ name }) => `topicsync_sessions.${name}`)];
+      assert.ok(error.message.includes(` missing: ${missing.join(", ")}. `), error.message);
+      return true;
+    });
+  });
+});
+
+describe("a product without partial indexes", () => {
+  it("is served without them, with a warning for each", async () => {
+    const { db } = testDatabase(stack.mongodb);
+    const rule: DialectRule = {
+      on: ({ indexes }) => JSON.stringify(indexes ?? "").includes("partialFilterExpression"),
+      refuse: { code: 303, errmsg: "Field 'partialFilterExpression' is currently not supported" },
+    };
+    const dialect = { hasTransactions: true, hasChangeStreams: true, rules: [rule] };
+    const lines = await connect(db.databaseName, await startMongoProxy(portOf(stack.mongodb), { dialect }));
+    assert.deepEqual(
+      lines.map(({ index, msg }) => [index, msg]),
+      partial.map(({ name }) => [name, "an index that makes lists faster was refused"]),
+    );
+    for (const { collection, name, partialFilterExpression } of indexes) {
+      const names = (await db.collection(collection).indexes()).map((index) => index.name);
+      assert.equal(names.includes(name), partialFilterExpression === undefined, name);
+    }
+  });
+});
+
+describe("a change of a record", () => {
+  it("sends no empty operator, which older products refuse, and nothing at all where nothing changes", async () => {
+    const { db } = testDatabase(stack.mongodb);
+    const database = createDatabase(store.uri(db.databaseName), pino({ level: "silent" }));
+    await database.connect(new AbortController().signal);
+    const users = createUserStore(database, newId);
+    const { platforms } = createCatalogStore(database, newId);
+    const name = unique("name");
+    await users.insert({ name, passwordHash: "", roles: [], active: true });
+    await platforms.insert({ name, active: true, tokenRule: undefined });
+    sent.length = 0;
+    assert.equal(await users.change(name, {}), true);
+    assert.equal(await users.change(unique("nobody"), {}), false);
+    assert.equal(await users.change(name, { active: false }), true);
+    assert.equal(await platforms.change(name, {}), true);
+    assert.equal(await platforms.change(name, { active: false }), true);
+    assert.equal(await platforms.change(name, { tokenRule: null }), true);
+    await database.close();
+    const updates = sent.filter((command) => "update" in command);
+    assert.equal(updates.length, 3);
+    assert.equal(updates.filter((command) => JSON.stringify(command).includes("{}")).length, 0);
+  });
+});

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import type { Document } from "mongodb";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import { socketTimeoutMs } from "../../../src/storage/client-options.ts";
+import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import { createInstallationStore } from "../../../src/storage/installations.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createTopicService } from "../../../src/topics/service.ts";
+import { newId } from "../../../src/topics/topic.ts";
+import { portOf } from "../embedded/local.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { db } = testDatabase(stack.mongodb);
+const proxied: Document[] = [];
+const store = await startMongoProxy(portOf(stack.mongodb), {
+  onCommand: (command) => void proxied.push(command),
+});
+const log = await createLogger("silent");
+const database = createDatabase(store.uri(db.databaseName), log);
+await database.connect(new AbortController().signal);
+after(() => database.close());
+
+/** Every command that the installations send, as it is. */
+const sent: Document[] = [];
+const watched: Database = {
+  ...database,
+  command(command) {
+    sent.push(structuredClone(command));
+    return database.command(command);
+  },
+};
+const installations = createInstallationStore(watched, newId);
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+
+const newKey = () => ({ token: unique("token"), application: "agent", platform: "ios" });
+const register = async (key: ReturnType<typeof newKey>, user = "ann") => {
+  assert.deepEqual(await installations.write([{ kind: "register", key, user }]), []);
+};
+const remove = async ({ application, platform }: ReturnType<typeof newKey>, user = "ann") => {
+  const write = { kind: "remove", application, platform, user, reason: "removed" } as const;
+  assert.deepEqual(await installations.write([write]), []);
+};
+const find = ({ token }: ReturnType<typeof newKey>) => records.find({ token }).toArray();
+
+describe("a registration that the store carries out a second time, late", () => {
+  it("does not make a token active again that was removed meanwhile", async () => {
+    const key = newKey();
+    sent.length = 0;
+    await register(key);
+    await remove(key);
+    const [late] = sent;
+    assert.ok(late !== undefined);
+    await database.command(late);
+    const [record, ...others] = await find(key);
+    assert.equal(record?.active, false);
+    assert.deepEqual(others, []);
+  });
+
+  it("does not take a token back that has moved to another user", async () => {
+    const key = newKey();
+    await register(key, "bob");
+    sent.length = 0;
+    await register(key, "ann");
+    await register(key, "bob");
+    for (const late of sent.splice(0)) await database.command(late);
+    assert.deepEqual(
+      (await find(key)).map(({ user, active }) => ({ user, active })),
+      [{ user: "bob", active: true }],
+    );
+  });
+});
+
+describe("a registration", () => {
+  it("counts although an instance whose clock is ahead changed the record before", async () => {
+    const key = newKey();
+    const ahead = new Date(Date.now() + 60_000);
+    await records.insertOne(installation(key.token, { active: false, sys_updated_on: ahead }));
+    const before = new Date();
+    await register(key);
+    const [record] = await find(key);
+    assert.equal(record?.active, true);
+    assert.deepEqual(record.sys_updated_on, ahead, "it never goes back");
+    assert.ok(record.last_seen_on >= before && record.last_seen_on <= new Date());
+  });
+});
+
+describe("a record that something else has stored without topicsync's times", () => {
+  for (const times of [{}, { sys_updated_on: null }, { sys_updated_on: "2026-01-01 00:00:00" }])
+    for (const owner of ["ann", "bob"])
+      it(`can be registered by its user and by another: ${owner}, ${JSON.stringify(times)}`, async () => {
+        const key = newKey();
+        await db.collection("sys_push_notif_app_install").insertOne({ ...key, user: owner, ...times });
+        await register(key);
+        const [record] = await find(key);
+        assert.equal(record?.user, "ann");
+        assert.equal(record.active, true);
+        assert.ok(record.sys_updated_on instanceof Date);
+      });
+});
+
+describe("a write that may meet an open transaction", () => {
+  it("is not sent again when it took too long", async () => {
+    store.fail({ command: "update", carriedOut: false, answer: mongoErrors.tooSlow, times: 1 });
+    sent.length = 0;
+    const write = { kind: "register", key: newKey(), user: "ann" } as const;
+    await assert.rejects(installations.write([write]), {
+      name: "UnavailableError",
+      message: /exceeded time limit/,
+    });
+    assert.equal(sent.length, 1);
+  });
+
+  it("is given up by the store before the driver gives it up", async () => {
+    const key = newKey();
+    sent.length = 0;
+    proxied.length = 0;
+    await register(key);
+    await createTopicService(createTopicStore(database, log)).create(
+      { externalId: unique("topic"), name: "x" },
+      "ann",
+    );
+    const claimed = { group: unique("group"), topic: "announcements", partition: 0 };
+    await createTopicStore(database, log).claim(claimed);
+    const others = proxied.filter((command) => "insert" in command || "findAndModify" in command);
+    assert.equal(sent.length + others.length, 3);
+    for (const { maxTimeMS } of [...sent, ...others]) assert.ok(maxTimeMS < socketTimeoutMs);
+  });
+});

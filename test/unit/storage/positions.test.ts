@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { UUID, type Binary } from "mongodb";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import {
+  FencedError,
+  type Position,
+  type PositionStore,
+  type PositionKey,
+} from "../../../src/sync/positions.ts";
+import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import { collections } from "../../../src/storage/names.ts";
+import { createPositions, type PositionRecord, type SessionOptions } from "../../../src/storage/positions.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+interface Written {
+  _id: string;
+  group: string;
+  offset: number;
+}
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const log = await createLogger("silent");
+
+/** A process, as the store sees it. */
+async function connect(): Promise<Database> {
+  const database = createDatabase(uri, log);
+  await database.connect(new AbortController().signal);
+  after(() => database.close());
+  return database;
+}
+const [one, other] = await Promise.all([connect(), connect()]);
+
+const newKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
+const at = (offset: number): Position => ({ offset, epoch: 1 });
+const upTo = (end: number): number[] => Array.from({ length: end }, (_, n) => n);
+
+/** Writes one record for each offset. The same offset written twice makes two records. */
+function writer(database: Database, { group }: PositionKey) {
+  const records = database.collection<Written>(collections.retiredTopics);
+  return async (offset: number, options: SessionOptions): Promise<void> => {
+    await records.insertOne({ _id: unique("record"), group, offset }, options);
+  };
+}
+
+/** The offsets that were written, and where the position stands. */
+async function outcome({ group }: PositionKey): Promise<{ offsets: number[]; position: number }> {
+  const records = await db.collection<Written>(collections.retiredTopics).find({ group }).toArray();
+  const stored = await db.collection(collections.positions).findOne({ "_id.group": group });
+  return {
+    offsets: records.map(({ offset }) => offset).toSorted((a, b) => a - b),
+    position: Number(stored?.["next_offset"] ?? 0),
+  };
+}
+
+describe("a batch's records and the position behind it", () => {
+  it("count together or not at all, while another batch of the partition is begun beside it", async () => {
+    const key = newKey();
+    const positions = createPositions(one, { log });
+    await positions.claim(key);
+    const write = writer(one, key);
+    const batch = { key, from: undefined, beforeCommit: undefined };
+    const [first, second] = await Promise.allSettled([
+      positions.apply({ ...batch, to: at(2) }, async (options) => {
+        await write(0, options);
+        await sleep(200);
+        await write(1, options);
+      }),
+      positions.apply({ ...batch, to: at(1) }, (options) => write(0, options)),
+    ]);
+    assert.equal(first.status, "fulfilled");
+    assert.ok(second.status === "rejected" && second.reason instanceof FencedError);
+    assert.deepEqual(await outcome(key), { offsets: [0, 1], position: 2 });
+  });
+
+  it("count together while the partition is taken over again by the process that has it", async () => {
+    const key = newKey();
+    const positions = createPositions(one, { log });
+    await positions.claim(key);
+    const write = writer(one, key);
+    const batch = { key, from: undefined, beforeCommit: undefined };
+    const [, claimed] = await Promise.all([
+      positions.apply({ ...batch, to: at(2) }, async (options) => {
+        await write(0, options);
+        await sleep(200);
+        await write(1, options);
+      }),
+      positions.claim(key),
+    ]);
+    assert.equal(claimed?.offset, 2);
+    assert.deepEqual(await outcome(key), { offsets: [0, 1], position: 2 });
+  });
+
+  it("count once, however the readers of two processes overlap", async () => {
+    const key = newKey();
+    const end = 100;
+    /** Takes the partition over, applies some batches, and begins anew, now and then without waiting for the last. */
+    async function read(database: Database, positions: ReturnType<typeof createPositions>, reader: number) {
+      const write = writer(database, key);
+      const apply = (from: Position | undefined, to: number): Promise<boolean> =>
+        positions
+          .apply({ key, from, to: at(to), beforeCommit: undefined }, async (options) => {
+            for (let offset = from?.offset ?? 0; offset < to; offset += 1) await write(offset, options);
+          })
+          .then(
+            () => true,
+            () => false,
+          );
+      const left: Promise<boolean>[] = [];
+      for (let turn = reader; ; turn += 1) {
+        assert.ok(turn < 1_000, "it comes no further");
+        const claimed = await positions.claim(key).then(
+          (position) => ({ position }),
+          () => undefined,
+        );
+        if (claimed === undefined) continue;
+        let from: Position | undefined = claimed.position;
+        for (let batch = 0; batch < 3; batch += 1) {
+          const begin: number = from?.offset ?? 0;
+          if (begin === end) return Promise.all(left);
+          const to = Math.min(end, begin + 1 + ((turn + 3 * batch) % 5));
+          const writing = apply(from, to);
+          left.push(writing);
+          if ((turn + batch) % 3 === 0 || !(await writing)) break;
+          from = at(to);
+        }
+      }
+    }
+    await Promise.all(
+      [one, other].flatMap((database, process) => {
+        const positions = createPositions(database, { log });
+        return upTo(2).map((reader) => read(database, positions, 10 * process + reader));
+      }),
+    );
+    assert.deepEqual(await outcome(key), { offsets: upTo(end), position: end });
+  });
+
+  it("are not held by what a former owner began after it had lost the partition, and left open", async () => {
+    const key = newKey();
+    const former = createPositions(one, { log });
+    const owner = createPositions(other, { log });
+    await former.claim(key);
+    await owner.claim(key);
+    const batch = { key, from: undefined, to: at(1), beforeCommit: undefined };
+    const record = { _id: unique("record"), group: key.group, offset: 0 };
+    const insert = async (database: Database, options: SessionOptions): Promise<void> => {
+      await database.collection<Written>(collections.retiredTopics).insertOne({ ...record }, options);
+    };
+    const open = Promise.withResolvers<undefined>();
+    const killed = Promise.withResolvers<undefined>();
+    const left = former.apply(batch, async (options) => {
+      await insert(one, options);
+      open.resolve(undefined);
+      await killed.promise;
+      throw new Error("killed");
+    });
+    await open.promise;
+    const apply = () => owner.apply(batch, (options) => insert(other, options));
+    await assert.rejects(apply(), { name: "UnavailableError" });
+    await owner.claim(key);
+    await apply();
+    killed.resolve(undefined);
+    await assert.rejects(left, { message: "killed" });
+    assert.deepEqual(await outcome(key), { offsets: [0], position: 1 });
+  });
+
+  it("are fenced by the epoch as well as by the offset", async () => {
+    const key = newKey();
+    const positions = createPositions(one, { log });
+    await positions.claim(key);
+    const move = (from: Position | undefined, to: Position) =>
+      positions.apply({ key, from, to, beforeCommit: undefined }, undefined);
+    await move(undefined, { offset: 3, epoch: 1 });
+    await move({ offset: 3, epoch: 1 }, { offset: 3, epoch: 2 });
+    await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "FencedError" });
+    await move({ offset: 3, epoch: 2 }, { offset: 5, epoch: 2 });
+    const claimBy = async (positions: Pick<PositionStore, "claim">) => {
+      const { offset, epoch, isOurs, movedOn } = (await positions.claim(key)) ?? {};
+      return { offset, epoch, isOurs, isDated: movedOn instanceof Date };
+    };
+    const moved = { offset: 5, epoch: 2, isDated: true };
+    assert.deepEqual(await claimBy(positions), { ...moved, isOurs: true });
+    assert.deepEqual(await claimBy(createPositions(other, { log })), { ...moved, isOurs: false });
+  });
+
+  it("remember only the sessions of the last owners", async () => {
+    const key = newKey();
+    const sessions = upTo(12).map(() => new UUID().toBinary());
+    const positions = db.collection<PositionRecord>(collections.positions);
+    const { group, topic, partition } = key;
+    await positions.insertOne({ _id: { group, topic, partition }, sessions });
+    await createPositions(one, { log }).claim(key);
+    await createPositions(one, { log }).claim(key);
+    const kept = (await positions.findOne({ "_id.group": group }))?.sessions ?? [];
+    const name = (id: Binary) => id.toString("hex");
+    const before = sessions.map(name);
+    assert.deepEqual(
+      kept.map(name).filter((id) => before.includes(id)),
+      before.slice(-7),
+    );
+    assert.equal(kept.length, 9);
+  });
+});

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { MongoClient } from "mongodb";
+
+import { stage } from "../../support/scene.ts";
+import { startTopicsync } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
+
+const { admin, scene } = stage(sharedStack());
+
+describe("the stored position", () => {
+  it("is where a restarted service goes on, whatever Kafka was told", async () => {
+    const { settings, topic, topics, createTopic, announce, stored, reached, key } = scene();
+    await createTopic();
+    await announce(0, 100);
+    const first = await startTopicsync(settings);
+    await stored(100);
+    await first.stop();
+    // Were Kafka's offset the truth, the ones before it would not be read again.
+    await topics.deleteMany({});
+    await admin.setOffsets({ groupId: key.group, topic, partitions: [{ partition: 0, offset: "0" }] });
+    await announce(100, 110);
+    const second = await startTopicsync(settings);
+    await reached(110);
+    assert.equal(await topics.countDocuments(), 10);
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("fills a database again that was emptied under the running service", async () => {
+    const { settings, topics, positions, createTopic, announce, stored } = scene();
+    await createTopic();
+    await announce(0, 100);
+    const service = await startTopicsync(settings);
+    await stored(100);
+    await Promise.all([topics.deleteMany({}), positions.deleteMany({})]);
+    await announce(100, 101);
+    await stored(101);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("fences a consumer that lost the partition without knowing it", async () => {
+    const { settings, positions, createTopic, announce, stored } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const service = await startTopicsync(settings);
+    await stored(10);
+    // As another consumer would have moved it on.
+    await announce(10, 12);
+    await stored(12);
+    await positions.updateOne({}, { $set: { next_offset: 15 } });
+    await announce(12, 20);
+    await stored(17);
+    assert.ok(service.log.some(({ msg }) => msg?.includes("looking it up again")));
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("begins anew with a log that was made anew, and takes its definitions for the later ones", async () => {
+    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
+    await createTopic();
+    await announce(0, 50);
+    const first = await startTopicsync(settings);
+    await stored(50);
+    await first.stop();
+    await deleteTopic();
+    await createTopic();
+    await announce(40, 45, "Renamed");
+    const second = await startTopicsync(settings);
+    await reached(5);
+    const names = await topics.distinct("topic_name");
+    assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
+    assert.equal((await positions.findOne({}))?.epoch, 2);
+    assert.ok(second.log.some(({ msg }) => msg?.includes("the log is a new one")));
+    assert.equal(await second.stop(), 0);
+  });
+
+  it("is not held by a transaction that a killed consumer left open", async (t) => {
+    const { settings, uri, positions, topics, createTopic, announce, stored, key } = scene();
+    await createTopic();
+    await announce(0, 10);
+    const first = await startTopicsync(settings);
+    await stored(10);
+    await first.stop();
+
+    const client = new MongoClient(uri);
+    t.after(() => client.close());
+    const session = client.startSession();
+    const id = session.id?.id;
+    assert.ok(id);
+    await positions.updateOne({ _id: key }, { $set: { sessions: [id] } });
+    session.startTransaction();
+    const open = client.db();
+    await open.collection("svc_api_notif_mgmt_topic").insertOne({ topic_id: "id-10" }, { session });
+    await open.collection("topicsync_positions").updateOne({}, { $set: { next_offset: 11 } }, { session });
+
+    await announce(10, 20);
+    const second = await startTopicsync(settings);
+    // Long before the server would give the transaction up by itself, after a minute.
+    await stored(20, 25_000);
+    assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic id-10");
+    assert.equal(await second.stop(), 0);
+  });
+});

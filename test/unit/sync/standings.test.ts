@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { readPartitionStatuses, type ConsumerStatus } from "../../../src/sync/partition-status.ts";
+
+/** A log of one partition that grows by a record, which is applied at once, each time that anybody asks for anything. */
+function flowing() {
+  let end = 1_000;
+  const look = async (): Promise<number> => {
+    const seen = (end += 1);
+    await sleep(seen % 2);
+    return seen;
+  };
+  return {
+    observer: {
+      async bounds() {
+        const high = await look();
+        return new Map([[0, { low: 0, high, stable: high }]]);
+      },
+      owners: async () => new Map([[0, String(await look())]]),
+      firstSince: async () => new Map([[0, await look()]]),
+    },
+    positions: async () => new Map([[0, { offset: await look(), epoch: 1 }]]),
+    consumer: (): ConsumerStatus => ({
+      state: "assigned",
+      partitions: [
+        { partition: 0, state: "reading", reason: undefined, cause: undefined, offset: (end += 1) },
+      ],
+    }),
+  };
+}
+
+describe("where a group stands in a log that flows", () => {
+  for (const [store, isThere] of [
+    ["the store tells", true],
+    ["this process alone knows, while the store does not answer", false],
+  ] as const)
+    it(`is close behind its end, as ${store}`, async () => {
+      const { observer, positions, consumer } = flowing();
+      for (let times = 1; times <= 20; times += 1) {
+        const { partitions } = await readPartitionStatuses(
+          {
+            ...{ group: "g", topic: "t", observer, consumer },
+            store: { positions: isThere ? positions : () => Promise.reject(new Error("away")) },
+          },
+          (_, question) => question.catch(() => undefined),
+        );
+        const behind = partitions[0]?.lagRecords ?? Infinity;
+        assert.ok(behind < 10, `${behind} records behind`);
+      }
+    });
+});

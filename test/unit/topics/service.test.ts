@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+
+import fc from "fast-check";
+
+import { createLogger } from "../../../src/lib/logger.ts";
+import { FencedError } from "../../../src/sync/positions.ts";
+import { createDatabase } from "../../../src/storage/database.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import type { Announcement } from "../../../src/topics/announcement.ts";
+import { createTopicService } from "../../../src/topics/service.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { applyToModel, modelOf, modelWith, putInModel, type Model } from "./model.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const log = await createLogger("silent");
+const database = createDatabase(uri, log);
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const store = createTopicStore(database, log);
+
+const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+const names = ["u", "v", "w", "x", "y", "z"];
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("define" as const),
+      id: fc.constantFrom(...ids),
+      name: fc.constantFrom(...names),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("retire" as const), id: fc.constantFrom(...ids) }) },
+);
+/** What happens before a batch: a topic is created over HTTP, or nothing. */
+const byHand = fc.option(fc.record({ id: fc.constantFrom(...ids), name: fc.constantFrom(...names) }), {
+  freq: 3,
+});
+const scenario = fc.array(fc.record({ byHand, steps: fc.array(step, { minLength: 1, maxLength: 6 }) }), {
+  minLength: 1,
+  maxLength: 8,
+});
+
+const definition = (externalId: string, name: string) => ({
+  externalId,
+  name,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
+});
+
+const sorted = <T extends { externalId: string }>(topics: T[]): T[] =>
+  topics.toSorted((one, other) => one.externalId.localeCompare(other.externalId));
+
+describe("applying batches to a real store", () => {
+  it("refuses nothing for a consumer whose position another has moved", async () => {
+    await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+    const key = { group: unique("group"), topic: "announcements", partition: 0 };
+    await store.claim(key);
+    const letters: number[] = [];
+    const apply = (announcements: Announcement[]) =>
+      createTopicService(store).apply({
+        key,
+        from: undefined,
+        to: { offset: announcements.length, epoch: 1 },
+        announcements,
+        deadLetter: (refusals) => Promise.resolve(void letters.push(...refusals.map(({ offset }) => offset))),
+      });
+    const first: Announcement = { kind: "define", offset: 0, definition: definition("a", "x") };
+    await apply([
+      first,
+      { kind: "retire", offset: 1, externalId: "a" },
+      { kind: "define", offset: 2, definition: definition("b", "x") },
+    ]);
+    // What the first announcement wanted was free in its time; the one who comes late sees what came after.
+    await assert.rejects(apply([first]), FencedError);
+    assert.deepEqual(letters, []);
+  });
+
+  it("keeps what a topic was before its definition changed, on the way to the retired ones as well", async () => {
+    await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+    const key = { group: unique("group"), topic: "announcements", partition: 0 };
+    await store.claim(key);
+    const define = (offset: number, name: string): Announcement => ({
+      kind: "define",
+      offset,
+      definition: definition("kept", name),
+    });
+    let from: { offset: number; epoch: number } | undefined;
+    for (const announcement of [
+      define(0, "first"),
+      define(1, "second"),
+      define(2, "second"),
+      { kind: "retire", offset: 3, externalId: "kept" } as const,
+    ]) {
+      const to = { offset: announcement.offset + 1, epoch: 1 };
+      const batch = { key, from, to, announcements: [announcement], deadLetter: () => Promise.resolve() };
+      await createTopicService(store).apply(batch);
+      from = to;
+    }
+    const record = await db.collection("svc_api_notif_mgmt_topic_retired").findOne({ topic_id: "kept" });
+    const { sys_updated_on, ...previous } = record?.["previous"] ?? {};
+    assert.deepEqual(previous, {
+      topic_name: "first",
+      namespace: "",
+      header_query: "",
+      content_query: "",
+      source: { kind: "announcement", topic: "announcements", partition: 0, offset: 0 },
+    });
+    assert.deepEqual(sys_updated_on, record?.["sys_created_on"]);
+  });
+
+  it("comes out as one announcement after another does, whatever is looked up and whatever is not", async () => {
+    await fc.assert(
+      fc.asyncProperty(scenario, async (batches) => {
+        await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
+        const service = createTopicService(store);
+        const key = { group: unique("group"), topic: "announcements", partition: 0 };
+        await store.claim(key);
+        const model = modelWith();
+        let offset = 0;
+        const refused: Model["refused"] = [];
+        for (const { byHand: created, steps } of batches) {
+          if (created !== null) {
+            const made = await service
+              .create(definition(created.id, created.name), "somebody")
+              .catch(() => undefined);
+            if (made !== undefined) putInModel(model, modelOf(made));
+          }
+          const from = offset === 0 ? undefined : { offset, epoch: 1 };
+          const announcements = steps.map((one): Announcement => {
+            const at = offset++;
+            return one.kind === "define"
+              ? { kind: "define", offset: at, definition: definition(one.id, one.name) }
+              : { kind: "retire", offset: at, externalId: one.id };
+          });
+          await service.apply({
+            key,
+            from,
+            to: { offset, epoch: 1 },
+            announcements,
+            deadLetter(refusals) {
+              refused.push(...refusals.map((one) => ({ offset: one.offset, code: one.refusal.code })));
+              return Promise.resolve();
+            },
+          });
+          applyToModel(model, announcements);
+          const stored = await store.findByExternalIds(ids);
+          assert.deepEqual(sorted(stored.map(modelOf)), sorted([...model.topics.values()]));
+        }
+        assert.deepEqual(refused, model.refused);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, describe, it } from "node:test";
+
+import { RefusalError } from "../../../src/lib/errors.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import { listDisabled } from "../../../src/storage/disabled-topics.ts";
+import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
+import { createTopicStore } from "../../../src/storage/topics.ts";
+import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.ts";
+import { createTopicService } from "../../../src/topics/service.ts";
+import { createTopicSwitch } from "../../../src/topics/switch.ts";
+import type { TopicDefinition } from "../../../src/topics/topic.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+
+const { uri, db } = testDatabase(sharedStack().mongodb);
+const log = await createLogger("silent");
+const database = createDatabase(uri, log);
+await database.connect(new AbortController().signal);
+after(() => database.close());
+const topics = db.collection("svc_api_notif_mgmt_topic");
+const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
+
+const store = createTopicStore(database, log);
+const service = createTopicService(store);
+const body = (externalId: string, name = externalId) => ({ externalId, name });
+const canonical = (externalId: string): TopicDefinition => ({
+  ...body(externalId),
+  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+});
+
+/** Applies announcements of a channel of its own, as the consumer does. */
+async function announce(
+  announcements: readonly ({ define: string } | { retire: string })[],
+  over: TopicStore = store,
+) {
+  const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
+  await store.claim(key);
+  return createTopicService(over).apply({
+    ...{ key, from: undefined, to: { offset: announcements.length, epoch: 1 } },
+    announcements: announcements.map((one, offset) =>
+      "define" in one
+        ? { kind: "define", offset, definition: canonical(one.define) }
+        : { kind: "retire", offset, externalId: one.retire },
+    ),
+    deadLetter: () => Promise.resolve(),
+  });
+}
+
+/** The same store, seen as one that has no transactions. */
+const withoutTransactions: Database = { ...database, startSession: () => undefined };
+
+for (const [what, opened] of [
+  ["with transactions", database],
+  ["without transactions", withoutTransactions],
+] as const) {
+  const retired = createRetiredTopicStore(opened);
+  const over = (changed: { store?: TopicStore; retired?: RetiredTopicStore } = {}) =>
+    createTopicSwitch({ store, retired, ...changed });
+  const disabledIds = async (): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const { topic } of listDisabled(opened, { store, retired })) ids.push(topic.externalId);
+    return ids;
+  };
+  const counts = async (externalId: string) => {
+    const filter = { topic_id: externalId };
+    return [await topics.countDocuments(filter), await retiredTopics.countDocuments(filter)];
+  };
+
+  describe(`switching topics on a store ${what}`, () => {
+    beforeEach(async () => {
+      await topics.deleteMany({});
+      await retiredTopics.deleteMany({});
+    });
+
+    it("disables once, however many do it at once", async () => {
+      await service.create(body("a"), "ann");
+      const done = await Promise.all(Array.from({ length: 8 }, (_, n) => over().disable("a", `user ${n}`)));
+      assert.equal(done.filter(({ changed }) => changed).length, 1);
+      assert.deepEqual(await counts("a"), [0, 1]);
+    });
+
+    it("finds a topic that another disables while it is looked for", async () => {
+      await service.create(body("a"), "ann");
+      const slow: TopicStore = {
+        ...store,
+        async findByExternalIds(ids) {
+          await over().disable("a", "ann");
+          return store.findByExternalIds(ids);
+        },
+      };
+      assert.equal((await over({ store: slow }).disable("a", "bob")).changed, false);
+    });
+
+    it("enables a topic that another enabled and disabled meanwhile", async () => {
+      await service.create(body("a"), "ann");
+      await over().disable("a", "ann");
+      let answers = 0;
+      const meanwhile: TopicStore = {
+        ...store,
+        async insert(topic) {
+          if (answers === 1) await over().enable("a");
+          return store.insert(topic);
+        },
+        async findByExternalIds(ids) {
+          answers += 1;
+          // The first look finds nothing, the second who has it, the third whether that is the same one.
+          if (answers === 3) await over().disable("a", "ann");
+          return store.findByExternalIds(ids);
+        },
+      };
+      assert.equal((await over({ store: meanwhile }).enable("a")).changed, true);
+      assert.deepEqual(await counts("a"), [1, 2]);
+    });
+
+    it("enables once, however many do it at once, under the same sys_id", async () => {
+      const { id } = await service.create(body("a"), "ann");
+      await over().disable("a", "ann");
+      const done = await Promise.all(Array.from({ length: 8 }, () => over().enable("a")));
+      assert.equal(done.filter(({ changed }) => changed).length, 1);
+      assert.deepEqual(new Set(done.map(({ topic }) => topic.id)), new Set([id]));
+      assert.equal(await topics.countDocuments(), 1);
+    });
+
+    it("brings back the topic that was disabled last", async () => {
+      const first = await service.create(body("a", "first"), "ann");
+      await over().disable("a", "ann");
+      const second = await service.create(body("a", "second"), "ann");
+      await assert.rejects(over().enable("a"), { name: "RefusalError", code: "DUPLICATE_EXTERNAL_ID" });
+      await over().disable("a", "ann");
+      assert.equal((await over().enable("a")).topic.id, second.id);
+      assert.notEqual(first.id, second.id);
+      const disabled = await disabledIds();
+      assert.deepEqual(disabled, []);
+    });
+
+    it("leaves one holder of a combination when one is enabled while another is created", async () => {
+      for (let round = 0; round < 10; round += 1) {
+        await service.create(body(`old-${round}`, `name ${round}`), "ann");
+        await over().disable(`old-${round}`, "ann");
+        const [enabled, created] = await Promise.allSettled([
+          over().enable(`old-${round}`),
+          service.create(body(`new-${round}`, `name ${round}`), "ann"),
+        ]);
+        const refused = [enabled, created].flatMap((one) =>
+          one.status === "rejected" ? [one.reason as unknown] : [],
+        );
+        assert.equal(refused.length, 1);
+        assert.ok(refused[0] instanceof RefusalError && refused[0].code === "DUPLICATE_COMBINATION");
+        assert.equal(await topics.countDocuments({ topic_name: `name ${round}` }), 1);
+      }
+    });
+
+    it("does not disable a topic that the channel adopts in the meantime", async () => {
+      await service.create(body("a"), "ann");
+      let adopted: Promise<unknown> | undefined;
+      const late: RetiredTopicStore = {
+        ...retired,
+        async retire(one) {
+          await (adopted ??= announce([{ define: "a" }]));
+          return retired.retire(one);
+        },
+      };
+      await assert.rejects(over({ retired: late }).disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.deepEqual(await counts("a"), [1, 0]);
+    });
+
+    it("loses no announcement of a topic that is disabled while it is adopted", async () => {
+      const { id } = await service.create(body("a"), "ann");
+      await service.create(body("b"), "ann");
+      let disabled: Promise<unknown> | undefined;
+      const meanwhile: TopicStore = {
+        ...store,
+        async applyBatch(batch) {
+          // At first nothing is looked up, and the unique indexes object: the topic is disabled once it is to be adopted.
+          if (batch.writes.updated.length > 0) await (disabled ??= over().disable("a", "ann"));
+          return store.applyBatch(batch);
+        },
+      };
+      const { counts: outcomes } = await announce([{ define: "a" }, { define: "b" }], meanwhile);
+      assert.deepEqual([outcomes.adopted, outcomes.created], [1, 1]);
+      const record = await topics.findOne({ topic_id: "a" });
+      assert.equal(record?.["source"].kind, "announcement");
+      assert.notEqual(String(record["_id"]), id);
+      await assert.rejects(over().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
+    });
+
+    it("leaves to the channel what the channel announced or retired", async () => {
+      await announce([{ define: "a" }]);
+      await assert.rejects(over().disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await over().enable("a")).changed, false);
+      await announce([{ retire: "a" }]);
+      await assert.rejects(over().enable("a"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await over().disable("a", "ann")).changed, false);
+      assert.deepEqual(await counts("a"), [0, 1]);
+    });
+
+    it("does not bring back a topic whose filter cannot be read", async () => {
+      await service.create(body("a"), "ann");
+      await topics.updateOne({ topic_id: "a" }, { $set: { header_query: "a==1" } });
+      await over().disable("a", "ann");
+      await assert.rejects(over().enable("a"), { code: "BAD_FILTER" });
+    });
+
+    it("lists what is disabled, page after page, each topic once", async () => {
+      const ids = Array.from({ length: 250 }, (_, n) => `t-${String(n).padStart(3, "0")}`);
+      for (let at = 0; at < ids.length; at += 50) {
+        const some = ids.slice(at, at + 50);
+        await Promise.all(some.map((id) => service.create(body(id), "ann")));
+        await Promise.all(some.map((id) => over().disable(id, "ann")));
+      }
+      for (const id of ids.slice(0, 5)) {
+        await over().enable(id);
+        await over().disable(id, "bob");
+      }
+      await over().enable("t-200");
+      await announce([{ define: "t-201" }]);
+      await announce([{ define: "t-202" }]);
+      await announce([{ retire: "t-202" }]);
+      const disabled = await disabledIds();
+      assert.deepEqual(
+        disabled,
+        ids.filter((id) => !["t-200", "t-201", "t-202"].includes(id)),
+      );
+    });
+  });
+}
