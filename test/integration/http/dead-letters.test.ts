@@ -148,7 +148,7 @@ describe("dead letters over HTTP", () => {
         letter(4, { "topicsync.details": '[{"path":"/name","message":"<img src=x>"}]' }),
         {
           value: "of somebody else",
-          headers: { "__connect.errors.topic": "../x", "topicsync.id": "../x-0-0" },
+          headers: { "__connect.errors.topic": "../../x", "topicsync.id": "../../x-0-0" },
         },
       ],
     });

@@ -267,7 +267,7 @@ describe("a line or a header", () => {
     for (const ids of [
       ["a\tb"],
       ["a", "b"],
-      ["../etc"],
+      ["../../etc"],
       ["x".repeat(65)],
       ["<script>"],
       ['","level":60'],
