@@ -12,7 +12,6 @@ import { commonOptions, type CommonOptions } from "./options.ts";
 import { pickerCommand } from "./picker.ts";
 import { print } from "./report.ts";
 import { scalingCommand } from "./scaling.ts";
-import { simulateCommand } from "./simulate.ts";
 import { soakCommand } from "./soak.ts";
 import { startStack } from "./stack.ts";
 import { measureSync, syncCommand } from "./sync.ts";
@@ -34,10 +33,15 @@ program.action(async (options: CommonOptions) => {
   print(reports, stack.broker.description, options);
 });
 const commands = [
-  ...[syncCommand(), latencyCommand(), memoryCommand(), pickerCommand()],
-
-  ...[scalingCommand(), simulateCommand()],
-  ...[httpCommand(), floodCommand(), soakCommand(), topicPagesCommand()],
+  syncCommand(),
+  latencyCommand(),
+  memoryCommand(),
+  pickerCommand(),
+  scalingCommand(),
+  httpCommand(),
+  floodCommand(),
+  soakCommand(),
+  topicPagesCommand(),
 ];
 for (const command of commands) program.addCommand(command);
 
