@@ -4,17 +4,17 @@
  */
 import { Command } from "commander";
 
-import { floodCommand } from "./flood.ts";
-import { httpCommand } from "./http.ts";
-import { latencyCommand, measureLatency } from "./latency.ts";
-import { measureMemory, memoryCommand } from "./memory.ts";
-import { commonOptions, type CommonOptions } from "./options.ts";
-import { pickerCommand } from "./picker.ts";
-import { print } from "./report.ts";
-import { scalingCommand } from "./scaling.ts";
-import { soakCommand } from "./soak.ts";
-import { startStack } from "./stack.ts";
-import { measureSync, syncCommand } from "./sync.ts";
+import { floodCommand } from "./http/flood.ts";
+import { httpCommand } from "./http/http.ts";
+import { latencyCommand, measureLatency } from "./sync/latency.ts";
+import { measureMemory, memoryCommand } from "./sync/memory.ts";
+import { commonOptions, type CommonOptions } from "./support/options.ts";
+import { pickerCommand } from "./picker/picker.ts";
+import { print } from "./support/report.ts";
+import { scalingCommand } from "./scaling/scaling.ts";
+import { soakCommand } from "./soak/soak.ts";
+import { startStack } from "./support/stack.ts";
+import { measureSync, syncCommand } from "./sync/sync.ts";
 import { topicPagesCommand } from "./topic-pages.ts";
 
 const program = new Command("npm run bench --").description(

@@ -9,10 +9,10 @@ import { toTopicRecord, type TopicRecord } from "../src/storage/topic-records.ts
 import { encodeCursor, type Way } from "../src/topics/list-cursor.ts";
 import { createTopicListing, type TopicListing, type TopicQuery } from "../src/topics/listing.ts";
 import { toDefinition, newId, type Topic } from "../src/topics/topic.ts";
-import { announcement } from "./load.ts";
-import { jsonOption, positive } from "./options.ts";
-import { print, progress, quantile, type Report } from "./report.ts";
-import { inArena, startStack } from "./stack.ts";
+import { announcement } from "./support/announcements.ts";
+import { jsonOption, positive } from "./support/options.ts";
+import { print, progress, quantile, type Report } from "./support/report.ts";
+import { inArena, startStack } from "./support/stack.ts";
 
 interface TopicPagesOptions {
   readonly topics: number;

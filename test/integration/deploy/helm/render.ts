@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { parseAllDocuments, stringify } from "yaml";
 
-import { installJars } from "../../../../bench/maven.ts";
+import { installJars } from "../../../../bench/support/maven.ts";
 import { lastLines, runCommand } from "../../../../src/embedded/command.ts";
 import { findJava } from "../../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../../unit/embedded/local.ts";

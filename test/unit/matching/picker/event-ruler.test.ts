@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { installEventRuler, type Rule } from "../../../../bench/event-ruler.ts";
+import { installEventRuler, type Rule } from "../../../../bench/picker/event-ruler.ts";
 import { createPicker, type FilterTexts } from "../../../../src/matching/picker/index.ts";
 import { anySeed, createRandom, type Random } from "../../../integration/chaos/random.ts";
 import { toolsFolder } from "../../embedded/local.ts";

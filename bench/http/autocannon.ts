@@ -1,0 +1,46 @@
+/**
+ * autocannon's part of `npm run bench -- http`, where there is no wrk: one registration a request, each with another token, or with
+ * tokens of a pool in turn. Ends with a line of JSON, as load.lua does; times are milliseconds, the duration seconds.
+ *
+ * Usage: node bench/http/autocannon.ts PACKAGES-FOLDER LOAD-FILE
+ */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import type { Load } from "./load.ts";
+import { bodyFor, randomToken } from "./request.ts";
+
+/** What is used of autocannon: it is no dependency, so its types are not here. */
+type Autocannon = (options: object) => Promise<{
+  readonly requests: { readonly total: number };
+  readonly duration: number;
+  readonly latency: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly non2xx: number;
+  readonly errors: number;
+}>;
+
+const [, , packages = "", loadFile = ""] = process.argv;
+const requireInstalled = createRequire(join(packages, "package.json"));
+const autocannon = requireInstalled("autocannon") as Autocannon;
+const { url, template, connections, seconds, pool } = JSON.parse(readFileSync(loadFile, "utf8")) as Load;
+
+let number = 0;
+const nextToken = (): string => pool?.[number++ % pool.length] ?? randomToken();
+
+const { requests, duration, latency, non2xx, errors } = await autocannon({
+  url,
+  connections,
+  duration: seconds,
+  requests: [
+    {
+      method: "POST",
+      path: template.path,
+      headers: template.headers,
+      setupRequest: (request: object) => ({ ...request, body: bodyFor(template, nextToken()) }),
+    },
+  ],
+});
+const { p50, p99, max } = latency;
+const line = { requests: requests.total, duration, p50, p99, max, refused: non2xx, broken: errors };
+process.stdout.write(`${JSON.stringify(line)}\n`);

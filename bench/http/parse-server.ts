@@ -1,0 +1,25 @@
+/**
+ * Starts Parse Server for `npm run bench -- http`, as its own command does, which cannot be told to leave its logs alone. Its packages
+ * are no dependency of the project, so they are looked for where they were installed.
+ *
+ * Usage: PARSE_SERVER_LOGS_FOLDER=null node bench/http/parse-server.ts PACKAGES-FOLDER URI PORT
+ */
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+import { localhost } from "../../src/embedded/tcp-port.ts";
+
+/** What is used of Parse Server. */
+interface ParseServerPackage {
+  readonly ParseServer: { startApp(options: object): Promise<unknown> };
+}
+
+const [, , packages = "", databaseURI = "", port = ""] = process.argv;
+const requireInstalled = createRequire(join(packages, "package.json"));
+const { ParseServer } = requireInstalled("parse-server") as ParseServerPackage;
+await ParseServer.startApp({
+  ...{ appId: "bench", masterKey: "a key of the benchmark", databaseURI },
+  ...{ host: localhost, port: Number(port), mountPath: "/parse" },
+  serverURL: `http://${localhost}:${port}/parse`,
+  ...{ silent: true, logsFolder: null },
+});

@@ -1,0 +1,91 @@
+/**
+ * Measures one way to pick topics, in a process of its own:
+ * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
+ */
+import { someValueAt, createTest, type Test } from "../../src/matching/filter/match.ts";
+import { readFilters } from "../../src/matching/filter/topic-filters.ts";
+import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
+import { furtherTopics, plan, type ContestantResult, type Plan } from "./plan.ts";
+import { createWorkload, workloads, type BenchTopic, type Workload } from "./workload.ts";
+
+/** What both ways can do. */
+interface Contestant {
+  set(id: string, filters: FilterTexts): void;
+  pick(event: unknown): readonly string[];
+}
+
+const [way, name, topics] = process.argv.slice(2);
+const workloadName = workloads.find((one) => one === name);
+if (workloadName === undefined) throw new Error(`there is no workload ${name ?? ""}`);
+const result =
+  way === "naive"
+    ? measure(createNaive(), plan("naive"), createWorkload(workloadName))
+    : measure(createPicker(), plan("picker"), createWorkload(workloadName));
+process.stdout.write(`${JSON.stringify(result)}\n`);
+
+function measure(
+  contestant: Contestant,
+  { events: eventCount, warmUps, rounds, passes }: Plan,
+  workload: Workload,
+): ContestantResult {
+  const count = Number(topics);
+  const events = workload.events(eventCount, count);
+  const empty = memoryUsed();
+  let milliseconds = 0;
+  for (const batch of batchesOf(workload.topics(0, count))) milliseconds += timeToSet(contestant, batch);
+  const bytes = memoryUsed() - empty;
+  for (let round = 0; round < warmUps; round += 1) rateOf(contestant, events, passes);
+  const rates = Array.from({ length: rounds }, () => rateOf(contestant, events, passes));
+  const matches = events.map((event) => contestant.pick(JSON.parse(event)).length);
+  const further = [...workload.topics(count, count + furtherTopics)];
+  const setMicroseconds = further.map((topic) => 1_000 * timeToSet(contestant, [topic]));
+  return { buildSeconds: milliseconds / 1_000, bytes, rates, matches, setMicroseconds };
+}
+
+/** Making a topic's texts does not count, so they are made before, but not all at once. */
+function* batchesOf(all: Iterable<BenchTopic>): Generator<BenchTopic[]> {
+  let batch: BenchTopic[] = [];
+  for (const topic of all) {
+    batch.push(topic);
+    if (batch.length < 1_000) continue;
+    yield batch;
+    batch = [];
+  }
+  yield batch;
+}
+
+function timeToSet(contestant: Contestant, batch: readonly BenchTopic[]): number {
+  const start = performance.now();
+  for (const { id, filters } of batch) contestant.set(id, filters);
+  return performance.now() - start;
+}
+
+/** Events per second, from the text on. */
+function rateOf(contestant: Contestant, events: readonly string[], passes: number): number {
+  const start = performance.now();
+  for (let pass = 0; pass < passes; pass += 1) for (const event of events) contestant.pick(JSON.parse(event));
+  return (1_000 * passes * events.length) / (performance.now() - start);
+}
+
+/** Bytes in use once the garbage is gone, those of typed arrays among them. */
+function memoryUsed(): number {
+  if (globalThis.gc === undefined) throw new Error("start Node with --expose-gc");
+  for (let times = 0; times < 3; times += 1) globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** Every topic is looked at for every event; only the reading of the filters is done once. */
+function createNaive(): Contestant {
+  const all: { id: string; checks: { path: readonly string[]; test: Test }[] }[] = [];
+  return {
+    set(id, filters) {
+      const conditions = readFilters(filters);
+      all.push({ id, checks: conditions.map(({ path, ...rest }) => ({ path, test: createTest(rest) })) });
+    },
+    pick: (event) =>
+      all
+        .filter(({ checks }) => checks.every(({ path, test }) => someValueAt(event, path, test)))
+        .map(({ id }) => id),
+  };
+}

@@ -1,0 +1,134 @@
+import type { FilterTexts } from "../../src/matching/picker/index.ts";
+import { createRandom, type Random } from "../../test/integration/chaos/random.ts";
+
+/**
+ * What is asked for: "all" has everything that filters can say; "equalities" leaves out what Event Ruler cannot; in "unique"
+ * every topic has, besides, a customer of its own, so that an event matches as many topics however many there are.
+ */
+export const workloads = ["all", "equalities", "unique"] as const;
+export type WorkloadName = (typeof workloads)[number];
+
+/** A topic's conditions, before they are written as filters or as a rule. */
+interface Draft {
+  readonly id: string;
+  /** Without it: the empty filter. */
+  readonly wanted?: {
+    readonly eventTypes: readonly [string, string];
+    readonly severity: string;
+    readonly type: string;
+    readonly customer: string | undefined;
+  };
+  /** One more condition, which is no equality. */
+  readonly extra: string;
+}
+
+export interface BenchTopic {
+  readonly id: string;
+  readonly filters: FilterTexts;
+}
+
+/** The same topics and events in every process. */
+export interface Workload {
+  /** The topics with these numbers, `to` excluded. */
+  topics(from: number, to: number): Generator<BenchTopic>;
+  /** The same as rules of Event Ruler. Throws for a topic that it cannot express. */
+  rules(from: number, to: number): Generator<{ id: string; rule: string }>;
+  /**
+   * Events as JSON texts. Half of them fit one of the first `topics` topics, whose customer they have where it names one;
+   * fewer events are the first of more.
+   */
+  events(count: number, topics: number): string[];
+}
+
+const eventTypes = 50;
+const severities = ["critical", "major", "minor", "warning", "indeterminate"] as const;
+const ticketTypes = 1_000;
+const sharedCustomers = 1_000;
+const eventSeed = 20_000;
+
+/** Makes a workload. A topic depends on its number alone. */
+export function createWorkload(name: WorkloadName): Workload {
+  return {
+    *topics(from, to) {
+      for (let number = from; number < to; number += 1) yield topicOf(draftOf(name, number));
+    },
+    *rules(from, to) {
+      for (let number = from; number < to; number += 1) yield ruleOf(draftOf(name, number));
+    },
+    events(count, topics) {
+      const random = createRandom(eventSeed);
+      return Array.from({ length: count }, (_, number) => {
+        const { wanted } = draftOf(name, random.between(0, topics - 1));
+        return eventOf(number, number % 2 === 0 ? wanted : undefined, random);
+      });
+    },
+  };
+}
+
+function draftOf(name: WorkloadName, number: number): Draft {
+  // Neighbouring numbers are far apart as seeds.
+  const random = createRandom(Math.imul(number, 0x9e3779b1));
+  const id = `topic${number}`;
+  const share = name === "all" ? random.between(0, 99) : 99;
+  if (share === 0) return { id, extra: "" };
+  const first = random.between(0, eventTypes - 1);
+  const second = (first + random.between(1, eventTypes - 1)) % eventTypes;
+  return {
+    id,
+    wanted: {
+      eventTypes: [eventType(first), eventType(second)],
+      severity: random.pick(severities),
+      type: ticketType(random),
+      customer: customerOf(name === "unique" ? 0 : random.between(0, 2), number, random),
+    },
+    extra: share <= 5 ? "&ticket.priority>=3" : share <= 10 ? "&ticket.channel!=web" : "",
+  };
+}
+
+const eventType = (number: number): string => `TroubleTicket${number}Event`;
+const ticketType = (random: Random): string => `type${random.between(0, ticketTypes - 1)}`;
+
+function customerOf(kind: number, number: number, random: Random): string | undefined {
+  if (kind === 0) return `customer${number}`;
+  return kind === 1 ? `group${random.between(0, sharedCustomers - 1)}` : undefined;
+}
+
+function topicOf({ id, wanted, extra }: Draft): BenchTopic {
+  if (wanted === undefined) return { id, filters: {} };
+  const { severity, type, customer } = wanted;
+  const owner = customer === undefined ? "" : `&ticket.customer.id=${customer}`;
+  return {
+    id,
+    filters: {
+      headerQuery: `eventType=${wanted.eventTypes.join()}`,
+      contentQuery: `ticket.severity=${severity}&ticket.type=${type}${owner}${extra}`,
+    },
+  };
+}
+
+function ruleOf({ id, wanted, extra }: Draft): { id: string; rule: string } {
+  if (wanted === undefined || extra !== "") throw new Error(`${id} cannot be a rule of Event Ruler`);
+  const { severity, type, customer } = wanted;
+  const owner = customer === undefined ? {} : { customer: { id: [customer] } };
+  const ticket = { severity: [severity], type: [type], ...owner };
+  return { id, rule: JSON.stringify({ eventType: wanted.eventTypes, event: { ticket } }) };
+}
+
+/** An event that fits what is wanted, and is random where nothing is. */
+function eventOf(number: number, wanted: Draft["wanted"], random: Random): string {
+  return JSON.stringify({
+    eventId: `event${number}`,
+    eventType:
+      wanted === undefined ? eventType(random.between(0, eventTypes - 1)) : random.pick(wanted.eventTypes),
+    event: {
+      ticket: {
+        id: `ticket${number}`,
+        severity: wanted?.severity ?? random.pick(severities),
+        type: wanted?.type ?? ticketType(random),
+        priority: random.between(1, 5),
+        channel: random.pick(["web", "phone", "mail"]),
+        customer: { id: wanted?.customer ?? `group${random.between(0, sharedCustomers - 1)}` },
+      },
+    },
+  });
+}

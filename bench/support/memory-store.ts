@@ -1,0 +1,60 @@
+import { join } from "node:path";
+
+import { freePort } from "../../src/embedded/tcp-port.ts";
+import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
+import type { LaunchOptions, Running } from "../../src/embedded/stack.ts";
+import { ping } from "../../src/embedded/store-process.ts";
+import { findJava } from "../../src/embedded/toolchain.ts";
+import { installJars } from "./maven.ts";
+
+const version = "1.47.0";
+const project = join(import.meta.dirname, "memory-store");
+
+/**
+ * By default room for the million topics of `bench memory`. Of one size from the beginning and without a concurrent collector: while
+ * Java's defaults let the heap grow, the same work took up to twice as long from one round to the next.
+ */
+const heap = (gigabytes: number): string[] => [
+  ...[`-Xms${gigabytes}g`, `-Xmx${gigabytes}g`],
+  ...["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"],
+];
+
+/**
+ * A small young generation: its collections stop the store ten times as often for a tenth of the time, at the same rate. By default
+ * each upsert of a load waits for some 200 ms now and then, and that alone would be the longest latency of whatever is measured.
+ */
+const shortPauses = ["-Xmn128m"];
+
+export interface MemoryStoreOptions extends Omit<LaunchOptions, "port"> {
+  /** Whether latency is measured and not only a rate. */
+  readonly forLatency: boolean;
+  /** Of heap. */
+  readonly gigabytes: number;
+}
+
+/**
+ * mongo-java-server: MongoDB's protocol in memory, so fast that the store is not the bottleneck of a benchmark. It has no
+ * transactions, so it says nothing of correctness.
+ */
+export async function startMemoryStore(options: MemoryStoreOptions): Promise<Running> {
+  const name = `mongo-java-server ${version}`;
+  const java = await findJava();
+  const jars = await installJars({ name, project, properties: { "store.version": version } }, options);
+  const port = await freePort();
+  const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  const server = await startProcess({
+    command: java.command,
+    args: [
+      ...heap(options.gigabytes),
+      ...(options.forLatency ? shortPauses : []),
+      "-cp",
+      join(jars, "*"),
+      join(project, "MemoryStore.java"),
+      String(port),
+    ],
+    logFile: join(options.dataFolder, "memory-store.log"),
+  });
+  await waitUntilReady(server, () => ping(address), { name });
+  const { pid, ended } = server;
+  return { description: `${name} (in memory)`, address, pid, ended, stop: () => server.stop() };
+}
