@@ -1,5 +1,4 @@
-import { NameTakenError } from "../../src/installations/catalog.ts";
-import { UserExistsError } from "../../src/users/user.ts";
+import { NameTakenError } from "../../src/lib/errors.ts";
 import { HttpError } from "./errors.ts";
 
 /** Gives what was found by the name in a path. Throws an HttpError when there was nothing. */
@@ -13,7 +12,7 @@ export async function added<T>(adding: Promise<T>, name: string): Promise<T> {
   try {
     return await adding;
   } catch (error) {
-    if (!(error instanceof NameTakenError || error instanceof UserExistsError)) throw error;
+    if (!(error instanceof NameTakenError)) throw error;
     throw new HttpError("NAME_TAKEN", `There is one named "${name}" already.`, {
       detail: "Choose another name; a disabled one can be enabled again.",
     });

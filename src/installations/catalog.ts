@@ -12,11 +12,6 @@ export interface PushPlatform {
   readonly tokenRule?: string | undefined;
 }
 
-/** There is a record of that name already. */
-export class NameTakenError extends Error {
-  override readonly name = "NameTakenError";
-}
-
 /** What can be changed of an application or a platform; `null` takes a platform's rule away. */
 export interface CatalogChange {
   readonly active?: boolean;

@@ -52,6 +52,11 @@ export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
 }
 
+/** A record with this unique name exists already. */
+export class NameTakenError extends Error {
+  override readonly name = "NameTakenError";
+}
+
 /** Too many logins failed lately to try this one; it may be tried again after so many seconds. */
 export class TooManyAttemptsError extends Error {
   override readonly name = "TooManyAttemptsError";

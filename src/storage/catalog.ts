@@ -1,5 +1,5 @@
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "../installations/catalog.ts";
-import { NameTakenError } from "../installations/catalog.ts";
+import { NameTakenError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";

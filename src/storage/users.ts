@@ -1,4 +1,5 @@
-import { UserExistsError, type StoredUser, type User, type UserStore } from "../users/user.ts";
+import { NameTakenError } from "../lib/errors.ts";
+import type { StoredUser, User, UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
@@ -53,7 +54,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
           });
         } catch (error) {
           if (!isDuplicate(error)) throw error;
-          throw new UserExistsError(`the user "${user.name}" exists already`, { cause: error });
+          throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
         }
       }),
 

@@ -24,7 +24,7 @@ export interface UserAdministration {
   readonly page: UserPage;
   /** Without the password's hash, which is never shown; undefined when there is none of that name. */
   find(name: string): Promise<User | undefined>;
-  /** Adds an active user. Throws UserExistsError, and OverloadedError. */
+  /** Adds an active user. Throws NameTakenError, and OverloadedError. */
   add(user: NewUser): Promise<ChangedUser>;
   /** Disabling a user ends the user's sessions for good. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;

@@ -1,5 +1,6 @@
+import { NameTakenError } from "../lib/errors.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
-import { everyRole, UserExistsError, type UserStore } from "./user.ts";
+import { everyRole, type UserStore } from "./user.ts";
 
 /** A user to be added. */
 export interface NewUser {
@@ -8,7 +9,7 @@ export interface NewUser {
   readonly roles: readonly string[];
 }
 
-/** Adds an active user. Throws UserExistsError. */
+/** Adds an active user. Throws NameTakenError. */
 export async function addUser(
   users: Pick<UserStore, "insert">,
   { name, password, roles }: NewUser,
@@ -33,7 +34,7 @@ export async function ensureUser(
     }
   } catch (error) {
     // Another instance that starts at the same time was quicker.
-    if (!(error instanceof UserExistsError)) throw error;
+    if (!(error instanceof NameTakenError)) throw error;
   }
   const stored = await users.find(name);
   const samePassword = stored !== undefined && (await verifyPassword(password, stored.passwordHash));

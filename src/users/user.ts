@@ -19,11 +19,6 @@ export interface StoredUser extends User {
   readonly passwordHash: string;
 }
 
-/** A user of that name exists already. */
-export class UserExistsError extends Error {
-  override readonly name = "UserExistsError";
-}
-
 /** Gives some users by name: at most `limit` behind the name `after`, only those whose name begins with `prefix`. */
 export type UserPage = (query: {
   readonly prefix?: string | undefined;
@@ -36,7 +31,7 @@ export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
   list(): Promise<User[]>;
   readonly page: UserPage;
-  /** Throws UserExistsError. */
+  /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;
   /** Changes the members that are given; false when there is no such user. */
   change(

@@ -1,5 +1,5 @@
-import { exitCodes } from "../../lib/errors.ts";
-import { NameTakenError, type CatalogChange } from "../../installations/catalog.ts";
+import { exitCodes, NameTakenError } from "../../lib/errors.ts";
+import type { CatalogChange } from "../../installations/catalog.ts";
 import {
   createCatalogAdministration,
   type CatalogAdministration,
