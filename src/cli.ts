@@ -6,7 +6,7 @@ import { addCatalogCommands } from "./cli/commands/catalog.ts";
 import { addCompletionCommand } from "./cli/completion/command.ts";
 import { addDeadLettersCommand } from "./cli/commands/dead-letters.ts";
 import { addFiltersCommand } from "./cli/commands/filters.ts";
-import { ignoreBrokenPipe, printError, visible } from "./cli/output/output.ts";
+import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import { addInstallationsCommand } from "./cli/commands/installations.ts";
 import { addPickCommand } from "./cli/commands/pick.ts";
 import { addStatusCommand } from "./cli/commands/status.ts";
@@ -64,7 +64,7 @@ try {
   process.exitCode = exitCodeOf(error);
   // It may quote what is stored; its own lines stay.
   if (!(error instanceof CommanderError))
-    for (const line of `topicsync: ${getErrorMessage(error)}`.split("\n")) printError(visible(line));
+    for (const line of `topicsync: ${getErrorMessage(error)}`.split("\n")) printError(sanitize(line));
 }
 
 function exitCodeOf(error: unknown): number {

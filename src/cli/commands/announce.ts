@@ -1,20 +1,14 @@
 import type { Command } from "commander";
 
 import { exitCodes } from "../../lib/errors.ts";
-import {
-  applied,
-  plural,
-  publish,
-  findRefusals,
-  type Announced,
-  type RefusedAnnouncement,
-} from "./announcing.ts";
+import { applied, publish, findRefusals, type Announced, type RefusedAnnouncement } from "./announcing.ts";
 import { countDefinitions } from "../input/checked-definitions.ts";
-import { connected, type Connected } from "../connected.ts";
+import { runCommand, type CommandContext } from "../context.ts";
 import { openSource, type Source } from "../input/definitions.ts";
-import { unique } from "../input/inputs.ts";
+import { collectFile } from "../input/files.ts";
+import { formatCount } from "../output/format.ts";
 import { printError, printLine } from "../output/output.ts";
-import { refusedTable } from "../output/refused.ts";
+import { formatRefused } from "../output/refused.ts";
 
 /** Adds `topicsync announce`. */
 export function addAnnounceCommand(program: Command): void {
@@ -23,14 +17,14 @@ export function addAnnounceCommand(program: Command): void {
     .description(
       "publish definitions to the announcements topic: NDJSON, a JSON array or a JSON object; nothing is sent when one of them is faulty",
     )
-    .argument("<file...>", 'files with definitions; "-" is standard input', unique)
+    .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
     .option("-w, --wait", "wait until the running service stored or refused them, and say which")
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], options: AnnounceOptions) => {
       const sources = await Promise.all(files.map(openSource));
       const count = await countDefinitions(sources, "announced");
       if (count === undefined) process.exitCode = exitCodes.refused;
-      else await connected((connection) => announce(connection, { sources, count, ...options }));
+      else await runCommand((connection) => announce(connection, { sources, count, ...options }));
     });
 }
 
@@ -44,7 +38,7 @@ interface Work extends AnnounceOptions {
   readonly count: number;
 }
 
-async function announce(connection: Connected, { sources, count, wait, json }: Work): Promise<void> {
+async function announce(connection: CommandContext, { sources, count, wait, json }: Work): Promise<void> {
   const { announcementsTopic: topic, deadLetterTopic } = connection.config.kafka;
   const broker = await connection.broker();
   // What is refused from now on lies behind these ends.
@@ -56,7 +50,11 @@ async function announce(connection: Connected, { sources, count, wait, json }: W
     sent: wait === undefined ? () => undefined : (one) => void announced.push(one),
   });
   if (wait === undefined) {
-    printLine(json ? JSON.stringify({ announced: count }) : `announced ${plural(count)} to ${topic}`);
+    printLine(
+      json
+        ? JSON.stringify({ announced: count })
+        : `announced ${formatCount(count, "definition")} to ${topic}`,
+    );
     return;
   }
   if (!(await applied(connection, announced))) {
@@ -86,6 +84,6 @@ async function report({
   }
   printLine(`stored: ${stored} of ${announced}`);
   if (refused.length === 0) return;
-  printLine(await refusedTable(refused));
+  printLine(await formatRefused(refused));
   printLine("`topicsync dead-letters` shows and replays what was refused.");
 }

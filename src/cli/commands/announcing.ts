@@ -2,8 +2,9 @@ import { parseDeadLetter, formatRecordPosition } from "../../dead-letters/dead-l
 import type { PlacedOffset } from "../../sync/records.ts";
 import { createTopicStore } from "../../storage/topics.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
-import type { Connected } from "../connected.ts";
+import type { CommandContext } from "../context.ts";
 import { allDefinitions, type PlacedDefinition, type Source } from "../input/definitions.ts";
+import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import type { RefusedDefinition } from "../output/refused.ts";
@@ -31,7 +32,10 @@ export interface Publishing {
 }
 
 /** Sends everything in the order of the files. */
-export async function publish(connection: Connected, { sources, count, sent }: Publishing): Promise<void> {
+export async function publish(
+  connection: CommandContext,
+  { sources, count, sent }: Publishing,
+): Promise<void> {
   const broker = await connection.broker();
   const publisher = broker.publisher(connection.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
@@ -61,11 +65,11 @@ export async function publish(connection: Connected, { sources, count, sent }: P
   } finally {
     await publisher.close();
   }
-  progress.end(`announced ${plural(done)}`);
+  progress.end(`announced ${formatCount(done, "definition")}`);
 }
 
 /** False when it was given up. */
-export async function applied(connection: Connected, announced: readonly Announced[]): Promise<boolean> {
+export async function applied(connection: CommandContext, announced: readonly Announced[]): Promise<boolean> {
   const { groupId, announcementsTopic } = connection.config.kafka;
   const store = createTopicStore(await connection.database(), connection.log);
   const progress = createProgress("applied by the service", announced.length, process.stderr);
@@ -94,7 +98,7 @@ export async function applied(connection: Connected, announced: readonly Announc
 
 /** Those of the announced whose dead letters lie behind `from`. */
 export async function findRefusals(
-  { broker, config, abort }: Connected,
+  { broker, config, abort }: CommandContext,
   announced: readonly Announced[],
   from: ReadonlyMap<number, number>,
 ): Promise<RefusedAnnouncement[]> {
@@ -113,6 +117,3 @@ export async function findRefusals(
   }
   return [...refused.values()];
 }
-
-/** "1 definition", "2 definitions". */
-export const plural = (count: number): string => `${count} definition${count === 1 ? "" : "s"}`;

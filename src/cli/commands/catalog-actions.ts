@@ -9,9 +9,10 @@ import { createCatalogStore } from "../../storage/catalog.ts";
 import type { Database } from "../../storage/database.ts";
 import { countInstallations, type PlatformCount } from "../../storage/installation-counts.ts";
 import { newId } from "../../topics/topic.ts";
-import { connected, type RecordChange } from "../connected.ts";
-import type { JsonFlag } from "./json-flag.ts";
-import { printError, printLine, visible } from "../output/output.ts";
+import { runCommand, type RecordChange } from "../context.ts";
+import type { JsonFlag } from "../input/options.ts";
+import { printError, printJson, printLine, sanitize } from "../output/output.ts";
+import { formatTable } from "../output/table.ts";
 
 /** The commands are called by what they manage. */
 export type CatalogName = "applications" | "platforms";
@@ -23,7 +24,7 @@ const withCatalog = <T>(
   catalog: CatalogName,
   work: (names: CatalogAdministration, database: Database) => Promise<T>,
 ): Promise<T> =>
-  connected(async ({ database }) => {
+  runCommand(async ({ database }) => {
     const opened = await database();
     return work(administrationOf(opened, catalog), opened);
   });
@@ -33,7 +34,7 @@ const changingCatalog = <T>(
   catalog: CatalogName,
   work: (names: CatalogAdministration, record: RecordChange) => Promise<T>,
 ): Promise<T> =>
-  connected(async ({ database, audit }) => {
+  runCommand(async ({ database, audit }) => {
     const record = audit();
     return work(administrationOf(await database(), catalog), record);
   });
@@ -45,7 +46,7 @@ const administrationOf = (database: Database, catalog: CatalogName): CatalogAdmi
 export async function listNames(catalog: CatalogName, { json }: JsonFlag): Promise<void> {
   const found = await withCatalog(catalog, (known) => known.list());
   if (json) {
-    sayJson(found);
+    printJson(found);
     return;
   }
   if (found.length === 0) {
@@ -56,19 +57,13 @@ export async function listNames(catalog: CatalogName, { json }: JsonFlag): Promi
     return;
   }
   const hasRules = catalog === "platforms";
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({
-    head: [catalog.slice(0, -1), "active", ...(hasRules ? ["token rule"] : [])],
-    style: { head: [], border: [] },
-  });
-  table.push(
-    ...found.map(({ name, active, tokenRule }) => [
-      visible(name),
-      active ? "yes" : "no",
-      ...(hasRules ? [visible(tokenRule ?? "none")] : []),
-    ]),
-  );
-  printLine(table.toString());
+  const head = [catalog.slice(0, -1), "active", ...(hasRules ? ["token rule"] : [])];
+  const rows = found.map(({ name, active, tokenRule }) => [
+    sanitize(name),
+    active ? "yes" : "no",
+    ...(hasRules ? [sanitize(tokenRule ?? "none")] : []),
+  ]);
+  printLine(await formatTable(head, rows));
 }
 
 /** Adds names; those that are there already are refused, and the others added nevertheless. */
@@ -92,11 +87,11 @@ export async function addName(
   });
   if (refused.length > 0) process.exitCode = exitCodes.refused;
   if (json) {
-    sayJson({ added, refused });
+    printJson({ added, refused });
     return;
   }
-  for (const name of added) printLine(visible(`added ${name}`));
-  for (const { name, message } of refused) printError(visible(`${name} is not added: ${message}`));
+  for (const name of added) printLine(sanitize(`added ${name}`));
+  for (const { name, message } of refused) printError(sanitize(`${name} is not added: ${message}`));
 }
 
 /** Shows one, and counts its installations. */
@@ -106,13 +101,13 @@ export async function showName(catalog: CatalogName, name: string, { json }: Jso
     return { record: found, installations: await installationsOf(database, catalog, name) };
   });
   if (json) {
-    sayJson({ ...record, installations });
+    printJson({ ...record, installations });
     return;
   }
   const { active, all } = installations;
-  printLine(visible(`name           ${record.name}`));
+  printLine(sanitize(`name           ${record.name}`));
   printLine(`active         ${record.active ? "yes" : "no"}`);
-  if (catalog === "platforms") printLine(visible(`token rule     ${record.tokenRule ?? "none"}`));
+  if (catalog === "platforms") printLine(sanitize(`token rule     ${record.tokenRule ?? "none"}`));
   printLine(`installations  ${active} active, ${all} in all`);
 }
 
@@ -146,8 +141,8 @@ export async function changeName(
     record(event);
     return found;
   });
-  if (json) sayJson(changed);
-  else printLine(visible(done));
+  if (json) printJson(changed);
+  else printLine(sanitize(done));
 }
 
 function none(catalog: CatalogName, name: string): never {
@@ -155,7 +150,3 @@ function none(catalog: CatalogName, name: string): never {
     `there is no ${kinds[catalog]} named "${name}"; \`topicsync ${catalog} list\` shows those there are`,
   );
 }
-
-const sayJson = (value: unknown): void => {
-  printLine(JSON.stringify(value, undefined, 2));
-};

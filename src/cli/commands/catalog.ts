@@ -3,7 +3,7 @@ import { Argument, InvalidArgumentError, Option, type Command } from "commander"
 import { catalogNamePattern, catalogNameRule } from "../../../schemas/catalog.ts";
 import { tokenRules, type TokenRule } from "../../installations/token-rules.ts";
 import type { CatalogName } from "./catalog-actions.ts";
-import type { JsonFlag } from "./json-flag.ts";
+import type { JsonFlag } from "../input/options.ts";
 
 /**
  * Adds `topicsync applications …` and `topicsync platforms …`: what push tokens can be registered for. What only these

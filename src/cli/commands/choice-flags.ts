@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import ms, { type StringValue } from "ms";
 
 import type { Choice } from "../../dead-letters/choose.ts";
 import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
+import { parseDuration } from "../input/options.ts";
 
 /** The options that choose dead letters, as they were given. */
 export interface ChoiceFlags {
@@ -21,8 +21,8 @@ export const withChoice = (command: Command): Command =>
         .choices(deadLetterCodes)
         .argParser(code),
     )
-    .option("--newer-than <duration>", "announced within this time: 45s, 30m, 2h, 7d", duration)
-    .option("--older-than <duration>", "announced before this time", duration);
+    .option("--newer-than <duration>", "announced within this time: 45s, 30m, 2h, 7d", parseDuration)
+    .option("--older-than <duration>", "announced before this time", parseDuration);
 
 /** What the options say. */
 export function toDeadLetterChoice({ code: codes, id: ids, newerThan, olderThan }: ChoiceFlags): Choice {
@@ -39,15 +39,4 @@ function code(given: string, previous: DeadLetterCode[] = []): DeadLetterCode[] 
   const known = deadLetterCodes.find((one) => one === given);
   if (known === undefined) throw new InvalidArgumentError(`Known codes are ${deadLetterCodes.join(", ")}.`);
   return [...previous, known];
-}
-
-/** Milliseconds. Throws InvalidArgumentError. */
-export function duration(given: string): number {
-  const span =
-    /^\d.*[a-z]$/i.test(given) && given.length < 100
-      ? (ms(given as StringValue) as number | undefined)
-      : undefined;
-  if (span === undefined || !Number.isSafeInteger(Math.round(span)))
-    throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
-  return span;
 }

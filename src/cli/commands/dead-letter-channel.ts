@@ -6,7 +6,7 @@ import { openDeadLetters, type DeadLetters } from "../../dead-letters/browse.ts"
 import { ConfigurationError } from "../../lib/errors.ts";
 import { createReplayStore } from "../../storage/replays.ts";
 import { createSyncState } from "../../storage/sync-state.ts";
-import type { Connected } from "../connected.ts";
+import type { CommandContext } from "../context.ts";
 
 /** The option that chooses whose dead letters are meant. */
 export interface ChannelFlags {
@@ -29,7 +29,7 @@ export function getChannel(
 
 /** The letters of the chosen dead-letter topic; none when there is no such topic yet. Throws UnavailableError. */
 export async function openLetters(
-  { config, broker, database, abort }: Connected,
+  { config, broker, database, abort }: CommandContext,
   flags: ChannelFlags,
 ): Promise<DeadLetters> {
   const { deadLetterTopic: topic, groupId } = getChannel(config.kafka, flags);

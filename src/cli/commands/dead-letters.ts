@@ -3,12 +3,12 @@ import { Option, type Command } from "commander";
 import { listLetters } from "../../dead-letters/browse.ts";
 import type { DeadLetterCode } from "../../dead-letters/dead-letter.ts";
 import { toDeadLetterChoice, withChoice, type ChoiceFlags } from "./choice-flags.ts";
-import { connected, type Connected } from "../connected.ts";
+import { runCommand, type CommandContext } from "../context.ts";
 import { getChannel, openLetters, withChannel, type ChannelFlags } from "./dead-letter-channel.ts";
 import { letterJson, letterText, listColumns, listRow } from "../output/dead-letter-view.ts";
 import { openOutput } from "../output/output.ts";
 import { replayLetters, type ReplayFlags } from "./replay.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 
 interface ListFlags extends ChoiceFlags, ChannelFlags {
   readonly id?: string[];
@@ -32,7 +32,9 @@ export function addDeadLettersCommand(program: Command): void {
       const { replayed, notReplayed } = flags;
       if (replayed === true && notReplayed)
         command.error("error: --replayed and --not-replayed exclude each other");
-      return connected((connection) => list(connection, notReplayed ? { ...flags, replayed: false } : flags));
+      return runCommand((connection) =>
+        list(connection, notReplayed ? { ...flags, replayed: false } : flags),
+      );
     });
 
   withChannel(letters.command("show"))
@@ -40,7 +42,7 @@ export function addDeadLettersCommand(program: Command): void {
     .argument("<id>", "its id, as `list` shows it")
     .option("--json", "print JSON")
     .addOption(new Option("--raw", "write nothing but the value's bytes").conflicts("json"))
-    .action((id: string, flags: ShowFlags) => connected((connection) => show(connection, id, flags)));
+    .action((id: string, flags: ShowFlags) => runCommand((connection) => show(connection, id, flags)));
 
   withChoice(withChannel(letters.command("replay")))
     .description("send what was refused back to the topic that it came from")
@@ -59,7 +61,7 @@ export function addDeadLettersCommand(program: Command): void {
         if (isNarrowed && flags.all) command.error("error: --all goes with no other choice");
         if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
           command.error("error: this is no terminal to ask on: give --yes to send, or --dry-run to look");
-        return connected(async (connection) => {
+        return runCommand(async (connection) => {
           const opened = await openLetters(connection, flags);
           const to = getChannel(connection.config.kafka, flags);
           await replayLetters(connection, opened, {
@@ -74,7 +76,7 @@ export function addDeadLettersCommand(program: Command): void {
     );
 }
 
-async function list(connection: Connected, flags: ListFlags): Promise<void> {
+async function list(connection: CommandContext, flags: ListFlags): Promise<void> {
   const letters = await openLetters(connection, flags);
   const { mailbox } = letters;
   const { replayed, json } = flags;
@@ -82,7 +84,7 @@ async function list(connection: Connected, flags: ListFlags): Promise<void> {
   const counts = new Map<DeadLetterCode, number>();
   const rows = json
     ? undefined
-    : await createRows(output, listColumns(mailbox.widestId, process.stdout.columns));
+    : await createTableWriter(output, listColumns(mailbox.widestId, process.stdout.columns));
   for await (const listed of listLetters(letters, toDeadLetterChoice(flags), replayed)) {
     const { code: found } = listed.letter;
     counts.set(found, (counts.get(found) ?? 0) + 1);
@@ -112,7 +114,7 @@ interface ShowFlags extends ChannelFlags {
   readonly raw?: true;
 }
 
-async function show(connection: Connected, id: string, flags: ShowFlags): Promise<void> {
+async function show(connection: CommandContext, id: string, flags: ShowFlags): Promise<void> {
   const { json, raw } = flags;
   const letters = await openLetters(connection, flags);
   const output = openOutput();

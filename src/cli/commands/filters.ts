@@ -10,10 +10,10 @@ import { filterWords } from "../../matching/filter/words.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
 import { faultLines } from "../output/caret.ts";
-import { connected, type Connected } from "../connected.ts";
-import { printError, openOutput, printLine, visible } from "../output/output.ts";
+import { runCommand, type CommandContext } from "../context.ts";
+import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 
 interface Flags {
   readonly json?: true;
@@ -45,7 +45,7 @@ export function addFiltersCommand(program: Command): void {
     .command("check")
     .description("list the stored topics whose filters cannot be read; no event belongs to them")
     .option("--json", "print a line of JSON for each such filter (NDJSON) instead of a table")
-    .action((flags: Flags) => connected((connection) => check(connection, flags)));
+    .action((flags: Flags) => runCommand((connection) => check(connection, flags)));
 }
 
 /** Undefined when it is wrong, which is told. */
@@ -63,10 +63,10 @@ function explain(filter: Filter): void {
   const { conditions, notes } = filterWords(filter);
   if (conditions.length === 0) printLine("matches every event");
   for (const [index, words] of conditions.entries())
-    printLine(visible(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
+    printLine(sanitize(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
   const text = printFilter(canonical(filter));
-  printLine(`\ncanonical: ${text === "" ? "(empty)" : visible(text)}`);
-  for (const note of notes) printLine(`note: ${visible(note)}`);
+  printLine(`\ncanonical: ${text === "" ? "(empty)" : sanitize(text)}`);
+  for (const note of notes) printLine(`note: ${sanitize(note)}`);
 }
 
 /** A filter of a stored topic that cannot be read. */
@@ -81,11 +81,11 @@ const faultsOf = (topic: PickableTopic): StoredFault[] =>
     error.member === undefined ? [] : [{ topic, filter: error.member, error }],
   );
 
-async function check({ database, abort }: Connected, { json }: Flags): Promise<void> {
+async function check({ database, abort }: CommandContext, { json }: Flags): Promise<void> {
   const store = await database();
   const progress = createTopicProgress("checking topics", await countTopics(store));
   const output = openOutput();
-  const rows = json ? undefined : await createRows(output, columns);
+  const rows = json ? undefined : await createTableWriter(output, columns);
   let topics = 0;
   let faulty = 0;
   for await (const topic of streamTopics(store)) {
@@ -119,8 +119,8 @@ const columns = [
 ];
 
 const rowOf = ({ topic, filter, error }: StoredFault): string[] => [
-  visible(topic.externalId),
-  visible(topic.name),
+  sanitize(topic.externalId),
+  sanitize(topic.name),
   filter,
   faultLines(topic[filter], error).join("\n"),
 ];

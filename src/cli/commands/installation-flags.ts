@@ -6,7 +6,7 @@ import { createCatalogStore } from "../../storage/catalog.ts";
 import type { Database } from "../../storage/database.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { newId } from "../../topics/topic.ts";
-import { duration } from "./choice-flags.ts";
+import { parseDuration } from "../input/options.ts";
 
 /** The options that choose installations, as they were given. */
 export interface InstallationFlags {
@@ -26,7 +26,7 @@ export const withInstallationFlags = (command: Command): Command =>
     .option("--user <name>", "of this user")
     .addOption(new Option("--active", "only active ones").conflicts("inactive"))
     .option("--inactive", "only inactive ones")
-    .option("--unseen-for <duration>", "not seen for this time: 12h, 270d", duration)
+    .option("--unseen-for <duration>", "not seen for this time: 12h, 270d", parseDuration)
     .option("--token <token>", "of this token, in any form that the platform's token rule takes");
 
 /** Adds the options that narrow to an application and a platform. */

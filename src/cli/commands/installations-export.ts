@@ -6,7 +6,7 @@ import { toInstallationView } from "../../installations/installation.ts";
 import { cursorAfter } from "../../installations/listing.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { connected, type Connected } from "../connected.ts";
+import { runCommand, type CommandContext } from "../context.ts";
 import {
   createListing,
   toInstallationQuery,
@@ -32,7 +32,7 @@ export function addExportCommand(installations: Command): void {
     .action((flags: ExportFlags, command: Command) => {
       if (flags.resume && flags.out === undefined)
         command.error("error: --resume needs the file: --out FILE");
-      return connected((connection) => exportAll(connection, flags));
+      return runCommand((connection) => exportAll(connection, flags));
     });
 }
 
@@ -45,7 +45,7 @@ interface Target {
   close(): Promise<void>;
 }
 
-async function exportAll({ database, abort }: Connected, flags: ExportFlags): Promise<void> {
+async function exportAll({ database, abort }: CommandContext, flags: ExportFlags): Promise<void> {
   const store = await database();
   const total = await createInstallationReader(store).count();
   const target = flags.out === undefined ? standardOutput(flags.after) : await fileTarget(flags.out, flags);

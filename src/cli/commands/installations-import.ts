@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
+import { exitCodes } from "../../lib/errors.ts";
 import { createCatalog } from "../../installations/catalog-cache.ts";
 import {
   createInstallationImporter,
@@ -11,9 +11,9 @@ import type { Installation } from "../../installations/installation.ts";
 import { createCatalogStore } from "../../storage/catalog.ts";
 import { createInstallationArchive } from "../../storage/installation-archive.ts";
 import { newId } from "../../topics/topic.ts";
-import { connected, type Connected } from "../connected.ts";
-import { unique, linesIn, openInput, getTotalSize, unreadable } from "../input/inputs.ts";
-import { printError, printLine, visible } from "../output/output.ts";
+import { runCommand, type CommandContext } from "../context.ts";
+import { collectFile, getTotalSize, parseJson, readLines } from "../input/files.ts";
+import { printError, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 
 const recordsABulk = 250;
@@ -31,16 +31,16 @@ export function addImportCommand(installations: Command): void {
     .description(
       "store exported installations; of two records of a token the one that was changed later stays, so the same can be imported again",
     )
-    .argument("<file...>", 'NDJSON, as `export` writes it; "-" is standard input', unique)
+    .argument("<file...>", 'NDJSON, as `export` writes it; "-" is standard input', collectFile)
     .option("--dry-run", "say what would come of it, and store nothing")
     .option("--json", "print what came of it as JSON")
     .action((files: string[], flags: ImportFlags) =>
-      connected((connection) => importAll(connection, files, flags)),
+      runCommand((connection) => importAll(connection, files, flags)),
     );
 }
 
 async function importAll(
-  { database, audit, abort }: Connected,
+  { database, audit, abort }: CommandContext,
   files: readonly string[],
   flags: ImportFlags,
 ): Promise<void> {
@@ -54,7 +54,7 @@ async function importAll(
   const totals = { added: 0, updated: 0, kept: 0, refused: 0 };
   const refuse = (place: string, fault: string): void => {
     totals.refused += 1;
-    if (totals.refused <= maxFaultsShown) printError(visible(`${place}: ${fault}`));
+    if (totals.refused <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
   };
 
   let before = 0;
@@ -105,7 +105,7 @@ async function* bulksOf(
     ({ bytes } = line);
     last = `${name}:${line.number}`;
     if (line.text.trim() === "") continue;
-    const json = parsed(line.text);
+    const json = parseJson(line.text);
     const read = json instanceof Error ? `is not JSON: ${json.message}` : await importer.read(json);
     if (typeof read === "string") refuse(last, read);
     else placed.set(read, last);
@@ -114,22 +114,6 @@ async function* bulksOf(
     placed = new Map();
   }
   yield { placed, bytes, last };
-}
-
-async function* readLines(file: string) {
-  try {
-    yield* linesIn(openInput(file));
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(getErrorMessage(error));
-  }
 }
 
 function addCounts(

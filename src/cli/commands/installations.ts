@@ -3,8 +3,8 @@ import type { Command } from "commander";
 import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
 import { sweep } from "../../installations/sweep.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
-import { duration } from "./choice-flags.ts";
-import { connected, type Connected } from "../connected.ts";
+import { parseDuration } from "../input/options.ts";
+import { runCommand, type CommandContext } from "../context.ts";
 import { isConfirmed } from "../input/confirm.ts";
 import {
   createListing,
@@ -15,9 +15,10 @@ import {
 } from "./installation-flags.ts";
 import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
-import { openOutput, printLine, visible } from "../output/output.ts";
+import { formatCount } from "../output/format.ts";
+import { openOutput, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 
 /** Adds `topicsync installations …`: the push tokens that are registered. */
 export function addInstallationsCommand(program: Command): void {
@@ -29,17 +30,17 @@ export function addInstallationsCommand(program: Command): void {
     .description("list installations in the order of their ids")
     .option("--full-tokens", "show tokens whole: whoever has one can send to its device")
     .option("--json", "print a line of JSON for each (NDJSON) instead of a table")
-    .action((flags: ListFlags) => connected((connection) => list(connection, flags)));
+    .action((flags: ListFlags) => runCommand((connection) => list(connection, flags)));
 
   withScope(installations.command("sweep"))
     .description("deactivate tokens that were not seen for long; stopped, it goes on when it is run again")
-    .requiredOption("--unseen-for <duration>", "not registered for this time: 270d", duration)
+    .requiredOption("--unseen-for <duration>", "not registered for this time: 270d", parseDuration)
     .option("--dry-run", "say how many there are, and deactivate nothing")
     .option("--yes", "do not ask")
     .action((flags: SweepFlags, command: Command) => {
       if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
         command.error("error: this is no terminal to ask on: give --yes to sweep, or --dry-run to look");
-      return connected((connection) => sweepTokens(connection, flags));
+      return runCommand((connection) => sweepTokens(connection, flags));
     });
 
   addExportCommand(installations);
@@ -55,11 +56,11 @@ const columns = ["token", "application", "platform", "user", "active", "last see
   return { head };
 });
 
-async function list({ database, abort }: Connected, flags: ListFlags): Promise<void> {
+async function list({ database, abort }: CommandContext, flags: ListFlags): Promise<void> {
   const { json, fullTokens = false } = flags;
   const listing = createListing(await database());
   const output = openOutput();
-  const rows = json ? undefined : await createRows(output, columns);
+  const rows = json ? undefined : await createTableWriter(output, columns);
   let count = 0;
   for await (const { installations } of listing.all(toInstallationQuery(flags))) {
     for (const one of installations) {
@@ -74,7 +75,9 @@ async function list({ database, abort }: Connected, flags: ListFlags): Promise<v
   }
   if (rows === undefined) return;
   if (count > 0) await rows.end();
-  await output.write(count === 0 ? "There are no such installations.\n" : `${plural(count)}\n`);
+  await output.write(
+    count === 0 ? "There are no such installations.\n" : `${formatCount(count, "installation")}\n`,
+  );
 }
 
 const rowOf = (one: Installation, fullTokens: boolean): string[] =>
@@ -86,7 +89,7 @@ const rowOf = (one: Installation, fullTokens: boolean): string[] =>
     one.active ? "yes" : "no",
     one.lastSeenOn.toISOString().slice(0, 16).replace("T", " "),
     one.deactivatedReason ?? "",
-  ].map(visible);
+  ].map(sanitize);
 
 interface SweepFlags extends InstallationFlags {
   readonly unseenFor: number;
@@ -94,7 +97,7 @@ interface SweepFlags extends InstallationFlags {
   readonly yes?: true;
 }
 
-async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFlags): Promise<void> {
+async function sweepTokens({ database, audit, abort }: CommandContext, flags: SweepFlags): Promise<void> {
   const { application, platform, unseenFor } = flags;
   const store = await database();
   const reader = createInstallationReader(store);
@@ -120,10 +123,10 @@ async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFl
   if (!flags.yes || flags.dryRun) {
     const { found } = await go("looking", undefined);
     printLine(
-      `${plural(found)} ${found === 1 ? "was" : "were"} last seen before ${unseenSince.toISOString()}.`,
+      `${formatCount(found, "installation")} ${found === 1 ? "was" : "were"} last seen before ${unseenSince.toISOString()}.`,
     );
     if (found === 0 || flags.dryRun || abort.aborted) return;
-    if (!(await isConfirmed(`Deactivate ${plural(found)}?`))) {
+    if (!(await isConfirmed(`Deactivate ${formatCount(found, "installation")}?`))) {
       printLine("Nothing was deactivated.");
       return;
     }
@@ -140,7 +143,7 @@ async function sweepTokens({ database, audit, abort }: Connected, flags: SweepFl
     // Also of a sweep that is cut off.
     if (deactivated > 0) record({ action: "installations.swept", count: deactivated });
   }
-  printLine(`deactivated ${plural(deactivated)}: ${reason}`);
+  printLine(`deactivated ${formatCount(deactivated, "installation")}: ${reason}`);
 }
 
 const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 };
@@ -150,5 +153,3 @@ function spanText(span: number): string {
   const [unit, length] = Object.entries(units).find(([, one]) => span % one === 0) ?? ["millisecond", 1];
   return `${span / length} ${unit}${span === length ? "" : "s"}`;
 }
-
-const plural = (count: number): string => `${count} installation${count === 1 ? "" : "s"}`;

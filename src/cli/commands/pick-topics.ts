@@ -4,7 +4,7 @@ import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
-import type { Connected } from "../connected.ts";
+import type { CommandContext } from "../context.ts";
 import { printError } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
 
@@ -22,7 +22,7 @@ export interface StoredTopics {
 
 /** Reads all topics, and keeps the filters of one. Those whose filters cannot be read are left out, with a warning. */
 export async function loadTopics(
-  { database, abort }: Connected,
+  { database, abort }: CommandContext,
   askedId: string | undefined,
 ): Promise<StoredTopics> {
   const store = await database();

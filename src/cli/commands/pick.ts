@@ -4,9 +4,9 @@ import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { explain, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { faultLines } from "../output/caret.ts";
-import { connected, type Connected } from "../connected.ts";
-import { unique, getTotalSize, textIn } from "../input/inputs.ts";
-import { printError, openOutput, visible } from "../output/output.ts";
+import { runCommand, type CommandContext } from "../context.ts";
+import { collectFile, getTotalSize, readText } from "../input/files.ts";
+import { printError, openOutput, sanitize } from "../output/output.ts";
 import { pickLines } from "../input/pick-lines.ts";
 import { loadTopics } from "./pick-topics.ts";
 import { answerJson, writeAnswer, type ExplainedTopic } from "../output/pick-view.ts";
@@ -22,7 +22,7 @@ export function addPickCommand(program: Command): void {
   program
     .command("pick")
     .description("tell which of the stored topics events belong to")
-    .argument("<event-file...>", 'files with an event each; "-" is standard input', unique)
+    .argument("<event-file...>", 'files with an event each; "-" is standard input', collectFile)
     .option("--ndjson", "the files hold an event on each line; tell how many belong to each topic")
     .option(
       "--explain <externalId>",
@@ -35,14 +35,14 @@ export function addPickCommand(program: Command): void {
       // Before the topics are read, which may take its time.
       const bytes = await getTotalSize(files);
       if (flags.ndjson) {
-        await connected(async (connection) => {
+        await runCommand(async (connection) => {
           const topics = await loadTopics(connection, undefined);
           await pickLines(connection, { topics, files, bytes, json: flags.json ?? false });
         });
         return;
       }
       const events = await readEvents(files);
-      if (events.length > 0) await connected((connection) => pick(connection, events, flags));
+      if (events.length > 0) await runCommand((connection) => pick(connection, events, flags));
     });
 }
 
@@ -55,18 +55,18 @@ interface NamedEvent {
 async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
   const events: NamedEvent[] = [];
   for (const file of files) {
-    const text = await textIn(file);
+    const text = await readText(file);
     try {
       events.push({ file, event: JSON.parse(text) as unknown });
     } catch (error) {
-      printError(visible(`${file}: is not JSON: ${getErrorMessage(error)}`));
+      printError(sanitize(`${file}: is not JSON: ${getErrorMessage(error)}`));
       process.exitCode = exitCodes.refused;
     }
   }
   return events;
 }
 
-async function pick(connection: Connected, events: readonly NamedEvent[], flags: Flags): Promise<void> {
+async function pick(connection: CommandContext, events: readonly NamedEvent[], flags: Flags): Promise<void> {
   const topics = await loadTopics(connection, flags.explain);
   const explained = flags.explain === undefined ? undefined : explainer(flags.explain, topics.asked);
   const output = openOutput();
@@ -88,13 +88,13 @@ function explainer(
   filters: FilterTexts | undefined,
 ): ((event: unknown) => ExplainedTopic) | undefined {
   if (filters === undefined)
-    throw new Error(`there is no topic with the external id "${visible(externalId)}"`);
+    throw new Error(`there is no topic with the external id "${sanitize(externalId)}"`);
   try {
     const conditions = readFilters(filters);
     return (event) => ({ externalId, results: explain(conditions, event) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
-    printError(visible(`the ${error.member} of ${externalId} cannot be read:`));
+    printError(sanitize(`the ${error.member} of ${externalId} cannot be read:`));
     for (const line of faultLines(filters[error.member] ?? "", error)) printError(line);
     process.exitCode = exitCodes.refused;
     return undefined;

@@ -7,10 +7,10 @@ import { sendReplays } from "../../dead-letters/replay.ts";
 import { createTopicStates, noTopicStates } from "../../dead-letters/topic-states.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import { isConfirmed } from "../input/confirm.ts";
-import type { Connected } from "../connected.ts";
-import { visible, type Output } from "../output/output.ts";
+import type { CommandContext } from "../context.ts";
+import { sanitize, type Output } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 
 export interface ReplayFlags {
   readonly again?: boolean;
@@ -31,7 +31,7 @@ export interface ReplayCommand extends ReplayFlags {
 
 /** Plans, shows, asks and sends. Throws UnavailableError, and an Error for an id that is not there. */
 export async function replayLetters(
-  { broker, audit, abort }: Connected,
+  { broker, audit, abort }: CommandContext,
   opened: DeadLetters,
   { to: topic, choice, ids, again = false, force = false, dryRun, yes, pushFeedback, output }: ReplayCommand,
 ): Promise<void> {
@@ -82,7 +82,7 @@ export async function replayLetters(
 
 async function tell(output: Output, title: string, skipped: readonly SkippedLetter[]): Promise<void> {
   if (skipped.length === 0) return;
-  const rows = await createRows(output, [{ head: title }, { head: "because" }]);
-  for (const { id, reason } of skipped) await rows.add([visible(id), visible(reason)]);
+  const rows = await createTableWriter(output, [{ head: title }, { head: "because" }]);
+  for (const { id, reason } of skipped) await rows.add([sanitize(id), sanitize(reason)]);
   await rows.end();
 }

@@ -7,7 +7,7 @@ import { createPositions } from "../../storage/positions.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
 import { createStatus } from "../../sync/status.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { connected } from "../connected.ts";
+import { runCommand } from "../context.ts";
 import { printLine } from "../output/output.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
@@ -92,7 +92,7 @@ const reasonOf = (error: unknown): string =>
 
 /** Where the sync stands, as Kafka and MongoDB tell: known also when no service runs. */
 const lookDirectly = (): Promise<SyncStatus> =>
-  connected(async ({ config, broker, database, log }) => {
+  runCommand(async ({ config, broker, database, log }) => {
     const { groupId, announcementsTopic, pushFeedback } = config.kafka;
     // Connected when asked: what one of the two cannot tell is missing in the answer, the rest is told all the same.
     const logOf = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {

@@ -7,17 +7,17 @@ import { createTopicSwitch, UnknownTopicError, type Switched } from "../../topic
 import type { ListedTopic } from "../../topics/topic.ts";
 import { findActiveAndRetired } from "../../topics/whereabouts.ts";
 import { createValidator } from "../../lib/validation.ts";
-import type { Connected } from "../connected.ts";
-import type { JsonFlag } from "./json-flag.ts";
+import type { CommandContext } from "../context.ts";
+import type { JsonFlag } from "../input/options.ts";
 import { commandLineUser } from "../os-user.ts";
-import { printLine, visible } from "../output/output.ts";
+import { printLine, sanitize } from "../output/output.ts";
 import { topicJson, topicText } from "../output/topic-view.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
 /** Creates a topic by the one service that makes topics. Throws a RefusalError. */
 export async function addTopic(
-  { database, audit, log }: Connected,
+  { database, audit, log }: CommandContext,
   body: TopicBody,
   { json }: JsonFlag,
 ): Promise<void> {
@@ -33,7 +33,7 @@ export async function addTopic(
 
 /** Shows an active topic, or else the last retired one of that external id. */
 export async function showTopic(
-  connection: Connected,
+  connection: CommandContext,
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
@@ -50,7 +50,7 @@ export async function showTopic(
 
 /** See TopicSwitch. */
 export async function disableTopic(
-  connection: Connected,
+  connection: CommandContext,
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
@@ -64,7 +64,7 @@ export async function disableTopic(
 
 /** See TopicSwitch. */
 export async function enableTopic(
-  connection: Connected,
+  connection: CommandContext,
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
@@ -74,7 +74,7 @@ export async function enableTopic(
   tell({ topic: done.topic }, done.changed ? "enabled" : "is active already:", json);
 }
 
-async function storesOf({ database, log }: Connected) {
+async function storesOf({ database, log }: CommandContext) {
   const store = await database();
   return { store: createTopicStore(store, log), retired: createRetiredTopicStore(store) };
 }
@@ -90,6 +90,6 @@ const unknown = ({ message }: UnknownTopicError): Error =>
 function tell(shown: ListedTopic, done: string, json: true | undefined): void {
   const { externalId, name } = shown.topic;
   printLine(
-    json ? JSON.stringify(topicJson(shown), undefined, 2) : visible(`${done} ${externalId} (${name})`),
+    json ? JSON.stringify(topicJson(shown), undefined, 2) : sanitize(`${done} ${externalId} (${name})`),
   );
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 
 import type { TopicChoice } from "../../storage/topic-list.ts";
 import type { Source } from "../../topics/topic.ts";
@@ -31,9 +31,3 @@ export const toTopicChoice = ({
   namespace,
   source,
 }: TopicChoiceFlags): TopicChoice => ({ externalIds, name, namespace, source });
-
-/** Reads how many are to be shown. */
-export function countArgument(given: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(given)) throw new InvalidArgumentError("It is a whole number from 1 on.");
-  return Number(given);
-}

@@ -3,7 +3,8 @@ import { open, rename, rm } from "node:fs/promises";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
 import { listTopics } from "../../storage/topic-list.ts";
 import { countTopics } from "../../storage/topic-stream.ts";
-import type { Connected } from "../connected.ts";
+import type { CommandContext } from "../context.ts";
+import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, type Output } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
@@ -18,18 +19,26 @@ export interface ExportFlags extends TopicChoiceFlags {
 const linesAtOnce = 500;
 
 /** Writes definitions, one on each line, to a file or to standard output. */
-export async function exportTopics(connection: Connected, flags: ExportFlags): Promise<void> {
+export async function exportTopics(connection: CommandContext, flags: ExportFlags): Promise<void> {
   const { out, json } = flags;
   if (out === undefined) {
     const count = await writeTo(openOutput(), connection, flags);
-    printError(`exported ${plural(count)}`);
+    printError(`exported ${formatCount(count, "topic")}`);
     return;
   }
   const count = await intoFile(out, (output) => writeTo(output, connection, flags));
-  printLine(json ? JSON.stringify({ exported: count, file: out }) : `exported ${plural(count)} to ${out}`);
+  printLine(
+    json
+      ? JSON.stringify({ exported: count, file: out })
+      : `exported ${formatCount(count, "topic")} to ${out}`,
+  );
 }
 
-async function writeTo(output: Output, { database, abort }: Connected, flags: ExportFlags): Promise<number> {
+async function writeTo(
+  output: Output,
+  { database, abort }: CommandContext,
+  flags: ExportFlags,
+): Promise<number> {
   const store = await database();
   const total = await countTopics(store);
   // Lines and a bar on one terminal would be written into each other.
@@ -50,7 +59,7 @@ async function writeTo(output: Output, { database, abort }: Connected, flags: Ex
     if (lines.length === linesAtOnce && !(await flush())) return done;
   }
   await flush();
-  progress?.end(`${plural(done)} are read`);
+  progress?.end(`${formatCount(done, "topic")} are read`);
   return done;
 }
 
@@ -77,5 +86,3 @@ async function intoFile<T>(file: string, work: (output: Output) => Promise<T>): 
     throw error;
   }
 }
-
-const plural = (count: number): string => `${count} topic${count === 1 ? "" : "s"}`;

@@ -9,12 +9,12 @@ import {
 } from "../../topics/importing.ts";
 import { createTopicService } from "../../topics/service.ts";
 import { countDefinitions } from "../input/checked-definitions.ts";
-import { connected, type Connected } from "../connected.ts";
+import { runCommand, type CommandContext } from "../context.ts";
 import { allDefinitions, openSource, type PlacedDefinition, type Source } from "../input/definitions.ts";
 import { commandLineUser } from "../os-user.ts";
 import { printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { refusedTable, type RefusedDefinition } from "../output/refused.ts";
+import { formatRefused, type RefusedDefinition } from "../output/refused.ts";
 
 export interface ImportFlags {
   readonly dryRun?: true;
@@ -36,14 +36,17 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
     process.exitCode = exitCodes.refused;
     return;
   }
-  await connected(async (connection) => {
+  await runCommand(async (connection) => {
     const report = await take(connection, { sources, count, importer: await importerOf(connection, flags) });
     await tell(report, flags);
     if (report.refused.length > 0) process.exitCode = exitCodes.refused;
   });
 }
 
-async function importerOf({ database, audit, log }: Connected, { dryRun }: ImportFlags): Promise<Importer> {
+async function importerOf(
+  { database, audit, log }: CommandContext,
+  { dryRun }: ImportFlags,
+): Promise<Importer> {
   const store = createTopicStore(await database(), log);
   if (dryRun) return createDryRunImporter(store);
   const record = audit();
@@ -62,7 +65,7 @@ interface Work {
   readonly importer: Importer;
 }
 
-async function take({ abort }: Connected, { sources, count, importer }: Work): Promise<Report> {
+async function take({ abort }: CommandContext, { sources, count, importer }: Work): Promise<Report> {
   const report: Report = { created: 0, unchanged: 0, refused: [] };
   const progress = createProgress("importing", count, process.stderr);
   let done = 0;
@@ -102,5 +105,5 @@ async function tell({ created, unchanged, refused }: Report, { dryRun, json }: I
   }
   const counts = `${created} created, ${unchanged} unchanged, ${refused.length} refused`;
   printLine(dryRun ? `this would come of it: ${counts}` : counts);
-  if (refused.length > 0) printLine(await refusedTable(refused));
+  if (refused.length > 0) printLine(await formatRefused(refused));
 }

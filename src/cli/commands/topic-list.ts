@@ -4,9 +4,9 @@ import { createRetiredTopicStore } from "../../storage/retired-topics.ts";
 import { listTopics } from "../../storage/topic-list.ts";
 import { createTopicStore } from "../../storage/topics.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
-import type { Connected } from "../connected.ts";
+import type { CommandContext } from "../context.ts";
 import { printError, openOutput } from "../output/output.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
 import { topicColumns, topicJson, topicRow } from "../output/topic-view.ts";
 
@@ -21,11 +21,11 @@ export interface ListFlags extends TopicChoiceFlags {
 const linesForPeople = 100;
 
 /** Prints topics while they are read. */
-export async function listTopicsCommand(connection: Connected, flags: ListFlags): Promise<void> {
+export async function listTopicsCommand(connection: CommandContext, flags: ListFlags): Promise<void> {
   const { json } = flags;
   const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : linesForPeople));
   const output = openOutput();
-  const rows = json ? undefined : await createRows(output, topicColumns);
+  const rows = json ? undefined : await createTableWriter(output, topicColumns);
   let shown = 0;
   let isMore = false;
   for await (const one of chosen(connection, flags, limit)) {
@@ -46,7 +46,7 @@ export async function listTopicsCommand(connection: Connected, flags: ListFlags)
 
 /** One more than the limit is read, to know whether there are more. */
 async function* chosen(
-  { database, log }: Connected,
+  { database, log }: CommandContext,
   flags: ListFlags,
   limit: number | undefined,
 ): AsyncGenerator<ListedTopic> {

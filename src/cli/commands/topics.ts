@@ -1,10 +1,10 @@
 import { Option, type Command } from "commander";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
-import { connected } from "../connected.ts";
-import { unique } from "../input/inputs.ts";
-import type { JsonFlag } from "./json-flag.ts";
-import { countArgument, withTopicChoice } from "./topic-choice.ts";
+import { runCommand } from "../context.ts";
+import { collectFile } from "../input/files.ts";
+import { parseCount, type JsonFlag } from "../input/options.ts";
+import { withTopicChoice } from "./topic-choice.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
@@ -26,14 +26,12 @@ export function addTopicsCommand(program: Command): void {
         "source",
       ]),
     )
-    .addOption(
-      new Option("--limit <count>", "show so many at most").argParser(countArgument).conflicts("all"),
-    )
+    .addOption(new Option("--limit <count>", "show so many at most").argParser(parseCount).conflicts("all"))
     .option("--all", "show all there are")
     .option("--json", "print a line of JSON for each (NDJSON) instead of a table; all there are")
     .action(async (flags: ListFlags) => {
       const { listTopicsCommand: list } = await import("./topic-list.ts");
-      await connected((connection) => list(connection, flags));
+      await runCommand((connection) => list(connection, flags));
     });
 
   topics
@@ -43,7 +41,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--json", "print JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { showTopic: show } = await import("./topic-changes.ts");
-      await connected((connection) => show(connection, externalId, flags));
+      await runCommand((connection) => show(connection, externalId, flags));
     });
 
   topics
@@ -57,7 +55,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async ({ json, ...body }: TopicBody & JsonFlag) => {
       const { addTopic: add } = await import("./topic-changes.ts");
-      await connected((connection) => add(connection, body, { json }));
+      await runCommand((connection) => add(connection, body, { json }));
     });
 
   topics
@@ -67,7 +65,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { disableTopic: disable } = await import("./topic-changes.ts");
-      await connected((connection) => disable(connection, externalId, flags));
+      await runCommand((connection) => disable(connection, externalId, flags));
     });
 
   topics
@@ -77,7 +75,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
       const { enableTopic: enable } = await import("./topic-changes.ts");
-      await connected((connection) => enable(connection, externalId, flags));
+      await runCommand((connection) => enable(connection, externalId, flags));
     });
 
   withTopicChoice(topics.command("export"))
@@ -86,7 +84,7 @@ export function addTopicsCommand(program: Command): void {
     .option("--json", "with --out: print what came of it as JSON")
     .action(async (flags: ExportFlags) => {
       const { exportTopics } = await import("./topic-export.ts");
-      await connected((connection) => exportTopics(connection, flags));
+      await runCommand((connection) => exportTopics(connection, flags));
     });
 
   topics
@@ -94,7 +92,7 @@ export function addTopicsCommand(program: Command): void {
     .description(
       "create topics from definitions: NDJSON, a JSON array or a JSON object; nothing is stored when one of them is faulty, and what is there already is left as it is",
     )
-    .argument("<file...>", 'files with definitions; "-" is standard input', unique)
+    .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
     .option("--dry-run", "say what would come of it, and store nothing")
     .option("--json", "print what came of it as JSON")
     .action(async (files: string[], flags: ImportFlags) => {

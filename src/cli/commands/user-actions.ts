@@ -9,9 +9,9 @@ import {
 } from "../../users/administration.ts";
 import { hashPassword } from "../../users/password.ts";
 import type { User } from "../../users/user.ts";
-import { connected } from "../connected.ts";
-import type { JsonFlag } from "./json-flag.ts";
-import { printLine, visible } from "../output/output.ts";
+import { runCommand } from "../context.ts";
+import type { JsonFlag } from "../input/options.ts";
+import { printLine, sanitize } from "../output/output.ts";
 
 /** Lists the users by name. */
 export async function listUsers({ json }: JsonFlag): Promise<void> {
@@ -30,8 +30,8 @@ export async function listUsers({ json }: JsonFlag): Promise<void> {
   const table = new Table({ head: ["user", "roles", "active"], style: { head: [], border: [] } });
   table.push(
     ...found.map(({ name, roles, active }) => [
-      visible(name),
-      roles.map((one) => visible(one)).join("\n"),
+      sanitize(name),
+      roles.map((one) => sanitize(one)).join("\n"),
       active ? "yes" : "no",
     ]),
   );
@@ -40,14 +40,14 @@ export async function listUsers({ json }: JsonFlag): Promise<void> {
 
 /** Gives the work the users. */
 export const withUsers = <T>(work: (users: UserAdministration) => Promise<T>): Promise<T> =>
-  connected(async ({ database }) => work(administrationOf(await database())));
+  runCommand(async ({ database }) => work(administrationOf(await database())));
 
 /** Makes a change, records it, and gives what became of the user. Throws when the change finds none of that name. */
 export const changing = (
   name: string,
   change: (users: UserAdministration) => Promise<ChangedUser | undefined>,
 ): Promise<User> =>
-  connected(async ({ database, audit }) => {
+  runCommand(async ({ database, audit }) => {
     const record = audit();
     const { user, event } = (await change(administrationOf(await database()))) ?? none(name);
     record(event);
@@ -69,5 +69,5 @@ export function none(name: string): never {
 /** Says what was done, or gives the user to programs. */
 export function printUserChange(user: User, lines: readonly string[], json: true | undefined): void {
   if (json) printLine(JSON.stringify(user, undefined, 2));
-  else for (const line of lines) printLine(visible(line));
+  else for (const line of lines) printLine(sanitize(line));
 }

@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import { userNamePattern, userNameRule } from "../../../schemas/user.ts";
 import { findRoleChangeFault } from "../../users/administration.ts";
 import { everyRole } from "../../users/user.ts";
-import type { JsonFlag } from "./json-flag.ts";
+import type { JsonFlag } from "../input/options.ts";
 import { askNewPassword } from "../input/password.ts";
 import { changing, listUsers, none, printUserChange, withUsers } from "./user-actions.ts";
 

@@ -1,5 +1,5 @@
 import { allDefinitions, type InputFault, type Source } from "./definitions.ts";
-import { printError, visible } from "../output/output.ts";
+import { printError, sanitize } from "../output/output.ts";
 
 const maxFaultsShown = 20;
 
@@ -17,7 +17,7 @@ export async function countDefinitions(
     else more += 1;
   }
   if (faults.length === 0) return count;
-  for (const { place, fault } of faults) printError(visible(`${place}: ${fault}`));
+  for (const { place, fault } of faults) printError(sanitize(`${place}: ${fault}`));
   if (more > 0) printError(`and ${more} more`);
   printError(`Nothing was ${done}.`);
   return undefined;

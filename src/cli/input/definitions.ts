@@ -3,11 +3,11 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import { getErrorMessage, toSentence } from "../../lib/errors.ts";
+import { toSentence } from "../../lib/errors.ts";
 import { filterFaults } from "../../matching/filter/topic-filters.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { linesIn } from "./inputs.ts";
+import { parseJson, splitLines } from "./files.ts";
 
 /** Something that can be read more than once. */
 export interface Source {
@@ -69,35 +69,27 @@ interface PlacedValue {
 async function* valuesIn({ name, open }: Source): AsyncGenerator<PlacedValue> {
   /** Lines of one JSON text; undefined once it is known that each line is one of its own. */
   let together: { readonly line: string; readonly place: string }[] | undefined = [];
-  for await (const { text: line, number } of linesIn(open())) {
+  for await (const { text: line, number } of splitLines(open())) {
     if (line.trim() === "") continue;
     const place = `${name}:${number}`;
     if (together === undefined) {
-      yield { place, json: parsed(line) };
-    } else if (together.length === 0 && isObject(parsed(line))) {
+      yield { place, json: parseJson(line) };
+    } else if (together.length === 0 && isObject(parseJson(line))) {
       together = undefined;
-      yield { place, json: parsed(line) };
+      yield { place, json: parseJson(line) };
     } else {
       together.push({ line, place });
     }
   }
   if (together === undefined || together.length === 0) return;
-  const whole = parsed(together.map(({ line }) => line).join("\n"));
+  const whole = parseJson(together.map(({ line }) => line).join("\n"));
   if (Array.isArray(whole)) {
     for (const [index, json] of whole.entries()) yield { place: `${name}[${index}]`, json };
-  } else if (whole instanceof Error && together.some(({ line }) => isObject(parsed(line)))) {
+  } else if (whole instanceof Error && together.some(({ line }) => isObject(parseJson(line)))) {
     // NDJSON after all, with a first line that is wrong.
-    for (const { line, place } of together) yield { place, json: parsed(line) };
+    for (const { line, place } of together) yield { place, json: parseJson(line) };
   } else {
     yield { place: name, json: whole };
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch (error) {
-    return error instanceof Error ? error : new Error(getErrorMessage(error));
   }
 }
 

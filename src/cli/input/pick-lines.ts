@@ -1,11 +1,11 @@
-import { exitCodes, getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import type { Connected } from "../connected.ts";
-import { linesIn, openInput, unreadable, type Line } from "./inputs.ts";
-import { printError, openOutput, visible, type Output } from "../output/output.ts";
+import { exitCodes, UnavailableError } from "../../lib/errors.ts";
+import type { CommandContext } from "../context.ts";
+import { parseJson, readLines, type Line } from "./files.ts";
+import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
 import type { PickedTopic, StoredTopics } from "../commands/pick-topics.ts";
 import { answerJson, topicColumns, topicRow } from "../output/pick-view.ts";
 import { createLongProgress } from "../output/progress.ts";
-import { createRows } from "../output/rows.ts";
+import { createTableWriter } from "../output/table.ts";
 
 /** Files with an event on each line. */
 export interface EventLines {
@@ -33,7 +33,7 @@ const maxFaultsShown = 20;
  * Picks for each line, and tells at the end how many events belong to each topic; as JSON, an answer for each line instead.
  * Lines without JSON are told. Nothing but a line and the counts is in memory.
  */
-export async function pickLines({ abort }: Connected, work: EventLines): Promise<void> {
+export async function pickLines({ abort }: CommandContext, work: EventLines): Promise<void> {
   const { topics, files, json } = work;
   const output = openOutput();
   const tally: Tally = { events: 0, lost: 0, faulty: 0, counts: new Map() };
@@ -43,7 +43,7 @@ export async function pickLines({ abort }: Connected, work: EventLines): Promise
   let before = 0;
   for (const file of files) {
     let bytes = 0;
-    for await (const line of linesOf(file)) {
+    for await (const line of readLines(file)) {
       if (abort.aborted) throw new UnavailableError(`stopped after ${tally.events} events`);
       bytes = line.bytes;
       progress.at((before + bytes) / kilobyte);
@@ -61,14 +61,6 @@ export async function pickLines({ abort }: Connected, work: EventLines): Promise
   process.exitCode = exitCodes.refused;
 }
 
-async function* linesOf(file: string): AsyncGenerator<Line> {
-  try {
-    yield* linesIn(openInput(file));
-  } catch (error) {
-    throw unreadable(file, error);
-  }
-}
-
 /** The topics of the event in a line; undefined where there is none. */
 function pickLine(
   topics: StoredTopics,
@@ -76,13 +68,11 @@ function pickLine(
   { file, tally }: { readonly file: string; readonly tally: Tally },
 ): PickedTopic[] | undefined {
   if (text.trim() === "") return undefined;
-  let event: unknown;
-  try {
-    event = JSON.parse(text);
-  } catch (error) {
+  const event = parseJson(text);
+  if (event instanceof Error) {
     tally.faulty += 1;
     if (tally.faulty <= maxFaultsShown)
-      printError(visible(`${file}:${number}: is not JSON: ${getErrorMessage(error)}`));
+      printError(sanitize(`${file}:${number}: is not JSON: ${event.message}`));
     return undefined;
   }
   const picked = topics.pick(event);
@@ -97,7 +87,7 @@ async function summarise(output: Output, { events, lost, counts }: Tally, topics
     const byCount = [...counts].toSorted(
       ([a, countA], [b, countB]) => countB - countA || (a.externalId < b.externalId ? -1 : 1),
     );
-    const rows = await createRows(output, [{ head: "events" }, ...topicColumns]);
+    const rows = await createTableWriter(output, [{ head: "events" }, ...topicColumns]);
     for (const [topic, count] of byCount) if (!(await rows.add([String(count), ...topicRow(topic)]))) return;
     await rows.end();
   }

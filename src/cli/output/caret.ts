@@ -1,5 +1,5 @@
 import type { FilterSyntaxError } from "../../matching/filter/filter.ts";
-import { visible } from "./output.ts";
+import { sanitize } from "./output.ts";
 
 /** So wide is the part of a long text that is shown, in columns. */
 const windowWidth = 70;
@@ -41,7 +41,7 @@ export function caretLines(text: string, position: number): string[] {
 
 const cellsOf = (text: string): Cell[] =>
   Array.from(text, (character) => {
-    const shown = visible(character);
+    const shown = sanitize(character);
     return { shown, width: shown === character ? columnsOf(character) : shown.length };
   });
 
@@ -68,5 +68,5 @@ function fitting(cells: readonly Cell[], most: number): Cell[] {
 /** A text without its middle where it is long: the end may say what to do. */
 function shortened(text: string): string {
   const half = maxProblem / 2;
-  return visible(text.length <= maxProblem ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
+  return sanitize(text.length <= maxProblem ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
 }

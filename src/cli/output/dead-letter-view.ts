@@ -6,8 +6,9 @@ import type { ListedLetter } from "../../dead-letters/browse.ts";
 import { formatRecordPosition } from "../../dead-letters/dead-letter.ts";
 import { outcomeText } from "../../dead-letters/outcome.ts";
 import type { RecordHeaders } from "../../sync/records.ts";
-import { visible } from "./output.ts";
-import type { Column } from "./rows.ts";
+import { sanitize } from "./output.ts";
+import { formatMinute } from "./format.ts";
+import type { Column } from "./table.ts";
 
 const whenWidth = 22;
 const codeWidth = 21;
@@ -35,12 +36,12 @@ export function listColumns(widestId: number, terminal: number | undefined): rea
 export function listRow({ letter, replays }: ListedLetter, now: number): readonly string[] {
   const last = replays.at(-1);
   return [
-    visible(letter.id),
-    letter.time === undefined ? "unknown" : `${minuteOf(letter.time)} ${ageOf(letter.time, now)}`,
+    sanitize(letter.id),
+    letter.time === undefined ? "unknown" : `${formatMinute(letter.time)} ${ageOf(letter.time, now)}`,
     letter.code,
     last === undefined ? "no" : outcomeText(last.outcome),
-    letter.key === null ? "" : visible(textOrHex(letter.key)),
-    visible(letter.message),
+    letter.key === null ? "" : sanitize(textOrHex(letter.key)),
+    sanitize(letter.message),
   ];
 }
 
@@ -99,7 +100,7 @@ export function letterText({ letter, copies, replays }: ListedLetter, now: numbe
     }),
     ["value", omitted ?? (value === null ? "none: a tombstone" : `${value.length} bytes`)],
   ];
-  const head = lines.map(([name, text]) => `${name.padEnd(10)} ${visible(text)}\n`).join("");
+  const head = lines.map(([name, text]) => `${name.padEnd(10)} ${sanitize(text)}\n`).join("");
   return value === null ? head : `${head}\n${valueText(value)}\n`;
 }
 
@@ -109,7 +110,7 @@ const dumpedALine = 16;
 /** Pretty where it is JSON, as it is where it is text, else a hex dump of its first kB. */
 function valueText(value: Buffer): string {
   if (!isUtf8(value)) return hexDump(value);
-  return prettyOr(value.toString()).split("\n").map(visible).join("\n");
+  return prettyOr(value.toString()).split("\n").map(sanitize).join("\n");
 }
 
 function prettyOr(text: string): string {
@@ -132,8 +133,6 @@ function hexDump(value: Buffer): string {
     lines.push(`… ${value.length - maxDumped} bytes more; --raw writes all of them`);
   return lines.join("\n");
 }
-
-const minuteOf = (time: Date): string => time.toISOString().slice(0, 16).replace("T", " ");
 const ageOf = (time: Date, now: number): string => ms(Math.max(now - time.getTime(), 0));
 const textOrHex = (bytes: Buffer): string =>
   isUtf8(bytes) ? bytes.toString() : `0x${bytes.toString("hex")}`;

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 
-/** Standard output, written no faster than it is read. */
+/** Standard output with backpressure. */
 export interface Output {
-  /** False once nobody reads any more (`… | head`): nothing need be written then. */
+  /** Resolves to false once the reader has closed the pipe (`… | head`); stop writing then. */
   write(data: string | Uint8Array): Promise<boolean>;
 }
 
@@ -21,28 +21,30 @@ export function openOutput(stream: NodeJS.WriteStream = process.stdout): Output 
   };
 }
 
-/**
- * Lets whoever reads standard output stop reading (`… | head`) without a word: what is written then goes nowhere, and
- * `closed` is called.
- */
+/** Ignores EPIPE, so that `… | head` ends a command without an error; calls `onClose` instead. */
 export function ignoreBrokenPipe(
   stream: NodeJS.WriteStream = process.stdout,
-  closed: () => void = () => undefined,
+  onClose: () => void = () => undefined,
 ): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
-    closed();
+    onClose();
   });
 }
 
-/** Text as it may be shown: whoever wrote a record must not command the terminal of whoever reads it. */
-export const visible = (text: string): string =>
+/** Escapes control and format characters, so that stored text cannot send commands to the terminal. */
+export const sanitize = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) =>
     character === "\n" ? "\\n" : `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
   );
 
-/** A line of a command's answer, on standard output. */
+/** Prints a line of the command's result, on standard output. */
 export const printLine = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** A line beside the answer, on standard error. */
+/** Prints the command's result as indented JSON, on standard output. */
+export const printJson = (value: unknown): void => {
+  printLine(JSON.stringify(value, undefined, 2));
+};
+
+/** Prints a line on standard error. */
 export const printError = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -1,9 +1,9 @@
 import type { ConditionResult } from "../../matching/filter/topic-filters.ts";
 import { conditionWords } from "../../matching/filter/words.ts";
 import { toExplanation } from "../../matching/explanation.ts";
-import { visible, type Output } from "./output.ts";
+import { sanitize, type Output } from "./output.ts";
 import type { PickedTopic } from "../commands/pick-topics.ts";
-import { createRows } from "./rows.ts";
+import { createTableWriter } from "./table.ts";
 
 /** What became of the conditions of one topic. */
 export interface ExplainedTopic {
@@ -30,14 +30,14 @@ export const answerJson = ({ file, topics, explained }: Answer): object => ({
 
 /** An answer for people. False once nobody reads any more. */
 export async function writeAnswer(output: Output, { file, topics, explained }: Answer): Promise<boolean> {
-  const name = visible(file === "-" ? "standard input" : file);
+  const name = sanitize(file === "-" ? "standard input" : file);
   const count = `${topics.length} ${topics.length === 1 ? "topic" : "topics"}`;
   const goesOn = await output.write(
     `${name} belongs to ${topics.length === 0 ? "no topic." : `${count}:`}\n`,
   );
   if (!goesOn) return false;
   if (topics.length > 0) {
-    const rows = await createRows(output, topicColumns);
+    const rows = await createTableWriter(output, topicColumns);
     for (const topic of topics) if (!(await rows.add(topicRow(topic)))) return false;
     await rows.end();
   }
@@ -47,14 +47,14 @@ export async function writeAnswer(output: Output, { file, topics, explained }: A
 export const topicColumns = [{ head: "external id" }, { head: "name" }, { head: "namespace" }];
 
 export const topicRow = ({ externalId, name, namespace }: PickedTopic): string[] =>
-  [externalId, name, namespace].map(visible);
+  [externalId, name, namespace].map(sanitize);
 
 async function writeExplained(output: Output, { externalId, results }: ExplainedTopic): Promise<boolean> {
-  const topic = visible(externalId);
+  const topic = sanitize(externalId);
   if (results.length === 0) return output.write(`\nEvery event belongs to ${topic}: it has no conditions.\n`);
   const verdict = results.every(({ held }) => held) ? "belongs" : "does not belong";
   await output.write(`\nIt ${verdict} to ${topic}:\n`);
-  const rows = await createRows(output, [
+  const rows = await createTableWriter(output, [
     { head: "holds" },
     { head: "filter" },
     { head: "condition" },
@@ -64,7 +64,7 @@ async function writeExplained(output: Output, { externalId, results }: Explained
     await rows.add([
       held ? "yes" : "no",
       condition.member,
-      visible(conditionWords(condition)),
+      sanitize(conditionWords(condition)),
       foundText(found),
     ]);
   return rows.end();
@@ -72,7 +72,7 @@ async function writeExplained(output: Output, { externalId, results }: Explained
 
 function foundText(found: readonly string[]): string {
   if (found.length === 0) return "nothing";
-  const some = found.slice(0, maxValuesShown).map((value) => visible(JSON.stringify(value)));
+  const some = found.slice(0, maxValuesShown).map((value) => sanitize(JSON.stringify(value)));
   const more = found.length - some.length;
   return some.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

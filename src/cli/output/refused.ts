@@ -1,6 +1,7 @@
-import { visible } from "./output.ts";
+import { sanitize } from "./output.ts";
+import { formatTable } from "./table.ts";
 
-/** A definition that was refused. */
+/** A refused definition. */
 export interface RefusedDefinition {
   readonly place: string;
   readonly externalId: string;
@@ -8,19 +9,10 @@ export interface RefusedDefinition {
   readonly message: string;
 }
 
-/** A table of definitions that were refused, with the reasons. */
-export async function refusedTable(refused: readonly RefusedDefinition[]): Promise<string> {
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({
-    head: ["refused", "external id", "code", "why"],
-    colWidths: [null, null, null, 60],
-    wordWrap: true,
-    style: { head: [], border: [] },
-  });
-  table.push(
-    ...refused.map(({ place, externalId, code, message }) =>
-      [place, externalId, code, message].map((text) => visible(text)),
-    ),
+/** Formats refused definitions with the reasons as a table. */
+export const formatRefused = (refused: readonly RefusedDefinition[]): Promise<string> =>
+  formatTable(
+    ["refused", "external id", "code", "reason"],
+    refused.map(({ place, externalId, code, message }) => [place, externalId, code, message].map(sanitize)),
+    { colWidths: [null, null, null, 60], wordWrap: true },
   );
-  return table.toString();
-}

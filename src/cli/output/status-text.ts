@@ -1,5 +1,6 @@
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
-import { printLine, visible } from "./output.ts";
+import { printLine, sanitize } from "./output.ts";
+import { formatTable } from "./table.ts";
 
 /** Prints where the sync stands, for people. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
@@ -40,30 +41,24 @@ function summaryOf(partitions: Partitions, what: string): string {
 }
 
 async function printPartitions(partitions: Partitions): Promise<void> {
-  const { default: Table } = await import("cli-table3");
-  const table = new Table({
-    head: ["partition", "committed", "log end", "lag", "behind", "owner", "state"],
-    style: { head: [], border: [] },
-  });
   const known = (value: number | null): string => (value === null ? "?" : String(value));
-  table.push(
-    ...partitions.map((one) => [
-      known(one.partition),
-      // Before the first announcement there is no position.
-      one.committedOffset === null && one.lagRecords !== null ? "none" : known(one.committedOffset),
-      known(one.logEnd),
-      known(one.lagRecords),
-      one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
-      one.owner ?? (one.assigned === null ? "?" : "nobody"),
-      stateText(one),
-    ]),
-  );
-  printLine(table.toString());
+  const head = ["partition", "committed", "log end", "lag", "behind", "owner", "state"];
+  const rows = partitions.map((one) => [
+    known(one.partition),
+    // Before the first announcement there is no position.
+    one.committedOffset === null && one.lagRecords !== null ? "none" : known(one.committedOffset),
+    known(one.logEnd),
+    known(one.lagRecords),
+    one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
+    one.owner ?? (one.assigned === null ? "?" : "nobody"),
+    stateText(one),
+  ]);
+  printLine(await formatTable(head, rows));
 }
 
 function stateText({ state, reason, cause }: Partitions[number]): string {
   if (reason === null) return state ?? "";
-  return visible(`${state ?? ""}${cause === "error" ? " by an unexpected error" : ""}: ${reason}`);
+  return sanitize(`${state ?? ""}${cause === "error" ? " by an unexpected error" : ""}: ${reason}`);
 }
 
 function countsText({ refused, ...counts }: NonNullable<Log["counts"]>): string {

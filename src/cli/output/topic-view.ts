@@ -3,8 +3,9 @@ import { parseFilter } from "../../matching/filter/parse.ts";
 import { filterWords } from "../../matching/filter/words.ts";
 import type { RetiredTopic, ListedTopic, Source, Topic, TopicDefinition } from "../../topics/topic.ts";
 import { faultLines } from "./caret.ts";
-import { visible } from "./output.ts";
-import type { Column } from "./rows.ts";
+import { sanitize } from "./output.ts";
+import { formatMinute } from "./format.ts";
+import type { Column } from "./table.ts";
 
 /** The columns of the list of topics. */
 export const topicColumns: readonly Column[] = [
@@ -17,11 +18,11 @@ export const topicColumns: readonly Column[] = [
 
 /** A topic as a line of the list; for a disabled one, who disabled it and when. */
 export const topicRow = ({ topic, retired }: ListedTopic): readonly string[] => [
-  visible(topic.externalId),
-  visible(topic.name),
-  visible(topic.namespace),
-  visible(retired === undefined ? shortSource(topic.source) : shortSource(retired.retiredBy)),
-  minuteOf(retired?.retiredOn ?? topic.updatedOn),
+  sanitize(topic.externalId),
+  sanitize(topic.name),
+  sanitize(topic.namespace),
+  sanitize(retired === undefined ? shortSource(topic.source) : shortSource(retired.retiredBy)),
+  formatMinute(retired?.retiredOn ?? topic.updatedOn),
 ];
 
 /** A topic for programs. */
@@ -59,9 +60,9 @@ export const definitionJson = ({
 /** Everything about a topic, for people. */
 export function topicText({ topic, retired }: ListedTopic): string {
   const fields = [
-    ["external id", visible(topic.externalId)],
-    ["name", visible(topic.name)],
-    ["namespace", topic.namespace === "" ? "(none)" : visible(topic.namespace)],
+    ["external id", sanitize(topic.externalId)],
+    ["name", sanitize(topic.name)],
+    ["namespace", topic.namespace === "" ? "(none)" : sanitize(topic.namespace)],
     ["active", retired === undefined ? "yes" : "no"],
     ...(retired === undefined ? [] : [["retired", retirement(retired)]]),
     ["from", sourceWords(topic.source)],
@@ -92,7 +93,7 @@ function previousLines({ previous, ...topic }: Topic): string[] {
     `${"before".padEnd(13)}${sourceWords(previous.source)}, from ${previous.updatedOn.toISOString()} on`,
     ...different.map(
       ([name, member]) =>
-        `    ${name.padEnd(15)}${previous[member] === "" ? "(empty)" : visible(previous[member])}`,
+        `    ${name.padEnd(15)}${previous[member] === "" ? "(empty)" : sanitize(previous[member])}`,
     ),
   ];
 }
@@ -103,8 +104,10 @@ function filterLines(topic: Topic, member: FilterMember): string[] {
   if (text === "") return [`${head}(empty) matches every event`];
   try {
     const { conditions } = filterWords(parseFilter(text, member));
-    const words = conditions.map((condition, index) => `    ${index > 0 ? "and " : ""}${visible(condition)}`);
-    return [`${head}${visible(text)}`, ...words];
+    const words = conditions.map(
+      (condition, index) => `    ${index > 0 ? "and " : ""}${sanitize(condition)}`,
+    );
+    return [`${head}${sanitize(text)}`, ...words];
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     return [`${head}cannot be read: no event belongs to this topic`, ...faultLines(text, error)];
@@ -113,15 +116,15 @@ function filterLines(topic: Topic, member: FilterMember): string[] {
 
 const retirement = ({ retiredOn, retiredBy }: Omit<RetiredTopic, "topic">): string =>
   retiredBy.kind === "http"
-    ? `disabled by ${visible(retiredBy.user)} at ${retiredOn.toISOString()}`
-    : `by the tombstone ${visible(placeOf(retiredBy))} at ${retiredOn.toISOString()}`;
+    ? `disabled by ${sanitize(retiredBy.user)} at ${retiredOn.toISOString()}`
+    : `by the tombstone ${sanitize(placeOf(retiredBy))} at ${retiredOn.toISOString()}`;
 
 const sourceWords = (source: Source): string =>
   source.kind === "announcement"
-    ? `announced by ${visible(placeOf(source))} (topic-partition-offset)`
+    ? `announced by ${sanitize(placeOf(source))} (topic-partition-offset)`
     : source.user.startsWith("cli:")
-      ? `created on the command line by ${visible(source.user.slice("cli:".length))}`
-      : `created over HTTP by ${visible(source.user)}`;
+      ? `created on the command line by ${sanitize(source.user.slice("cli:".length))}`
+      : `created over HTTP by ${sanitize(source.user)}`;
 
 const placeOf = ({
   topic,
@@ -135,5 +138,3 @@ const placeOf = ({
 
 const shortSource = (source: Source): string =>
   source.kind === "announcement" ? `announced ${source.partition}-${source.offset}` : `http ${source.user}`;
-
-const minuteOf = (date: Date): string => date.toISOString().slice(0, 16).replace("T", " ");

@@ -12,7 +12,7 @@ import { createDatabase, type Database } from "../storage/database.ts";
 import { osUser } from "./os-user.ts";
 
 /** What a command works with; each neighbour is connected when it is first asked for. */
-export interface Connected {
+export interface CommandContext {
   readonly config: Config;
   /** Goes to standard error: standard output is the command's answer. */
   readonly log: Logger;
@@ -39,7 +39,7 @@ const maxWaitMs = 10_000;
  * Gives a command the database and the broker of the settings, or those of the embedded stack that runs on its data
  * folder, and releases them after the work. Throws ConfigurationError, and whatever the work throws.
  */
-export async function connected<T>(work: (connection: Connected) => Promise<T>): Promise<T> {
+export async function runCommand<T>(work: (connection: CommandContext) => Promise<T>): Promise<T> {
   const config = readConfig(environmentWithFile(process.env));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);

@@ -2,25 +2,37 @@ import type { Output } from "./output.ts";
 
 export interface Column {
   readonly head: string;
-  /** In characters; what is longer is cut. Without it the column is as wide as its widest cell. */
+  /** In characters; longer cells are cut. Default: the width of the widest cell. */
   readonly width?: number;
 }
 
-/** A table that is written while its rows come: nothing but the rows at hand is in memory. */
-export interface Rows {
-  /** False once nobody reads any more. */
+/** A table without borders that is written in chunks of rows, so that it can be of any length. */
+export interface TableWriter {
+  /** Resolves to false once the reader has closed the pipe. */
   add(cells: readonly string[]): Promise<boolean>;
   end(): Promise<boolean>;
 }
 
-const rowsAtOnce = 200;
+const rowsPerChunk = 200;
 const borders = [
   "top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right",
   "left left-mid mid mid-mid right right-mid",
 ].flatMap((names) => names.split(" "));
 
-/** Begins a table. */
-export async function createRows(output: Output, columns: readonly Column[]): Promise<Rows> {
+/** Formats a small table with borders. */
+export async function formatTable(
+  head: string[],
+  rows: readonly string[][],
+  options: { readonly colWidths?: (number | null)[]; readonly wordWrap?: boolean } = {},
+): Promise<string> {
+  const { default: Table } = await import("cli-table3");
+  const table = new Table({ ...options, head, style: { head: [], border: [] } });
+  table.push(...rows);
+  return table.toString();
+}
+
+/** Starts a table; the heads are its first row. */
+export async function createTableWriter(output: Output, columns: readonly Column[]): Promise<TableWriter> {
   const { default: Table } = await import("cli-table3");
   const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle: "  " };
   const style = { head: [], border: [], "padding-left": 0, "padding-right": 0 };
@@ -38,7 +50,7 @@ export async function createRows(output: Output, columns: readonly Column[]): Pr
   return {
     async add(cells) {
       waiting.push([...cells]);
-      return waiting.length < rowsAtOnce || (await flush());
+      return waiting.length < rowsPerChunk || (await flush());
     },
     end: async () => waiting.length === 0 || (await flush()),
   };
