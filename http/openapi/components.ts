@@ -18,27 +18,27 @@ const text = { type: "string" } as const;
 /** The headers that answers carry beside the usual ones. */
 const headers: Readonly<Record<string, object>> = {
   "X-Request-Id": {
-    description: "Names the request in the service's log.",
+    description: "Identifies the request in the service's log.",
     required: true,
     schema: { ...text, pattern: "^[\\w.-]{1,64}$" },
   },
   "Retry-After": {
-    description: "Seconds after which the same request may succeed.",
+    description: "Seconds to wait before retrying.",
     required: true,
     schema: { ...text, pattern: "^[1-9][0-9]*$" },
   },
   "WWW-Authenticate": {
-    description: "How to show who one is (RFC 9110, section 11.6.1).",
+    description: "Authentication challenge (RFC 9110, section 11.6.1).",
     required: true,
     schema: { ...text, minLength: 1 },
   },
   Location: {
-    description: "Where to go (RFC 9110, section 10.2.2).",
+    description: "Redirect target (RFC 9110, section 10.2.2).",
     required: true,
     schema: { ...text, minLength: 1 },
   },
   Allow: {
-    description: "The methods of the path.",
+    description: "Methods supported by the path.",
     required: true,
     schema: { ...text, pattern: "^[A-Z]+(, [A-Z]+)*$" },
   },

@@ -9,13 +9,17 @@ export type SecuritySchemes = Readonly<Record<string, object>>;
 
 /** HTTP Basic, and sessions of the console: what is always understood. */
 export const usualSchemes: SecuritySchemes = {
-  basic: { type: "http", scheme: "basic", description: "A user of topicsync and the password (RFC 7617)." },
+  basic: {
+    type: "http",
+    scheme: "basic",
+    description: "User name and password of a topicsync user (RFC 7617).",
+  },
   session: {
     type: "apiKey",
     in: "cookie",
     name: "topicsync_session",
     description:
-      "The session that `signIn` begins, for browsers; over TLS the cookie is named `__Host-topicsync_session`. A request that changes something carries `X-CSRF-Token` besides.",
+      "Session cookie set by `signIn`. Over TLS the cookie is named `__Host-topicsync_session`. Requests other than GET and HEAD also need the `X-CSRF-Token` header.",
   },
 };
 
@@ -25,7 +29,7 @@ export const bearerScheme: SecuritySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "An access token of the OpenID provider that the service trusts (RFC 6750).",
+    description: "Access token issued by the configured OpenID provider (RFC 6750).",
   },
 };
 
@@ -58,31 +62,31 @@ export function openApiDocument(
     info: {
       title: "topicsync",
       version,
-      summary: "Event topics of a message broker, and push tokens",
+      summary: "Event topics and push tokens",
       description,
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: "/", description: "Where this document lies" }],
+    servers: [{ url: "/", description: "This server" }],
     tags: [...tags].map((name) => ({ name, ...tagOf(name) })),
     paths,
     components: { securitySchemes: schemes, ...components.all() },
   };
 }
 
-const description = `Every operation has a path without a version, which means the latest, and one for each version; all behave alike today.
-What is at no path of this document is answered with 404, another method than a path has with 405 and \`Allow\`.
-Every error has one body, \`ErrorBody\`, whose \`code\` is for programs. Every answer carries \`X-Request-Id\`: the caller's own,
-where it sent one of up to 64 letters, digits, \`.\`, \`_\` and \`-\`, and otherwise a new one.`;
+const description = `The operations under \`/api/now\` and \`/api/svc_api_notif_mgmt\` have a path for each version and one without, which means the latest. All versions behave alike today.
+An unknown path returns 404. An unsupported method returns 405 with \`Allow\`.
+Every error has the same body, \`ErrorBody\`; its \`code\` is stable and meant for programs. Every response has an \`X-Request-Id\`: the one
+sent with the request if it is 1 to 64 letters, digits, \`.\`, \`_\` or \`-\`, otherwise a new one.`;
 
 export const tagDescriptions: Readonly<Record<string, string>> = {
-  push: "Push tokens of devices.",
+  push: "Push tokens (installations).",
   topics: "Event topics.",
-  "dead letters": "What was refused, and sending it back.",
-  users: "Who may use the service.",
-  catalog: "What push tokens can be registered for.",
-  operation: "For whoever operates the service.",
-  console: "Signing in on the console, and the console itself.",
-  documentation: "This document, and a page that shows it.",
+  "dead letters": "Rejected records, and how to replay them.",
+  users: "Users and their roles.",
+  catalog: "Push applications and platforms.",
+  operation: "Health, status and metrics.",
+  console: "The console, and signing in to it.",
+  documentation: "This document and the page that shows it.",
 };
 
 const tagOf = (name: string): object =>
@@ -123,7 +127,7 @@ function operationId({ id, paths: [first = ""] }: Operation, path: string): stri
 }
 
 const needs = ({ access }: Operation): string =>
-  access === "anybody" || access === "user" ? "" : ` Needs the role \`${access}\`.`;
+  access === "anybody" || access === "user" ? "" : ` Requires the role \`${access}\`.`;
 
 const pathParameters = ({ parameters = {} }: Operation, path: string): object[] =>
   Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => ({

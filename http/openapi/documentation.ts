@@ -17,9 +17,9 @@ export function documentationOperations(
       paths: ["/openapi.json"],
       access: "anybody",
       tag: "documentation",
-      summary: "Give this document",
-      description: "The operations of this service as a document of OpenAPI 3.1.",
-      replies: { 200: { description: "The document.", schema: openApiSchema } },
+      summary: "Get the OpenAPI document",
+      description: "An OpenAPI 3.1 document that describes all operations.",
+      replies: { 200: { description: "The OpenAPI document.", schema: openApiSchema } },
       handle() {
         document ??= JSON.stringify(openApiDocument([...described, ...own], schemes));
         return {
@@ -37,7 +37,7 @@ export function documentationOperations(
 const openApiSchema = {
   $id: "open-api",
   type: "object",
-  description: "A document of OpenAPI 3.1.",
+  description: "An OpenAPI 3.1 document.",
   required: ["openapi", "info", "paths"],
   properties: {
     openapi: { type: "string", pattern: "^3\\.1\\." },

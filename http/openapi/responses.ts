@@ -26,7 +26,7 @@ function success(
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   if (mediaType !== undefined)
     return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
-  if (schema === undefined) return { description: `${description} The answer has no body.`, headers };
+  if (schema === undefined) return { description: `${description} The response has no body.`, headers };
   return { description, headers, content: { "application/json": { schema: components.schema(schema) } } };
 }
 

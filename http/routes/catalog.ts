@@ -36,9 +36,9 @@ export const applicationOperations = (applications: CatalogAdministration): read
     id: "listApplications",
     method: "GET",
     paths: [applicationsPath],
-    summary: "List the push applications",
-    description: "By name.",
-    replies: { 200: { description: "All of them.", schema: applicationListSchema } },
+    summary: "List push applications",
+    description: "Sorted by name.",
+    replies: { 200: { description: "All push applications.", schema: applicationListSchema } },
     async handle() {
       const json: ApplicationList = { applications: (await applications.list()).map(applicationView) };
       return { status: 200, json };
@@ -50,9 +50,9 @@ export const applicationOperations = (applications: CatalogAdministration): read
     method: "POST",
     paths: [applicationsPath],
     summary: "Add a push application",
-    description: "Tokens can be registered for it within a second.",
+    description: "Tokens can be registered within a second.",
     body: { schema: newApplicationSchema, check: checkNewApplication, wrongTypeStatus: 415 },
-    replies: { 201: { description: "The application.", schema: applicationSchema } },
+    replies: { 201: { description: "The new application.", schema: applicationSchema } },
     refusals: ["NAME_TAKEN"],
     handle: async ({ body: { name } }) =>
       replyOf(201, await added(applications.add({ name }), name), applicationView),
@@ -72,9 +72,9 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     id: "listPlatforms",
     method: "GET",
     paths: [platformsPath],
-    summary: "List the push platforms",
-    description: "By name.",
-    replies: { 200: { description: "All of them.", schema: platformListSchema } },
+    summary: "List push platforms",
+    description: "Sorted by name.",
+    replies: { 200: { description: "All push platforms.", schema: platformListSchema } },
     async handle() {
       const json: PlatformList = { platforms: (await platforms.list()).map(platformView) };
       return { status: 200, json };
@@ -86,9 +86,9 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     method: "POST",
     paths: [platformsPath],
     summary: "Add a push platform",
-    description: "Tokens can be registered for it within a second.",
+    description: "Tokens can be registered within a second.",
     body: { schema: newPlatformSchema, check: checkNewPlatform, wrongTypeStatus: 415 },
-    replies: { 201: { description: "The platform.", schema: platformSchema } },
+    replies: { 201: { description: "The new platform.", schema: platformSchema } },
     refusals: ["NAME_TAKEN"],
     handle: async ({ body: { name, tokenRule } }) =>
       replyOf(
@@ -102,11 +102,11 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     id: "setTokenRule",
     method: "POST",
     paths: [`${platformsPath}/{name}/rule`],
-    summary: "Say what a platform's tokens look like",
-    description: "It holds for what is registered from then on; the tokens that are there stay as they are.",
-    parameters: { name: "Its name." },
+    summary: "Set a platform's token rule",
+    description: "Applies to new registrations. Tokens already registered are not changed.",
+    parameters: { name: "Name of the platform." },
     body: { schema: tokenRuleSchema, check: checkTokenRule, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The platform, as changed.", schema: platformSchema } },
+    replies: { 200: { description: "The changed platform.", schema: platformSchema } },
     refusals: ["NOT_FOUND"],
     handle: async ({ parameters: { name = "" }, body: { tokenRule } }) =>
       replyOf(200, found(await platforms.change(name, { tokenRule }), "platform", name), platformView),
@@ -130,9 +130,9 @@ const verbs = [
   {
     verb: "disable",
     active: false,
-    effect: "Registrations and removals are refused within a second; its tokens stay as they are.",
+    effect: "Registrations and removals are rejected within a second. Existing tokens are not changed.",
   },
-  { verb: "enable", active: true, effect: "Tokens can be registered for it again, within a second." },
+  { verb: "enable", active: true, effect: "Tokens can be registered again within a second." },
 ] as const;
 
 function switches(known: CatalogAdministration, { one, path, schema, viewOf }: Switched): Operation[] {
@@ -144,8 +144,8 @@ function switches(known: CatalogAdministration, { one, path, schema, viewOf }: S
       paths: [`${path}/{name}/${verb}`],
       summary: `${verb === "disable" ? "Disable" : "Enable"} a push ${one}`,
       description: effect,
-      parameters: { name: "Its name." },
-      replies: { 200: { description: `The ${one}, as changed.`, schema } },
+      parameters: { name: `Name of the ${one}.` },
+      replies: { 200: { description: `The changed ${one}.`, schema } },
       refusals: ["NOT_FOUND"],
       handle: async ({ parameters: { name = "" } }) =>
         replyOf(200, found(await known.change(name, { active }), one, name), viewOf),

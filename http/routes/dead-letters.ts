@@ -47,10 +47,10 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     id: "listDeadLetters",
     method: "GET",
     paths: [path],
-    summary: "List what was refused",
-    description: "Dead letters, the newest first, and how many there are of each code.",
+    summary: "List dead letters",
+    description: "Newest first, with the number of dead letters per code.",
     query: parametersOf(deadLetterQuerySchema.properties),
-    replies: { 200: { description: "A page of letters.", schema: deadLetterListSchema } },
+    replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ query, user }) {
       const { channel, replayed, limit, code, after } = checked(checkQuery, query);
@@ -79,11 +79,11 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     id: "getDeadLetter",
     method: "GET",
     paths: [`${path}/{id}`],
-    summary: "Show everything about a dead letter",
-    description: "Its bytes, key and headers as they came, what is wrong with it, and its replays.",
-    parameters: { id: "Of the letter: the topic, partition and offset of what was refused." },
+    summary: "Get a dead letter",
+    description: "Its original key, value and headers, why it was rejected, and its replays.",
+    parameters: { id: "Topic, partition and offset of the rejected record." },
     query: parametersOf(deadLetterChannelQuerySchema.properties),
-    replies: { 200: { description: "The letter.", schema: deadLetterSchema } },
+    replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ parameters: { id = "" }, query, user }) {
       const { channel } = checked(checkChannelQuery, query);
@@ -100,11 +100,13 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     method: "POST",
     // A path of its own: below the letters it would stand where an id does.
     paths: ["/api/topicsync/v1/dead-letter-replay"],
-    summary: "Send dead letters back to where they came from",
+    summary: "Replay dead letters",
     description:
-      "Key, value and headers as they came, to the partition that they came from, in its order. What is not sent is told with the reason. Nothing is sent twice, by whomever, unless `again` is said.",
+      "Sends the original key, value and headers to the original partition, in order. Records that are not sent are listed with the reason. A dead letter is sent only once, unless `again` is true.",
     body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
-    replies: { 200: { description: "What was sent, and what was not.", schema: replayResultSchema } },
+    replies: {
+      200: { description: "The records sent and the records skipped.", schema: replayResultSchema },
+    },
     refusals: ["NOT_FOUND"],
     async handle({ body, user }) {
       const { ids, channel = "announcements", again = false, force = false, dryRun = false } = body;
@@ -117,13 +119,13 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
   }),
   operation<OutcomesBody>({
     ...common,
-    id: "tellReplayOutcomes",
+    id: "getReplayOutcomes",
     method: "POST",
     paths: ["/api/topicsync/v1/dead-letter-outcomes"],
-    summary: "Tell what came of replays",
-    description: "The last replay of each letter, and what the sync made of it. Nothing is stored.",
+    summary: "Get replay outcomes",
+    description: "The last replay of each dead letter and its outcome. Read-only.",
     body: { schema: outcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The last replay of each letter.", schema: outcomesSchema } },
+    replies: { 200: { description: "The last replay of each dead letter.", schema: outcomesSchema } },
     refusals: ["NOT_FOUND"],
     async handle({ body: { ids, channel = "announcements" }, user }) {
       const outcomes = await getService(offices, channel, user).outcomes(ids);

@@ -30,9 +30,9 @@ export const healthOperations = (
     paths: ["/healthz"],
     access: "anybody",
     tag: "operation",
-    summary: "Tell that the process lives",
-    description: "For whoever restarts it when it does not.",
-    replies: { 200: { description: "It lives.", schema: healthSchema } },
+    summary: "Liveness probe",
+    description: "Answers as long as the process is alive.",
+    replies: { 200: { description: "The process is alive.", schema: healthSchema } },
     handle: () => ({ status: 200, json: { status: "alive" } }),
   }),
   operation({
@@ -41,12 +41,12 @@ export const healthOperations = (
     paths: ["/readyz"],
     access: "anybody",
     tag: "operation",
-    summary: "Tell whether everything works that the service needs",
+    summary: "Readiness probe",
     description:
-      "MongoDB, Kafka and the consumer; says which does not, and why. MongoDB and Kafka are asked once a second at most.",
+      "Checks MongoDB, Kafka and the consumer, and gives the reason for each failed check. MongoDB and Kafka are checked at most once a second.",
     replies: {
-      200: { description: "Everything works.", schema: readinessSchema },
-      503: { description: "Something does not.", schema: readinessSchema },
+      200: { description: "All checks passed.", schema: readinessSchema },
+      503: { description: "At least one check failed.", schema: readinessSchema },
     },
     async handle() {
       const checks = await checkReadiness();
@@ -60,8 +60,8 @@ export const healthOperations = (
     paths: ["/metrics"],
     access: "anybody",
     tag: "operation",
-    summary: "Give numbers for Prometheus",
-    description: "Prometheus' text format; at most a second old.",
+    summary: "Prometheus metrics",
+    description: "In Prometheus' text format, at most one second old.",
     replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
     handle: async () => ({
       status: 200,

@@ -21,9 +21,9 @@ export const deactivationOperations = (deactivator: InstallationDeactivator): re
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Makes these installations inactive, with the reason. A token that is registered again is active again.",
+      "Deactivates these installations and records the reason. Registering a token again reactivates it.",
     body: { schema: deactivationSchema, check: checkDeactivation, wrongTypeStatus: 415 },
-    replies: { 200: { description: "How many were deactivated.", schema: deactivatedSchema } },
+    replies: { 200: { description: "The number of deactivated installations.", schema: deactivatedSchema } },
     async handle({ body: { ids, reason } }) {
       const deactivated = await deactivator.deactivate(ids, reason);
       const json: Deactivated = { deactivated: deactivated.length };

@@ -23,7 +23,7 @@ export const installationListOperations = (listing: InstallationListing): readon
     tag: "push",
     summary: "List push tokens",
     description:
-      "In the order of their ids, which never changes: a token that is registered meanwhile may be in a later page or not at all. Tokens are shortened unless asked for. It searches for about a second: where little is meant among much, a page is short or empty, and `next` goes on.",
+      "Sorted by id, which never changes. A token registered while you page may be on a later page or on none. Tokens are shortened unless `fullTokens` is true. A request searches for about a second; if few installations match, a page may be short or empty while `next` is set.",
     query: toQueryParameters(installationQuerySchema),
     replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
     refusals: ["SCHEMA_VIOLATION"],

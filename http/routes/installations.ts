@@ -26,10 +26,10 @@ export const installationOperations = (installations: InstallationService): read
     tag: "push",
     summary: "Register or update a push token",
     description:
-      "Makes the token active and the caller's, whatever it was before. Registering it again is how an app says that it is still there.",
+      "Assigns the token to the caller and activates it. Apps register again to show that they are still installed.",
     parameters,
     body: { schema: registrationSchema, check: checkRegistration, wrongTypeStatus: 400 },
-    replies: { 200: { description: "The token is stored and active." } },
+    replies: { 200: { description: "The token is registered and active." } },
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
       const { token, previousToken } = await installations.register(application, body, user);
@@ -45,10 +45,10 @@ export const installationOperations = (installations: InstallationService): read
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Deactivates all the caller's tokens of the application on the platform; for a caller with the role push_admin, everybody's. Nothing is deleted. Everybody's tokens are deactivated some hundred at a time: where that is interrupted, part is done, and sending it again does the rest.",
+      "Deactivates all of the caller's tokens for the application and platform, or all users' tokens if the caller has the role push_admin. No record is deleted. All users' tokens are deactivated in batches of a few hundred; if interrupted, send the request again to finish.",
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
-    replies: { 200: { description: "None of the tokens is active any more, also when there was none." } },
+    replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
     async handle({ parameters: { application = "" }, body, user }) {
       await installations.remove(application, body, user);

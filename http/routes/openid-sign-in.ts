@@ -25,26 +25,26 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
   const { openId }: SignInOptions = entry === undefined ? {} : { openId: wayOf(entry) };
   return [
     operation({
-      id: "getSignInWays",
+      id: "getSignInOptions",
       method: "GET",
       paths: ["/api/topicsync/v1/session/ways"],
       access: "anybody",
       tag: "console",
-      summary: "Tell how one can sign in",
-      description: "What there is besides a user and a password.",
-      replies: { 200: { description: "The ways.", schema: signInOptionsSchema } },
+      summary: "Get the sign-in options",
+      description: "Options besides user name and password.",
+      replies: { 200: { description: "The sign-in options.", schema: signInOptionsSchema } },
       handle: () => ({ status: 200, json: { openId } }),
     }),
     operation({
-      id: "beginOpenIdSignIn",
+      id: "startOpenIdSignIn",
       method: "GET",
       paths: [path],
       access: "anybody",
       tag: "console",
       summary: "Sign in with OpenID",
       description:
-        "For browsers: sends them to the OpenID provider (authorization code flow with PKCE), or back to the console, which says why not.",
-      replies: { 302: { description: "Where to go." } },
+        "Redirects the browser to the OpenID provider (authorization code flow with PKCE), or back to the console with an error.",
+      replies: { 302: { description: "Redirect to the provider, or to the console." } },
       refusals: ["NOT_FOUND"],
       handle: () =>
         orBack(async () => {
@@ -53,15 +53,15 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
         }),
     }),
     operation({
-      id: "finishOpenIdSignIn",
+      id: "completeOpenIdSignIn",
       method: "GET",
       paths: [`${path}/callback`],
       access: "anybody",
       tag: "console",
-      summary: "Come back from the OpenID provider",
+      summary: "OpenID callback",
       description:
-        "Begins a session of the console for whom the provider names, and sends the browser to the console; without a session when that fails, and the console says why.",
-      replies: { 302: { description: "Where to go: the console." } },
+        "Starts a console session for the user named by the provider and redirects the browser to the console. If sign-in fails, no session is started and the console shows why.",
+      replies: { 302: { description: "Redirect to the console." } },
       refusals: ["NOT_FOUND", "UNAVAILABLE"],
       handle: ({ query, cookies, address, secure }) =>
         orBack(async () => {

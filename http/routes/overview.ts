@@ -18,9 +18,9 @@ export const overviewOperations = (overview: () => Promise<Overview>): readonly 
     paths: ["/api/topicsync/v1/overview"],
     access: "user",
     tag: "operation",
-    summary: "Tell how everything is",
-    description: `Health, where the sync stands and stood, how many installations there are; with the role \`${roles.eventManagement}\` also what was refused lately.`,
-    replies: { 200: { description: "How everything is.", schema: overviewSchema } },
+    summary: "Get the overview",
+    description: `Health, current and recent sync progress, and installation counts. With the role \`${roles.eventManagement}\` also the latest dead letters.`,
+    replies: { 200: { description: "The overview.", schema: overviewSchema } },
     handle: async ({ user }) => ({
       status: 200,
       json: visibleTo(user, await overview()),
@@ -28,15 +28,15 @@ export const overviewOperations = (overview: () => Promise<Overview>): readonly 
     }),
   }),
   operation({
-    id: "watchOverview",
+    id: "streamOverview",
     method: "GET",
     paths: ["/api/topicsync/v1/overview/events"],
     access: "user",
     tag: "operation",
     summary: "Stream the overview (server-sent events)",
     description:
-      "An event every two seconds, whose data is what `getOverview` answers. The stream ends when the service stops, and within 30 seconds after the caller signs out, the session expires, or the user is disabled or gets another password or other roles. A user has at most 10 streams.",
-    replies: { 200: { description: "The events.", mediaType: "text/event-stream" } },
+      "Sends an event every two seconds with the same data as `getOverview`. The stream ends when the service stops, and within 30 seconds after the caller signs out, the session expires, or the user is disabled or gets a new password or new roles. Each user can have at most 10 streams.",
+    replies: { 200: { description: "A stream of events.", mediaType: "text/event-stream" } },
     handle: ({ user }) => ({
       status: 200,
       async *events(abort) {

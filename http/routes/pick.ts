@@ -21,17 +21,19 @@ export const pickOperations = (directory: LiveTopicIndex): readonly Operation[] 
     ],
     access: roles.eventManagement,
     tag: "topics",
-    summary: "Tell which topics an event belongs to",
-    description: "Evaluates the filters of all stored topics against the event; nothing is stored.",
+    summary: "Find the topics that match an event",
+    description: "Evaluates the filters of all active topics against the event. Read-only.",
     body: { schema: eventSchema, check: checkEvent, wrongTypeStatus: 415 },
     query: [
       {
         name: "explain",
-        description: "External id of a topic: the answer explains each of its conditions as well.",
+        description: "External id of a topic. The response then also explains each of its conditions.",
         schema: { type: "string", minLength: 1 },
       },
     ],
-    replies: { 200: { description: "The topics, by external id.", schema: pickResponseSchema } },
+    replies: {
+      200: { description: "The matching topics, sorted by external id.", schema: pickResponseSchema },
+    },
     refusals: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const asked = askedFor(query);

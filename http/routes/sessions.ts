@@ -27,9 +27,9 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     access: "anybody",
     tag: "console",
     summary: "Sign in",
-    description: "Begins a session of the console, which a cookie carries from then on.",
+    description: "Starts a console session and sets the session cookie.",
     body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The session has begun.", schema: sessionSchema } },
+    replies: { 200: { description: "The session is started.", schema: sessionSchema } },
     refusals: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
     async handle({ body, address, secure }) {
       const user = await verify({ name: body.user, password: body.password, address });
@@ -50,9 +50,9 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     paths: [path],
     access: "user",
     tag: "console",
-    summary: "Tell who is signed in",
-    description: "The caller and the caller's roles.",
-    replies: { 200: { description: "The caller.", schema: sessionSchema } },
+    summary: "Get the current session",
+    description: "The signed-in user and their roles.",
+    replies: { 200: { description: "The current session.", schema: sessionSchema } },
     handle: ({ user, session }) => ({ status: 200, json: viewOf(user, session), headers: noStore }),
   }),
   operation({
@@ -62,8 +62,8 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     access: "user",
     tag: "console",
     summary: "Sign out",
-    description: "Ends the session that the request carries, on every instance at once.",
-    replies: { 200: { description: "The session is over." } },
+    description: "Ends the current session on all instances immediately.",
+    replies: { 200: { description: "The session is ended." } },
     async handle({ user, session, secure }) {
       if (session === undefined) return { status: 200 };
       await sessions.end(session);

@@ -9,9 +9,9 @@ export const syncOperations = (status: () => Promise<SyncStatus>): readonly Oper
     paths: ["/api/topicsync/v1/sync"],
     access: "user",
     tag: "operation",
-    summary: "Tell where the sync stands",
-    description: "Per partition of the announcements topic: position, log end, lag, and who has it.",
-    replies: { 200: { description: "Where the sync stands.", schema: syncStatusSchema } },
+    summary: "Get the sync status",
+    description: "Position, log end offset, lag and owner of each partition of the announcements topic.",
+    replies: { 200: { description: "The sync status.", schema: syncStatusSchema } },
     handle: async () => ({ status: 200, json: await status(), headers: { "Cache-Control": "no-store" } }),
   }),
 ];

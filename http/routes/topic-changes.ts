@@ -25,7 +25,7 @@ export interface TopicChanges {
   readonly topicListing: TopicListing;
 }
 
-const externalId = { externalId: "Its external id." } as const;
+const externalId = { externalId: "External id of the topic." } as const;
 
 /** Checking a definition before it is created, and taking topics out of use and back. */
 export const topicChangeOperations = ({
@@ -58,11 +58,11 @@ export const topicChangeOperations = ({
       paths: ["/api/topicsync/v1/topic-check"],
       access: roles.eventManagement,
       tag: "topics",
-      summary: "Check a definition",
+      summary: "Validate a topic definition",
       description:
-        "Tells every fault of a definition that may still lack something, as creating it would, and whether its unique values are taken at the moment. Nothing is stored.",
+        "Lists every problem that creating the topic would report, including unique values already in use. Incomplete definitions are allowed. Read-only.",
       body: { schema: topicDraftSchema, check: checkDraft, wrongTypeStatus: 415 },
-      replies: { 200: { description: "What is wrong with it.", schema: topicCheckSchema } },
+      replies: { 200: { description: "The problems found.", schema: topicCheckSchema } },
       async handle({ body }) {
         const draft = { ...body, name: body.name ?? "", externalId: body.externalId ?? "" };
         const members = checkTopic(draft);
@@ -79,7 +79,7 @@ export const topicChangeOperations = ({
       tag: "topics",
       summary: "Disable a topic",
       description:
-        "No event belongs to it any more, and its unique values are free. Only one that did not come from the channel can be disabled.",
+        "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
       parameters: externalId,
       replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
       refusals: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
@@ -93,9 +93,9 @@ export const topicChangeOperations = ({
       access: roles.eventManagement,
       tag: "topics",
       summary: "Enable a topic",
-      description: "Brings the topic back that was disabled last under this external id, with its sys_id.",
+      description: "Restores the topic last disabled under this external id, with its original sys_id.",
       parameters: externalId,
-      replies: { 200: { description: "The topic is stored.", schema: topicDetailSchema } },
+      replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
       refusals: [
         ...(["NOT_FOUND", "EXTERNAL_ID_TAKEN", "BAD_FILTER"] as const),
         ...(["DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"] as const),

@@ -27,7 +27,7 @@ export const topicListOperations = (listing: TopicListing): readonly Operation[]
     tag: "topics",
     summary: "List topics",
     description:
-      "Page by page. A topic that is created, changed or retired meanwhile may be in a later page, or in none.",
+      "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
     query: Object.entries(topicQuerySchema.properties).map(([name, { description, ...schema }]) => ({
       name,
       description,
@@ -51,11 +51,11 @@ export const topicListOperations = (listing: TopicListing): readonly Operation[]
     paths: ["/api/topicsync/v1/topics/{id}"],
     access: roles.eventManagement,
     tag: "topics",
-    summary: "Tell everything about a topic",
+    summary: "Get a topic",
     description:
-      "Its definition, its filters in words, where it came from, and what it was before it changed. One that is stored no more is told of as it was last.",
+      "Its definition, an explanation of its filters, its source, and its earlier versions. For a retired topic, its last version.",
     parameters: {
-      id: "Its external id; or the sys_id of a stored topic, where no external id is the same.",
+      id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
     },
     replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
     refusals: ["NOT_FOUND"],

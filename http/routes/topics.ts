@@ -23,9 +23,9 @@ export const topicOperations = (topics: TopicService): readonly Operation[] => [
     access: roles.eventManagement,
     tag: "topics",
     summary: "Create a topic",
-    description: "Stores a topic of the message broker, with the filters that say which events belong to it.",
+    description: "Creates an event topic with the filters that select its events.",
     body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
-    replies: { 201: { description: "The topic is stored.", schema: topicResponseSchema } },
+    replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
     refusals: ["BAD_FILTER", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user }) {
       const topic = await topics.create(body, user.name);

@@ -38,8 +38,8 @@ const ofOneUser = {
   method: "POST",
   access: roles.admin,
   tag: "users",
-  parameters: { name: "The user's name." },
-  replies: { 200: { description: "The user, as changed.", schema: userSchema } },
+  parameters: { name: "Name of the user." },
+  replies: { 200: { description: "The changed user.", schema: userSchema } },
   refusals: ["NOT_FOUND"],
 } as const;
 
@@ -52,7 +52,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     access: roles.admin,
     tag: "users",
     summary: "List users",
-    description: "By name, page by page. Nothing of their passwords is told.",
+    description: "Sorted by name, one page at a time. Passwords are never returned.",
     query: toQueryParameters(userQuerySchema),
     replies: { 200: { description: "A page of users.", schema: userListSchema } },
     refusals: ["SCHEMA_VIOLATION"],
@@ -74,9 +74,9 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     access: roles.admin,
     tag: "users",
     summary: "Add a user",
-    description: "Adds a user who is let in at once.",
+    description: "The user can sign in immediately.",
     body: { schema: newUserSchema, check: checkNewUser, wrongTypeStatus: 415 },
-    replies: { 201: { description: "The user.", schema: userSchema } },
+    replies: { 201: { description: "The new user.", schema: userSchema } },
     refusals: ["NAME_TAKEN"],
     async handle({ body: { name, password, roles: given = [] } }) {
       const done = await added(users.add({ name, password, roles: given }), name);
@@ -89,7 +89,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     paths: [`${path}/{name}/disable`],
     summary: "Disable a user",
     description:
-      "Ends the user's sessions at once and for good; a password is refused within 30 seconds. Nobody can disable themselves, so that somebody is left who can enable others.",
+      "Ends the user's sessions immediately; the password is rejected within 30 seconds. You cannot disable yourself, so an administrator always remains.",
     async handle({ parameters: { name = "" }, user }) {
       if (name === user.name) throw ownAccount("You cannot disable yourself.");
       return replyOf(found(await users.setActive(name, false), "user", name));
@@ -100,7 +100,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     id: "enableUser",
     paths: [`${path}/{name}/enable`],
     summary: "Enable a user",
-    description: "Lets a disabled user in again. Sessions from before stay ended.",
+    description: "The user can sign in again. Earlier sessions stay ended.",
     handle: async ({ parameters: { name = "" } }) =>
       replyOf(found(await users.setActive(name, true), "user", name)),
   }),
@@ -108,8 +108,8 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     ...ofOneUser,
     id: "changeRoles",
     paths: [`${path}/{name}/roles`],
-    summary: "Give a user roles, or take some away",
-    description: `They count at once for sessions, and within 30 seconds for passwords. Nobody can take the role \`${roles.admin}\` from themselves.`,
+    summary: "Change a user's roles",
+    description: `Takes effect immediately for sessions, and within 30 seconds for passwords. You cannot remove your own role \`${roles.admin}\`.`,
     body: { schema: roleChangeSchema, check: checkRoleChange, wrongTypeStatus: 415 },
     async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
       const fault = findRoleChangeFault({ add, remove });
@@ -125,7 +125,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     id: "setPassword",
     paths: [`${path}/{name}/password`],
     summary: "Set a user's password",
-    description: "Ends the user's sessions at once; the old password is refused within 30 seconds.",
+    description: "Ends the user's sessions immediately; the old password is rejected within 30 seconds.",
     body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
     handle: async ({ parameters: { name = "" }, body: { password } }) =>
       replyOf(found(await users.setPassword(name, password), "user", name)),
