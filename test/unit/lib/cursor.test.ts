@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+
+import fc from "fast-check";
+
+import { createCursorFormat } from "../../../src/lib/cursor.ts";
+import { RefusalError } from "../../../src/lib/errors.ts";
+
+const format = createCursorFormat("things", ["string", "integer", "date"]);
+
+const isRefused = (error: unknown): boolean =>
+  error instanceof RefusalError &&
+  error.code === "SCHEMA_VIOLATION" &&
+  error.details[0]?.path === "/after" &&
+  error.details[0].message === "is not a cursor of this list";
+
+describe("cursors", () => {
+  test("decode to what was encoded", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }).filter((text) => text.isWellFormed()),
+        fc.maxSafeInteger(),
+        fc.date({ noInvalidDate: true }),
+        (text, number, date) => {
+          const cursor = format.encode([text, number, date]);
+          assert.match(cursor, /^[\w-]+$/);
+          assert.deepEqual(format.decode(cursor), [text, Object.is(number, -0) ? 0 : number, date]);
+        },
+      ),
+    );
+  });
+
+  test("refuse the cursors of another list, of another order and of another version", () => {
+    const values = ["a", 1, new Date(0)] as const;
+    assert.throws(() => format.decode(createCursorFormat("others", ["string"]).encode(["a"])), isRefused);
+    assert.throws(
+      () => format.decode(createCursorFormat("others", ["string", "integer", "date"]).encode(values)),
+      isRefused,
+    );
+    const other = Buffer.from(JSON.stringify([2, "things", ...values])).toString("base64url");
+    assert.throws(() => format.decode(other), isRefused);
+  });
+
+  const encoded = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString("base64url");
+  for (const [what, cursor] of [
+    ["the empty text", ""],
+    ["text that is not base64url", "%%%"],
+    ["base64url that is not JSON", "abcd"],
+    ["JSON that is not an array", encoded({ list: "things" })],
+    ["too few values", encoded([1, "things", "a", 1])],
+    ["too many values", encoded([1, "things", "a", 1, "1970-01-01T00:00:00.000Z", "b"])],
+    ["a value of another type", encoded([1, "things", "a", "1", "1970-01-01T00:00:00.000Z"])],
+    ["a value that is not a date", encoded([1, "things", "a", 1, "yesterday"])],
+    ["a number that is not an integer", encoded([1, "things", "a", 1.5, "1970-01-01T00:00:00.000Z"])],
+    ["a padded cursor", `${format.encode(["a", 1, new Date(0)])}==`],
+  ] as const) {
+    test(`refuse ${what}`, () => {
+      assert.throws(() => format.decode(cursor), isRefused);
+    });
+  }
+});
