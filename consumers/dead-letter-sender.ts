@@ -6,7 +6,7 @@ import {
   timeHeader,
 } from "../src/dead-letters/dead-letter.ts";
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
-import type { LogRecord, OutgoingRecord, RecordSink, Rejection } from "../src/sync/records.ts";
+import type { LogRecord, OutgoingRecord, RecordProducer, Rejection } from "../src/sync/records.ts";
 import type { Partition } from "../src/topics/topic.ts";
 
 /** A record that was refused, and why. */
@@ -35,7 +35,7 @@ const maxHeaderCharacters = 8_000;
  * value when it is too large, without its timestamp and with a key otherwise. Throws UnavailableError when a letter could not be kept.
  */
 export async function sendDeadLetters(
-  sink: RecordSink,
+  producer: RecordProducer,
   letters: readonly OutgoingDeadLetter[],
 ): Promise<void> {
   let sending: readonly Form[] = letters.map((letter) => ({
@@ -44,8 +44,11 @@ export async function sendDeadLetters(
     isPlain: false,
   }));
   while (sending.length > 0) {
-    const rejected = await sink.send(sending.map(toRecord));
-    sending = rejected.map(({ index, ...rejection }) => simplify(sending[index], rejection));
+    const results = await producer.send(sending.map(toRecord));
+    sending = sending.flatMap((form, index) => {
+      const result = results[index];
+      return result !== undefined && "rejection" in result ? [simplify(form, result.rejection)] : [];
+    });
   }
 }
 
@@ -59,22 +62,21 @@ interface Form {
 }
 
 /** The next simpler form. Throws UnavailableError when there is none. */
-function simplify(form: Form | undefined, { reason, message }: Rejection): Form {
-  if (form !== undefined && reason === "too-large" && !form.isReference)
-    return { ...form, isReference: true };
-  if (form !== undefined && reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
+function simplify(form: Form, { reason, message }: Rejection): Form {
+  if (reason === "too-large" && !form.isReference) return { ...form, isReference: true };
+  if (reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
   throw new UnavailableError(`the dead-letter topic refuses a record: ${message}`);
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
-export async function sendRefused(sink: RecordSink, refusedRecords: RefusedRecord): Promise<void> {
+export async function sendRefused(producer: RecordProducer, refusedRecords: RefusedRecord): Promise<void> {
   const { partition, epoch, records, refused } = refusedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
   const letters = refused.flatMap(({ offset, refusal }) => {
     const record = byOffset.get(offset);
     return record === undefined ? [] : [{ partition, epoch, record, refusal }];
   });
-  await sendDeadLetters(sink, letters);
+  await sendDeadLetters(producer, letters);
 }
 
 function toRecord({ letter, isReference, isPlain }: Form): OutgoingRecord {

@@ -1,6 +1,6 @@
 import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordSink } from "../../src/sync/records.ts";
+import type { LogRecord, RecordProducer } from "../../src/sync/records.ts";
 import type { AppliedBatch } from "../../src/sync/tally.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
@@ -16,7 +16,7 @@ export interface AnnouncementOptions {
   readonly groupId: string;
   readonly topics: TopicService;
   readonly positions: Pick<PositionStore, "claim">;
-  readonly deadLetters: RecordSink;
+  readonly deadLetters: RecordProducer;
   /** Told of each batch once it is stored. */
   readonly applied: (batch: AppliedBatch) => void;
   readonly tracing: Tracing | undefined;

@@ -1,7 +1,7 @@
 import type { FeedbackDecision, FeedbackService, ReadReport } from "../../src/installations/feedback.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordSink } from "../../src/sync/records.ts";
+import type { LogRecord, RecordProducer } from "../../src/sync/records.ts";
 import type { Partition } from "../../src/topics/topic.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
@@ -13,7 +13,7 @@ export interface FeedbackOptions {
   readonly groupId: string;
   readonly feedback: FeedbackService;
   readonly positions: Pick<PositionStore, "claim">;
-  readonly deadLetters: RecordSink;
+  readonly deadLetters: RecordProducer;
   /** Told of each batch once it is stored. */
   readonly applied: (decision: FeedbackDecision) => void;
   readonly tracing: Tracing | undefined;

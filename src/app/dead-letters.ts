@@ -26,15 +26,15 @@ export function createDeadLetterServices(
     channel: DeadLetterChannel,
     { topic, deadLetterTopic, groupId }: ConsumerChannel,
   ): DeadLetterService {
-    const writer = broker.writer(topic);
-    lifecycle.onStop(`replays of the ${channel}`, () => writer.close());
+    const producer = broker.producer(topic);
+    lifecycle.onStop(`replays of the ${channel}`, () => producer.close());
     const sync = createSyncState(database, groupId);
     return createDeadLetterService({
       channel,
       topic,
       deadLetterTopic,
       reader: broker,
-      writer,
+      producer,
       replays,
       sync,
       identify: identifyTopic,

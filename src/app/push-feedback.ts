@@ -36,7 +36,7 @@ export function createPushFeedback(channel: ConsumerChannel, needs: FeedbackNeed
   const log = needs.log.child({ consumer: "push feedback" });
   const store = createFeedbackStore(database, log);
   const feedback = createFeedbackService(store, catalog);
-  const deadLetters = broker.sink(channel.deadLetterTopic);
+  const deadLetters = broker.producer(channel.deadLetterTopic);
   lifecycle.onStop("dead letters of the push feedback", () => deadLetters.close());
   const consumer = createGroupConsumer({
     member: broker.member(channel),

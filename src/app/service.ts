@@ -126,7 +126,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
   });
 
-  const deadLetters = broker.sink(config.kafka.deadLetterTopic);
+  const deadLetters = broker.producer(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const announcements = { topic: config.kafka.announcementsTopic, groupId: config.kafka.groupId };
   const tally = createTally();

@@ -1,4 +1,4 @@
-import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
+import type { LogBounds, LogReader, PartitionRecord } from "../sync/records.ts";
 import { toSummary, newestFirst, type DeadLetterSummary } from "./summary.ts";
 import { parseDeadLetter, type IdentifyTopic } from "./dead-letter.ts";
 
@@ -10,7 +10,7 @@ export interface DeadLetterIndexOptions {
   /** So many letters are known at most, the newest; each takes some 700 bytes. */
   readonly most: number;
   /** Told of every record that is read, in passing. */
-  readonly passing: (placed: PlacedRecord) => void;
+  readonly passing: (placed: PartitionRecord) => void;
   /** Ends a reading. */
   readonly abort: AbortSignal;
 }
@@ -51,7 +51,7 @@ export function createDeadLetterIndex({
     sorted = undefined;
   }
 
-  function take(placed: PlacedRecord): void {
+  function take(placed: PartitionRecord): void {
     const { partition, record } = placed;
     const letter = parseDeadLetter(topic, placed, identify);
     const rank = Math.max(ranks.get(partition) ?? 0, letter.time?.getTime() ?? 0);

@@ -1,5 +1,5 @@
 import { refusalCodes, type Fault, type RefusalCode } from "../lib/errors.ts";
-import type { LogRecord, PlacedRecord, RecordHeaders } from "../sync/records.ts";
+import type { LogRecord, PartitionRecord, RecordHeaders } from "../sync/records.ts";
 import type { Partition } from "../topics/topic.ts";
 
 /** Where a record lies. */
@@ -67,7 +67,7 @@ export const formatRecordPosition = ({ topic, partition, offset, epoch = 1 }: Re
  */
 export function parseDeadLetter(
   topic: string,
-  { partition, record }: PlacedRecord,
+  { partition, record }: PartitionRecord,
   identify: IdentifyTopic,
 ): DeadLetter {
   const text = (name: string): string | undefined => headerText(record.headers, name);

@@ -1,4 +1,4 @@
-import type { PlacedRecord } from "../sync/records.ts";
+import type { PartitionRecord } from "../sync/records.ts";
 import { parseDeadLetter, type IdentifyTopic, type DeadLetter, type DeadLetterCode } from "./dead-letter.ts";
 
 /** The records of the dead-letter topic. */
@@ -6,7 +6,7 @@ export interface LetterLog {
   readonly topic: string;
   readonly identify: IdentifyTopic;
   /** From the first to the last that is there now. Throws UnavailableError. */
-  read(): AsyncIterable<PlacedRecord>;
+  read(): AsyncIterable<PartitionRecord>;
 }
 
 /** A letter, and how often it lies in the topic: a crash between sending letters and moving on sends them twice. */
@@ -42,7 +42,7 @@ const keptBytes = 32 * 1024 * 1024;
  */
 export async function openMailbox(log: LetterLog): Promise<Mailbox> {
   const entries = new Map<string, Entry>();
-  let kept: PlacedRecord[] | undefined = [];
+  let kept: PartitionRecord[] | undefined = [];
   let bytes = 0;
   let widestId = 0;
   for await (const placed of log.read()) {
@@ -74,7 +74,7 @@ export async function openMailbox(log: LetterLog): Promise<Mailbox> {
 const bytesBesides = 500;
 
 /** About how many bytes of memory a record takes. */
-export function getRecordSize({ record: { key, value, headers } }: PlacedRecord): number {
+export function getRecordSize({ record: { key, value, headers } }: PartitionRecord): number {
   const texts = Object.values(headers).flat();
   const headerBytes = texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
   return (key?.length ?? 0) + (value?.length ?? 0) + headerBytes + bytesBesides;

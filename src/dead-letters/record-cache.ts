@@ -1,17 +1,17 @@
 import { LRUCache } from "lru-cache";
 
-import type { LogReader, PlacedOffset, PlacedRecord, RecordHeaders } from "../sync/records.ts";
+import type { LogReader, PartitionOffset, PartitionRecord, RecordHeaders } from "../sync/records.ts";
 import { getRecordSize } from "./mailbox.ts";
 
 /** Records of a dead-letter topic, whole. */
 export interface RecordCache {
   /** Keeps a record at hand, as long as nothing newer needs its place. */
-  readonly keep: (placed: PlacedRecord) => void;
+  readonly keep: (placed: PartitionRecord) => void;
   /**
    * The records at these places, in the order of the topic. What is not at hand is read from the topic, from the first of
    * them on; what is gone is left out. Throws UnavailableError.
    */
-  take(places: readonly PlacedOffset[]): AsyncGenerator<PlacedRecord, void, undefined>;
+  take(places: readonly PartitionOffset[]): AsyncGenerator<PartitionRecord, void, undefined>;
 }
 
 export interface RecordCacheOptions {
@@ -29,9 +29,9 @@ export function createRecordCache({
   maxBytes: mostBytes,
   abort,
 }: RecordCacheOptions): RecordCache {
-  const kept = new LRUCache<string, PlacedRecord>({ maxSize: mostBytes, sizeCalculation: getRecordSize });
+  const kept = new LRUCache<string, PartitionRecord>({ maxSize: mostBytes, sizeCalculation: getRecordSize });
 
-  async function* read(places: readonly PlacedOffset[]): AsyncGenerator<PlacedRecord, void, undefined> {
+  async function* read(places: readonly PartitionOffset[]): AsyncGenerator<PartitionRecord, void, undefined> {
     const wanted = new Set(places.map(nameOf));
     const from = new Map<number, number>();
     for (const partition of (await reader.bounds(topic))?.keys() ?? []) from.set(partition, Infinity);
@@ -44,7 +44,7 @@ export function createRecordCache({
     }
   }
 
-  function keep(placed: PlacedRecord): PlacedRecord {
+  function keep(placed: PartitionRecord): PartitionRecord {
     const own = copyOf(placed);
     kept.set(nameOf({ partition: placed.partition, offset: placed.record.offset }), own);
     return own;
@@ -60,10 +60,10 @@ export function createRecordCache({
   };
 }
 
-const nameOf = ({ partition, offset }: PlacedOffset): string => `${partition}-${offset}`;
+const nameOf = ({ partition, offset }: PartitionOffset): string => `${partition}-${offset}`;
 
 /** A record with bytes of its own: those of one that was fetched keep everything in memory that came with it. */
-function copyOf({ partition, record }: PlacedRecord): PlacedRecord {
+function copyOf({ partition, record }: PartitionRecord): PartitionRecord {
   const { key, value, headers } = record;
   const copied = {
     key: key && Buffer.from(key),

@@ -1,5 +1,5 @@
 import { UnavailableError } from "../lib/errors.ts";
-import type { LogWriter, OutgoingRecord } from "../sync/records.ts";
+import type { OutgoingRecord, RecordProducer } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
 import { replayHeader, timeHeader, type DeadLetter, type RecordPosition } from "./dead-letter.ts";
@@ -17,7 +17,7 @@ import type { TopicStates } from "./topic-states.ts";
 export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" | "positions"> {
   readonly states: TopicStates;
   readonly to: Destination;
-  readonly writer: LogWriter;
+  readonly producer: RecordProducer;
   readonly now: () => Date;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
@@ -48,7 +48,7 @@ interface Sending {
  * then sent, then remembered as sent: whatever ends this in between, no letter is sent unnoticed. An outage ends it early.
  */
 export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<ReplayCounts> {
-  const { mailbox, replays, to, writer, now, abort } = options;
+  const { mailbox, replays, to, producer, now, abort } = options;
   const sent: string[] = [];
   const refused: SkippedLetter[] = [];
   let done = 0;
@@ -61,30 +61,27 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     return epoch === 1 ? place : { ...place, epoch };
   }
 
-  /** Appends records together; where the broker refuses one of them, one by one. */
-  async function append(partition: number | undefined, sendings: readonly Sending[]): Promise<void> {
-    const appended = await writer.append(
-      partition,
-      sendings.map(({ letter, replay }) => replayOf(letter, replay, to)),
+  async function send(partition: number | undefined, sendings: readonly Sending[]): Promise<void> {
+    const results = await producer.send(
+      sendings.map(({ letter, replay }) => ({ ...replayOf(letter, replay, to), partition })),
     );
-    if ("offset" in appended) {
-      options.states.leaveOut(placeOf(appended.partition, appended.offset), sendings.length);
-      sent.push(...sendings.map(({ letter }) => letter.id));
-      await replays.sent(
-        sendings.map(({ replay }, index) => ({
-          ...replay,
-          state: "sent",
-          sentTo: placeOf(appended.partition, appended.offset + index),
-        })),
-      );
-    } else if (sendings.length > 1) {
-      for (const one of sendings) await append(partition, [one]);
-    } else {
-      await replays.forget(sendings.map(({ replay }) => replay));
-      refused.push(
-        ...sendings.map(({ letter: { id } }) => ({ id, kind: "refused" as const, reason: appended.refused })),
-      );
+    const accepted: Replay[] = [];
+    const rejected: Replay[] = [];
+    for (const [index, { letter, replay }] of sendings.entries()) {
+      const result = results[index];
+      if (result === undefined) continue;
+      if ("rejection" in result) {
+        rejected.push(replay);
+        refused.push({ id: letter.id, kind: "refused", reason: result.rejection.message });
+      } else {
+        const sentTo = placeOf(result.partition, result.offset);
+        options.states.leaveOut(sentTo, 1);
+        sent.push(letter.id);
+        accepted.push({ ...replay, state: "sent", sentTo });
+      }
     }
+    if (accepted.length > 0) await replays.sent(accepted);
+    if (rejected.length > 0) await replays.forget(rejected);
   }
 
   /** Leaves out what was superseded since the plan was made. */
@@ -117,8 +114,8 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     const sendings = begun.filter(({ replay }) => !others.has(replay.id));
     for (const { letter, replay } of begun)
       if (others.has(replay.id)) refused.push({ id: letter.id, kind: "replayed", reason: replayedMeanwhile });
-    if (partition === undefined) for (const one of sendings) await append(partition, [one]);
-    else if (sendings.length > 0) await append(partition, sendings);
+    if (partition === undefined) for (const one of sendings) await send(partition, [one]);
+    else if (sendings.length > 0) await send(partition, sendings);
   }
 
   async function sendAll(): Promise<void> {

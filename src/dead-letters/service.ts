@@ -1,6 +1,6 @@
 import type { DeadLetterChannel, DeadLetterItem } from "../../schemas/dead-letters.ts";
 import { NotLoadedError } from "../lib/errors.ts";
-import type { LogReader, LogWriter } from "../sync/records.ts";
+import type { LogReader, RecordProducer } from "../sync/records.ts";
 import { createMutex } from "../lib/mutex.ts";
 import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import { findDestination } from "./destination.ts";
@@ -22,7 +22,7 @@ export interface DeadLetterServiceOptions {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly reader: LogReader;
-  readonly writer: LogWriter;
+  readonly producer: RecordProducer;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
   readonly identify: IdentifyTopic;
@@ -82,7 +82,7 @@ const maxWaiting = 20;
 
 /** Opens the office; nothing is read before somebody asks. */
 export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
-  const { channel, topic, deadLetterTopic, reader, writer, replays, sync, identify, abort } = options;
+  const { channel, topic, deadLetterTopic, reader, producer, replays, sync, identify, abort } = options;
   const shelf = createRecordCache({ reader, topic: deadLetterTopic, maxBytes: maxBytesAtHand, abort });
   const index = createDeadLetterIndex({
     reader,
@@ -185,7 +185,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
         const result = await sendReplays(plan, {
           ...letters,
           to,
-          writer,
+          producer,
           now: () => new Date(),
           abort,
           progress: () => undefined,

@@ -1,5 +1,5 @@
 import { NotLoadedError } from "../lib/errors.ts";
-import type { LogBounds, LogReader, PlacedRecord } from "../sync/records.ts";
+import type { LogBounds, LogReader, PartitionRecord } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import { headerText, formatRecordPosition, replayHeader, type RecordPosition } from "./dead-letter.ts";
 import type { TopicState } from "./stores.ts";
@@ -52,7 +52,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
     return { topic, partition, offset, ...(epoch > 1 && { epoch }) };
   }
 
-  function take({ partition, record }: PlacedRecord): void {
+  function take({ partition, record }: PartitionRecord): void {
     next.set(partition, record.offset + 1);
     const externalId = identify(record);
     if (externalId === undefined) return;

@@ -9,25 +9,15 @@ import kafkajs, {
 
 import type { KafkaConfig } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
-import type {
-  GroupMember,
-  LogObserver,
-  LogReader,
-  LogWatch,
-  LogWriter,
-  Publisher,
-  RecordSink,
-} from "../sync/records.ts";
+import type { GroupMember, LogObserver, LogReader, LogWatch, RecordProducer } from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./aborted-transactions.ts";
 import { keepGroupDenials } from "./denied-groups.ts";
 import { toKafkaError } from "./failures.ts";
 import { boundFetches } from "./fetch-decoding.ts";
 import { readBounds, readLog } from "./log-reader.ts";
-import { createWriter } from "./log-writer.ts";
 import { createMember } from "./member.ts";
-import { createPublisher } from "./publisher.ts";
-import { createSink } from "./sink.ts";
+import { createProducer } from "./producer.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
 import { quietTimers } from "./timers.ts";
 import { ensureTopics } from "./topics.ts";
@@ -48,12 +38,8 @@ export interface Broker extends LogReader {
   watch(topic: string): LogWatch;
   /** A topic and the group that reads it, from outside. */
   observe(read: ReaderSettings): LogObserver;
-  /** Sends to a topic; connected with the first record. */
-  sink(topic: string): RecordSink & { close(): Promise<void> };
-  /** Sends to a topic and tells where each record lies; connected with the first record. */
-  publisher(topic: string): Publisher & { close(): Promise<void> };
-  /** Appends to a topic's partitions; connected with the first record. */
-  writer(topic: string): LogWriter & { close(): Promise<void> };
+  /** Sends records to a topic. Connects with the first record. */
+  producer(topic: string): RecordProducer;
   close(): Promise<void>;
 }
 
@@ -133,9 +119,7 @@ export function createBroker(
     bounds: (topic) => readBounds(observer, topic),
     read: (topic, options) =>
       readLog({ client: client(hasty), admin: observer, groupId: config.groupId, log }, topic, options),
-    publisher: (topic) => createPublisher(client(patient), admin, topic),
-    sink: (topic) => createSink(client(patient), topic),
-    writer: (topic) => createWriter(client(patient), topic),
+    producer: (topic) => createProducer(client(patient), topic),
     async close() {
       // First: a connection that waits for an answer keeps kafkajs from disconnecting.
       sockets.close();

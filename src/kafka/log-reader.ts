@@ -5,7 +5,7 @@ import type { Admin, Batch, Consumer } from "kafkajs";
 
 import { KafkaUnavailableError, getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { LogBounds, PlacedRecord, ReadOptions } from "../sync/records.ts";
+import type { LogBounds, PartitionRecord, ReadOptions } from "../sync/records.ts";
 import { restoreDenial } from "./denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./failures.ts";
 import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
@@ -23,7 +23,7 @@ export interface LogReaderOptions {
 /** Records that were fetched together, those that are wanted. */
 interface Fetched {
   readonly partition: number;
-  readonly records: readonly PlacedRecord["record"][];
+  readonly records: readonly PartitionRecord["record"][];
 }
 
 const fetchWaitMs = 250;
@@ -54,7 +54,7 @@ export async function* readLog(
   { client: { kafka, giveUp }, admin, groupId: prefix, log }: LogReaderOptions,
   topic: string,
   { from, abort }: ReadOptions,
-): AsyncGenerator<PlacedRecord, void, undefined> {
+): AsyncGenerator<PartitionRecord, void, undefined> {
   const bounds = await readBounds(admin, topic);
   if (bounds === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   const stretch = createStretch(bounds, from);

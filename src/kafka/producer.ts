@@ -1,41 +1,67 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
-import type { OutgoingRecord } from "../sync/records.ts";
-import { quoteTopic, toKafkaError } from "./failures.ts";
+import { UnavailableError } from "../lib/errors.ts";
+import type { OutgoingRecord, RecordProducer, SendResult } from "../sync/records.ts";
+import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
 import type { KafkaClient } from "./sockets.ts";
 
-/** A kafkajs producer for one topic, connected with the first record. */
-export interface LazyProducer {
-  /**
-   * Resolves when every in-sync replica has the messages. Throws UnavailableError when it cannot connect, and otherwise what
-   * kafkajs throws: what the broker says of the messages is in there.
-   */
-  send(messages: Message[]): Promise<RecordMetadata[]>;
-  close(): Promise<void>;
-}
+/** kafkajs sends the messages of one call as one record batch, which must not exceed the topic's `max.message.bytes`. */
+const maxBytesPerBatch = 512 * 1024;
 
-/** Makes a producer; nothing is connected yet. */
-export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): LazyProducer {
+/** Creates a producer for one topic. Connects with the first record. */
+export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): RecordProducer {
+  const chooseByKey = kafkajs.Partitioners.DefaultPartitioner();
+  // kafkajs returns one offset per partition, but not which message went where. A retry keeps the first choice.
+  const partitions = new WeakMap<Message, number>();
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
-    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    createPartitioner: () => (choice) => {
+      const partition = partitions.get(choice.message) ?? chooseByKey(choice);
+      partitions.set(choice.message, partition);
+      return partition;
+    },
   });
   producer.on(producer.events.REQUEST_TIMEOUT, giveUp);
+  const rights = { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` };
   let connecting: Promise<void> | undefined;
 
-  async function connected(): Promise<void> {
+  async function connect(): Promise<void> {
     connecting ??= producer.connect();
     await connecting.catch((error: unknown) => {
       connecting = undefined;
-      throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` });
+      throw toKafkaError(error, rights);
     });
   }
 
+  /** The results of a batch that is accepted or rejected as a whole. */
+  async function sendBatch(batch: readonly OutgoingRecord[]): Promise<SendResult[]> {
+    await connect();
+    const messages = batch.map(toMessage);
+    try {
+      const acknowledged = await producer.send({ topic, acks: -1, messages });
+      return locate(
+        messages.map((message) => partitions.get(message)),
+        acknowledged,
+      );
+    } catch (error) {
+      const rejection = findRejection(error);
+      if (rejection === undefined) throw toKafkaError(error, rights);
+      return batch.map(() => ({ rejection }));
+    }
+  }
+
   return {
-    async send(messages) {
-      await connected();
-      return producer.send({ topic, acks: -1, messages });
+    async send(records) {
+      const results: SendResult[] = [];
+      for (const batch of splitIntoBatches(records)) {
+        const together = await sendBatch(batch);
+        const isRejected = together.some((result) => "rejection" in result);
+        if (!isRejected || batch.length === 1) results.push(...together);
+        else for (const record of batch) results.push(...(await sendBatch([record])));
+      }
+      return results;
     },
+
     async close() {
       await connecting?.catch(() => undefined);
       await producer.disconnect();
@@ -43,10 +69,46 @@ export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): L
   };
 }
 
-/** The record as kafkajs wants it. */
-export const toMessage = ({ key, value, headers, timestamp }: OutgoingRecord): Message => ({
+function* splitIntoBatches(records: readonly OutgoingRecord[]): Generator<OutgoingRecord[]> {
+  let batch: OutgoingRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const recordBytes = estimateBytes(record);
+    if (batch.length > 0 && bytes + recordBytes > maxBytesPerBatch) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(record);
+    bytes += recordBytes;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const estimateBytes = ({ key, value, headers }: OutgoingRecord): number =>
+  (key?.length ?? 0) + (value?.length ?? 0) + JSON.stringify(headers).length;
+
+const toMessage = ({ key, value, headers, timestamp, partition }: OutgoingRecord): Message => ({
   key,
   value,
   headers: { ...headers },
   ...(timestamp === undefined ? {} : { timestamp }),
+  ...(partition === undefined ? {} : { partition }),
 });
+
+/** The position of each message: the broker acknowledges the first offset of each partition. */
+function locate(
+  partitions: readonly (number | undefined)[],
+  acknowledged: readonly RecordMetadata[],
+): SendResult[] {
+  const nextOffsets = new Map(
+    acknowledged.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]),
+  );
+  return partitions.map((partition = -1) => {
+    const offset = nextOffsets.get(partition);
+    if (offset === undefined)
+      throw new UnavailableError(`Kafka did not acknowledge a record for its partition ${partition}`);
+    nextOffsets.set(partition, offset + 1);
+    return { partition, offset };
+  });
+}

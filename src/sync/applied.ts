@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { UnavailableError } from "../lib/errors.ts";
 import type { Position } from "./positions.ts";
-import type { PlacedOffset } from "./records.ts";
+import type { PartitionOffset } from "./records.ts";
 
 const lookEveryMs = 200;
 
@@ -18,7 +18,7 @@ export interface AppliedOptions {
 
 /** Waits until announcements were applied: stored, found unchanged or refused. Ends early when aborted, with false. */
 export async function waitUntilApplied(
-  announced: readonly PlacedOffset[],
+  announced: readonly PartitionOffset[],
   { positions, at, away, abort }: AppliedOptions,
 ): Promise<boolean> {
   while (!abort.aborted) {

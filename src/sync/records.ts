@@ -103,7 +103,7 @@ export interface LogObserver {
 }
 
 /** A record with the partition that it lies in. */
-export interface PlacedRecord {
+export interface PartitionRecord {
   readonly partition: number;
   readonly record: LogRecord;
 }
@@ -124,7 +124,7 @@ export interface LogReader {
    * fetched ahead than one answer of the broker. It may be left at any time. Throws UnavailableError, also when there is no
    * such Kafka topic.
    */
-  read(topic: string, options: ReadOptions): AsyncIterable<PlacedRecord>;
+  read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
 
 /** A record to send. */
@@ -134,24 +134,14 @@ export interface OutgoingRecord {
   readonly headers: RecordHeaders;
   /** Milliseconds since 1970; undefined: the time of sending. */
   readonly timestamp: string | undefined;
-}
-
-/** A record to send that has no history: it goes to the partition of its key, with the time of sending. */
-export interface NewRecord {
-  readonly key: string;
-  readonly value: string;
+  /** Undefined: chosen by the key. */
+  readonly partition?: number | undefined;
 }
 
 /** Where a record lies in a Kafka topic. */
-export interface PlacedOffset {
+export interface PartitionOffset {
   readonly partition: number;
   readonly offset: number;
-}
-
-/** Sends records to one topic, and tells where they lie. */
-export interface Publisher {
-  /** Resolves when every in-sync replica has the records; gives the place of each. Throws UnavailableError. */
-  send(records: readonly NewRecord[]): Promise<PlacedOffset[]>;
 }
 
 /** Why a topic never accepts a record as it is: its size, or its key, timestamp or value. */
@@ -161,29 +151,15 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** A record that the topic rejected, by its index among those that were sent. */
-export interface RejectedRecord extends Rejection {
-  readonly index: number;
-}
+/** Where a sent record lies, or why the topic rejects it. */
+export type SendResult = PartitionOffset | { readonly rejection: Rejection };
 
-/** Sends records to one topic. */
-export interface RecordSink {
+/** Sends records to one Kafka topic. */
+export interface RecordProducer {
   /**
-   * Resolves when every in-sync replica has the records, except those that are returned as rejected. Throws UnavailableError
-   * when the broker does not answer.
+   * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for each record,
+   * in the same order. Throws UnavailableError when the broker does not answer: some of the records may have been written.
    */
-  send(records: readonly OutgoingRecord[]): Promise<readonly RejectedRecord[]>;
-}
-
-/** What became of records that were to be appended: where the first of them lies, or why the broker refuses them. */
-export type Appended = { readonly partition: number; readonly offset: number } | { readonly refused: string };
-
-/** Appends records to the partitions of one topic. */
-export interface LogWriter {
-  /**
-   * Appends records to one partition, one behind the other, all or none of them; to the partition of its key when none
-   * is given, one record at a time then. Resolves when every in-sync replica has them. Throws UnavailableError when the
-   * broker does not answer, which leaves open whether they were appended.
-   */
-  append(partition: number | undefined, records: readonly OutgoingRecord[]): Promise<Appended>;
+  send(records: readonly OutgoingRecord[]): Promise<readonly SendResult[]>;
+  close(): Promise<void>;
 }

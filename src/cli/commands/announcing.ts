@@ -1,5 +1,5 @@
 import { parseDeadLetter, formatRecordPosition } from "../../dead-letters/dead-letter.ts";
-import type { PlacedOffset } from "../../sync/records.ts";
+import type { OutgoingRecord, PartitionOffset } from "../../sync/records.ts";
 import { createTopicStore } from "../../storage/topics.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import type { CommandContext } from "../context.ts";
@@ -10,7 +10,7 @@ import { createProgress } from "../output/progress.ts";
 import type { RefusedDefinition } from "../output/refused.ts";
 
 /** A definition that was announced, and where its record lies. */
-export interface Announced extends PlacedOffset {
+export interface Announced extends PartitionOffset {
   readonly place: string;
   readonly externalId: string;
 }
@@ -37,17 +37,18 @@ export async function publish(
   { sources, count, sent }: Publishing,
 ): Promise<void> {
   const broker = await connection.broker();
-  const publisher = broker.publisher(connection.config.kafka.announcementsTopic);
+  const producer = broker.producer(connection.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
   let waiting: PlacedDefinition[] = [];
 
   async function flush(): Promise<void> {
-    const records = waiting.map(({ body }) => ({ key: body.externalId, value: JSON.stringify(body) }));
-    const placed = records.length === 0 ? [] : await publisher.send(records);
+    const results = await producer.send(waiting.map(({ body }) => toRecord(body)));
     for (const [index, { place, body }] of waiting.entries()) {
-      const at = placed[index];
-      if (at !== undefined) sent({ ...at, place, externalId: body.externalId });
+      const result = results[index];
+      if (result === undefined) continue;
+      if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
+      sent({ ...result, place, externalId: body.externalId });
     }
     done += waiting.length;
     waiting = [];
@@ -63,10 +64,17 @@ export async function publish(
     }
     await flush();
   } finally {
-    await publisher.close();
+    await producer.close();
   }
   progress.end(`announced ${formatCount(done, "definition")}`);
 }
+
+const toRecord = (body: PlacedDefinition["body"]): OutgoingRecord => ({
+  key: Buffer.from(body.externalId),
+  value: Buffer.from(JSON.stringify(body)),
+  headers: {},
+  timestamp: undefined,
+});
 
 /** False when it was given up. */
 export async function applied(connection: CommandContext, announced: readonly Announced[]): Promise<boolean> {

@@ -58,12 +58,12 @@ export async function replayLetters(
 
   const record = audit();
   const progress = createProgress("replaying", count);
-  const writer = kafka.writer(topic);
+  const producer = kafka.producer(topic);
   try {
     const { sent, refused, failure } = await sendReplays(plan, {
       ...letters,
       to,
-      writer,
+      producer,
       now: () => new Date(),
       abort,
       progress: (done) => {
@@ -76,7 +76,7 @@ export async function replayLetters(
     await tell(output, "was not sent", refused);
     if (abort.aborted) throw new UnavailableError(`stopped after ${sent.length} of ${what}`);
   } finally {
-    await writer.close();
+    await producer.close();
   }
 }
 

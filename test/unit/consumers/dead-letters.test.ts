@@ -17,7 +17,7 @@ const stack = sharedStack();
 const { kafka, admin } = testKafka(stack.kafka);
 const topic = unique("small-letters");
 const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
-const sink = createBroker(config, await createLogger("silent")).sink(topic);
+const producer = createBroker(config, await createLogger("silent")).producer(topic);
 const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
 const received: KafkaMessage[] = [];
 
@@ -31,7 +31,7 @@ before(async () => {
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void received.push(message)) });
 });
-after(() => Promise.all([sink.close(), consumer.disconnect()]));
+after(() => Promise.all([producer.close(), consumer.disconnect()]));
 
 const letter = (offset: number, value: Buffer | null, message = "not good"): OutgoingDeadLetter => ({
   partition: { topic: "source", partition: 3 },
@@ -46,7 +46,7 @@ const receivedAt = (offset: number): Promise<KafkaMessage> =>
 
 describe("a dead letter", () => {
   it("keeps the record and says why in its headers", async () => {
-    await sendDeadLetters(sink, [letter(1, Buffer.from("{"))]);
+    await sendDeadLetters(producer, [letter(1, Buffer.from("{"))]);
     const { key, value, timestamp, headers } = await receivedAt(1);
     assert.deepEqual([String(key), String(value), timestamp], ["k", "{", "1700000000000"]);
     const texts = Object.fromEntries(
@@ -67,7 +67,7 @@ describe("a dead letter", () => {
   });
 
   it("names the epoch of the log, from the second on in its id, too", async () => {
-    await sendDeadLetters(sink, [{ ...letter(11, Buffer.from("{")), epoch: 2 }]);
+    await sendDeadLetters(producer, [{ ...letter(11, Buffer.from("{")), epoch: 2 }]);
     const { headers } = await receivedAt(11);
     assert.deepEqual(
       [String(headers?.["topicsync.id"]), String(headers?.["topicsync.epoch"])],
@@ -76,7 +76,7 @@ describe("a dead letter", () => {
   });
 
   it("that the broker finds too large is kept as a reference, and the others beside it whole", async () => {
-    await sendDeadLetters(sink, [
+    await sendDeadLetters(producer, [
       letter(2, Buffer.from("a")),
       letter(3, Buffer.alloc(9_000, "x")),
       letter(4, Buffer.from("b")),
@@ -92,7 +92,7 @@ describe("a dead letter", () => {
   it("that is too large and from the future is kept as a reference that says of what time it is", async () => {
     const { record, ...rest } = letter(6, Buffer.alloc(9_000, "x"));
     const timestamp = String(Date.now() + 86_400_000);
-    await sendDeadLetters(sink, [letter(7, null), { ...rest, record: { ...record, timestamp } }]);
+    await sendDeadLetters(producer, [letter(7, null), { ...rest, record: { ...record, timestamp } }]);
     const { value, headers } = await receivedAt(6);
     assert.equal(value, null);
     assert.match(String(headers?.["topicsync.omitted"]), /offset 6 of source-3/);
@@ -102,6 +102,6 @@ describe("a dead letter", () => {
 
   it("that cannot be kept at all holds the sync up", async () => {
     const tooLong = letter(5, Buffer.from("x"), "m".repeat(8_000));
-    await assert.rejects(sendDeadLetters(sink, [tooLong]), UnavailableError);
+    await assert.rejects(sendDeadLetters(producer, [tooLong]), UnavailableError);
   });
 });

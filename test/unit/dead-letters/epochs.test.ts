@@ -60,12 +60,12 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
       planned.send.map(({ id }) => id),
       [`${topic}-0-0`],
     );
-    const writer = broker.writer(topic);
-    t.after(() => writer.close());
+    const replayProducer = broker.producer(topic);
+    t.after(() => replayProducer.close());
     const { sent } = await sendReplays(planned, {
       ...(await open()),
       to,
-      writer,
+      producer: replayProducer,
       now: () => new Date(),
       abort: never,
       progress: () => undefined,

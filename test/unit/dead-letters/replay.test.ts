@@ -68,17 +68,17 @@ async function prepare(letters: readonly Sent[], topicSettings: TopicSettings) {
   const states = createTopicStates({ ...opened, reader: broker, topic, abort: never });
   const plan = () => planReplay({ ...opened, states }, to, { choice: {}, again: false, force: false });
   async function send(planned: ReplayPlan) {
-    const writer = broker.writer(topic);
+    const producer = broker.producer(topic);
     const result = await sendReplays(planned, {
       ...opened,
       states,
       to,
-      writer,
+      producer,
       now: () => new Date(),
       abort: never,
       progress: () => undefined,
     });
-    await writer.close();
+    await producer.close();
     return result;
   }
   return { topic, plan, send };

@@ -31,8 +31,8 @@ async function prepare(t: TestContext) {
   await createTopic();
   const database = createDatabase(uri, log);
   await database.connect(never);
-  const writer = broker.writer(topic);
-  t.after(() => Promise.all([writer.close(), database.close()]));
+  const replayProducer = broker.producer(topic);
+  t.after(() => Promise.all([replayProducer.close(), database.close()]));
   const to = { topic, partitions: 1 };
 
   async function plan({ force = false } = {}) {
@@ -53,7 +53,7 @@ async function prepare(t: TestContext) {
       sendReplays(chosen, {
         ...letters,
         to,
-        writer,
+        producer: replayProducer,
         now: () => new Date(),
         abort: never,
         progress: () => undefined,

@@ -8,7 +8,7 @@ import { readConfig } from "../../../src/config.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { PlacedRecord } from "../../../src/sync/records.ts";
+import type { PartitionRecord } from "../../../src/sync/records.ts";
 import { makeTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -45,12 +45,12 @@ async function deleteBefore(topic: string, offset: string): Promise<void> {
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] });
 }
 
-async function all(topic: string, from?: ReadonlyMap<number, number>): Promise<PlacedRecord[]> {
-  const placed: PlacedRecord[] = [];
+async function all(topic: string, from?: ReadonlyMap<number, number>): Promise<PartitionRecord[]> {
+  const placed: PartitionRecord[] = [];
   for await (const one of broker.read(topic, { abort: never, ...(from && { from }) })) placed.push(one);
   return placed;
 }
-const texts = (placed: readonly PlacedRecord[]) => placed.map(({ record }) => String(record.value));
+const texts = (placed: readonly PartitionRecord[]) => placed.map(({ record }) => String(record.value));
 async function transactionOf(): Promise<Transaction> {
   const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
   await transactional.connect();
