@@ -1,7 +1,6 @@
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/sync/positions.ts";
-import type { LogRecord } from "../src/sync/records.ts";
-import type { Partition } from "../src/topics/topic.ts";
+import type { LogRecord, Partition } from "../src/sync/records.ts";
 import { isSampled, traceClock, type SpanContext, type Stage, type Tracing } from "../src/tracing/tracing.ts";
 
 /** What was done with a batch, for the traces of its records. */

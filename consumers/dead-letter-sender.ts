@@ -1,13 +1,14 @@
-import type { DeadLetterHeaders } from "../schemas/dead-letter.ts";
-import {
-  headerText,
-  keylessHeader,
-  formatRecordPosition,
-  timeHeader,
-} from "../src/dead-letters/dead-letter.ts";
+import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letter.ts";
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
-import type { LogRecord, OutgoingRecord, RecordProducer, Rejection } from "../src/sync/records.ts";
-import type { Partition } from "../src/topics/topic.ts";
+import {
+  type LogRecord,
+  type OutgoingRecord,
+  type RecordProducer,
+  type Rejection,
+  type Partition,
+  getHeaderText,
+  formatRecordPosition,
+} from "../src/sync/records.ts";
 
 /** A record that was refused, and why. */
 export interface OutgoingDeadLetter {
@@ -97,7 +98,7 @@ function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
     timestamp: record.timestamp,
     headers: {
       ...reasons(letter),
-      "topicsync.omitted": omission(partition, record),
+      [deadLetterHeader.omitted]: omission(partition, record),
     },
   };
 }
@@ -112,15 +113,15 @@ function omission({ topic, partition }: Partition, { skippedBatch, value, offset
 /** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */
 function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLetter): OutgoingRecord {
   const { key, headers } = record;
-  const id = headers["topicsync.id"];
+  const id = headers[deadLetterHeader.id];
   return {
     ...record,
     key: key ?? Buffer.from(String(id)),
     timestamp: undefined,
     headers: {
       ...headers,
-      [timeHeader]: headerText(original.headers, timeHeader) ?? original.timestamp,
-      ...(key === null ? { [keylessHeader]: "true" } : {}),
+      [deadLetterHeader.time]: getHeaderText(original.headers, deadLetterHeader.time) ?? original.timestamp,
+      ...(key === null ? { [deadLetterHeader.keyless]: "true" } : {}),
     },
   };
 }
@@ -133,15 +134,15 @@ function reasons({
 }: OutgoingDeadLetter): DeadLetterHeaders {
   const { offset } = record;
   return {
-    "__connect.errors.topic": topic,
-    "__connect.errors.partition": String(partition),
-    "__connect.errors.offset": String(offset),
-    "__connect.errors.exception.class.name": `topicsync.${refusal.code}`,
-    "__connect.errors.exception.message": cut(refusal.message),
-    "topicsync.id": formatRecordPosition({ topic, partition, offset, epoch }),
-    "topicsync.epoch": String(epoch),
-    "topicsync.code": refusal.code,
-    "topicsync.details": JSON.stringify(
+    [deadLetterHeader.topic]: topic,
+    [deadLetterHeader.partition]: String(partition),
+    [deadLetterHeader.offset]: String(offset),
+    [deadLetterHeader.className]: `topicsync.${refusal.code}`,
+    [deadLetterHeader.message]: cut(refusal.message),
+    [deadLetterHeader.id]: formatRecordPosition({ topic, partition, offset, epoch }),
+    [deadLetterHeader.epoch]: String(epoch),
+    [deadLetterHeader.code]: refusal.code,
+    [deadLetterHeader.details]: JSON.stringify(
       refusal.details
         .slice(0, 20)
         .map(({ path, message }) => ({ path: path.slice(0, 200), message: message.slice(0, 200) })),

@@ -1,6 +1,5 @@
 import type { Logger } from "../src/lib/logger.ts";
-import type { GroupMember, LogWatch } from "../src/sync/records.ts";
-import type { Partition } from "../src/topics/topic.ts";
+import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import {
   createPartitionReader,
   type PartitionReader,

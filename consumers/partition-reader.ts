@@ -8,8 +8,7 @@ import {
   type Position,
   type PositionStep,
 } from "../src/sync/positions.ts";
-import type { GroupMember, LogRecord, LogWatch, RecordBatch } from "../src/sync/records.ts";
-import type { Partition } from "../src/topics/topic.ts";
+import type { GroupMember, LogRecord, LogWatch, RecordBatch, Partition } from "../src/sync/records.ts";
 import { reduceBatchSize, fitBatchSize, splitIntoBatches } from "./batch-size.ts";
 import { warnAboutLongAbsence } from "./absence.ts";
 import { advance, findStart, provesNewEpoch, suspectOffset, type Findings } from "./start-position.ts";

@@ -2,7 +2,7 @@ import type { Db } from "mongodb";
 
 import { toInstallationRecord } from "../../src/storage/installation-records.ts";
 import { collections } from "../../src/storage/names.ts";
-import { newId } from "../../src/topics/topic.ts";
+import { newId } from "../../src/lib/sys-id.ts";
 import { application, httpService, platform, serviceUser } from "../http/contestants.ts";
 import { findLoadGenerator, type Answers } from "../http/load.ts";
 import { randomToken } from "../http/request.ts";

@@ -1,11 +1,10 @@
 import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordProducer } from "../../src/sync/records.ts";
+import type { LogRecord, RecordProducer, Partition } from "../../src/sync/records.ts";
 import type { AppliedBatch } from "../../src/sync/tally.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import type { TopicService } from "../../src/topics/service.ts";
-import type { Partition } from "../../src/topics/topic.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";

@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
-import { headerText, timeHeader } from "../../src/dead-letters/dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { getErrorMessage, RefusalError, toSentence, type Fault } from "../../src/lib/errors.ts";
 import type { ReadReport, TokenReport } from "../../src/installations/feedback.ts";
-import type { LogRecord } from "../../src/sync/records.ts";
+import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { maxValueBytes, refuseBatch } from "../announcements/decode.ts";
 
@@ -36,7 +36,7 @@ function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
     platform,
     token,
     reason: shortened(reason),
-    reportedOn: timeOf([reportedOn ?? undefined, headerText(headers, timeHeader), timestamp]),
+    reportedOn: timeOf([reportedOn ?? undefined, getHeaderText(headers, deadLetterHeader.time), timestamp]),
   };
 }
 

@@ -1,8 +1,7 @@
 import type { FeedbackDecision, FeedbackService, ReadReport } from "../../src/installations/feedback.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordProducer } from "../../src/sync/records.ts";
-import type { Partition } from "../../src/topics/topic.ts";
+import type { LogRecord, RecordProducer, Partition } from "../../src/sync/records.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";

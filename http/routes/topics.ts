@@ -28,10 +28,10 @@ export const topicOperations = (topics: TopicService): readonly Operation[] => [
     replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
     refusals: ["BAD_FILTER", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
     async handle({ body, user }) {
-      const topic = await topics.create(body, user.name);
+      const { topic, event } = await topics.create(body, user.name);
       const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
       const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };
-      return { status: 201, json, audit: { action: "topic.created", externalId, id } };
+      return { status: 201, json, audit: event };
     },
   }),
 ];

@@ -48,7 +48,7 @@ import { auditAnnouncements } from "../topics/audit.ts";
 import { createTopicListing } from "../topics/listing.ts";
 import { createTopicService } from "../topics/service.ts";
 import { createTopicSwitch } from "../topics/switch.ts";
-import { newId } from "../topics/topic.ts";
+import { newId } from "../lib/sys-id.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { readTlsPair } from "../lib/tls.ts";
 import { createUserAdministration } from "../users/administration.ts";

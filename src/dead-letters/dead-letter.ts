@@ -1,13 +1,13 @@
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { refusalCodes, type Fault, type RefusalCode } from "../lib/errors.ts";
-import type { LogRecord, PartitionRecord, RecordHeaders } from "../sync/records.ts";
-import type { Partition } from "../topics/topic.ts";
-
-/** Where a record lies. */
-export interface RecordPosition extends Partition {
-  readonly offset: number;
-  /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
-  readonly epoch?: number;
-}
+import {
+  formatRecordPosition,
+  getHeaderText,
+  type LogRecord,
+  type PartitionRecord,
+  type RecordHeaders,
+  type RecordPosition,
+} from "../sync/records.ts";
 
 /** Why a letter was refused: one of our codes, or OTHER for what somebody else put into the dead-letter topic. */
 export type DeadLetterCode = RefusalCode | "OTHER";
@@ -16,7 +16,7 @@ export const deadLetterCodes: readonly DeadLetterCode[] = [...refusalCodes, "OTH
 
 /** A refused announcement, as it lies in the dead-letter topic. */
 export interface DeadLetter {
-  /** `nameOfPlace` of the refused announcement; of the letter itself, when somebody else wrote it. */
+  /** `formatRecordPosition` of the refused announcement; of the letter itself, when somebody else wrote it. */
   readonly id: string;
   /** Where the letter itself lies. */
   readonly at: RecordPosition;
@@ -42,24 +42,8 @@ export interface DeadLetter {
 /** The external id that a record speaks of; undefined when it does not say. */
 export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
-/** The header that names the letter that an announcement is a replay of. */
-export const replayHeader = "topicsync.replay-of";
-
-/** The header that tells when a replayed record was written first, in milliseconds since 1970. */
-export const timeHeader = "topicsync.time";
-
-/** The header that tells which epoch of its log a refused record is of; absent for the first on letters of older versions. */
-export const epochHeader = "topicsync.epoch";
-
-/** The header of a letter whose record had no key, where the topic wants one: its key is the letter's id. */
-export const keylessHeader = "topicsync.keyless";
-
 const isOfLetter = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
-
-/** `topic-partition-offset`, from the second epoch on `topic-partition-offset-epoch`. */
-export const formatRecordPosition = ({ topic, partition, offset, epoch = 1 }: RecordPosition): string =>
-  `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
 
 /**
  * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letter-sender.ts). Never throws: anybody can
@@ -70,16 +54,16 @@ export function parseDeadLetter(
   { partition, record }: PartitionRecord,
   identify: IdentifyTopic,
 ): DeadLetter {
-  const text = (name: string): string | undefined => headerText(record.headers, name);
+  const text = (name: string): string | undefined => getHeaderText(record.headers, name);
   const at = { topic, partition, offset: record.offset };
   const source = placeOf(
-    text("__connect.errors.topic"),
-    text("__connect.errors.partition"),
-    text("__connect.errors.offset"),
-    text(epochHeader),
+    text(deadLetterHeader.topic),
+    text(deadLetterHeader.partition),
+    text(deadLetterHeader.offset),
+    text(deadLetterHeader.epoch),
   );
-  const isOurs = source !== undefined && text("topicsync.id") === formatRecordPosition(source);
-  const code = refusalCodes.find((known) => isOurs && known === text("topicsync.code")) ?? "OTHER";
+  const isOurs = source !== undefined && text(deadLetterHeader.id) === formatRecordPosition(source);
+  const code = refusalCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
@@ -89,34 +73,27 @@ export function parseDeadLetter(
     id: formatRecordPosition(isOurs ? source : at),
     at,
     source,
-    time: timeOf(text(timeHeader) ?? record.timestamp),
+    time: timeOf(text(deadLetterHeader.time) ?? record.timestamp),
     code,
-    message:
-      text("__connect.errors.exception.message") ?? text("__connect.errors.exception.class.name") ?? "",
-    details: isOurs ? detailsIn(text("topicsync.details")) : [],
+    message: text(deadLetterHeader.message) ?? text(deadLetterHeader.className) ?? "",
+    details: isOurs ? detailsIn(text(deadLetterHeader.details)) : [],
     ...own,
     get externalId() {
       return identify(own);
     },
     omitted: omissionIn(record, isOurs),
-    replayOf: text(replayHeader),
+    replayOf: text(deadLetterHeader.replayOf),
   };
 }
 
 function omissionIn({ value, headers, skippedBatch }: LogRecord, isOurs: boolean): string | undefined {
   if (skippedBatch !== undefined) return "the letters here are a batch that is too large to decompress";
-  return isOurs && value === null ? headerText(headers, "topicsync.omitted") : undefined;
+  return isOurs && value === null ? getHeaderText(headers, deadLetterHeader.omitted) : undefined;
 }
 
 const isKeyless = ({ key, headers }: LogRecord): boolean =>
-  headerText(headers, keylessHeader) !== undefined && key?.toString() === headerText(headers, "topicsync.id");
-
-/** The last value of a header, as text. */
-export function headerText(headers: RecordHeaders, name: string): string | undefined {
-  const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  const value = Array.isArray(given) ? given.at(-1) : given;
-  return value === undefined ? undefined : value.toString();
-}
+  getHeaderText(headers, deadLetterHeader.keyless) !== undefined &&
+  key?.toString() === getHeaderText(headers, deadLetterHeader.id);
 
 const isCount = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text);
 

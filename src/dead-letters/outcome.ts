@@ -1,4 +1,5 @@
-import { formatRecordPosition, type DeadLetterCode } from "./dead-letter.ts";
+import type { DeadLetterCode } from "./dead-letter.ts";
+import { formatRecordPosition } from "../sync/records.ts";
 import type { Replay, SyncState } from "./stores.ts";
 
 /** What came of a replay. */

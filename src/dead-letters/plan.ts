@@ -1,9 +1,9 @@
 import type { SkipKind } from "../../schemas/dead-letters.ts";
-import type { Partition } from "../topics/topic.ts";
+import type { Partition, RecordPosition } from "../sync/records.ts";
 import { inBatches, listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
 import type { Choice } from "./choose.ts";
 import type { Destination } from "./destination.ts";
-import type { DeadLetter, RecordPosition } from "./dead-letter.ts";
+import type { DeadLetter } from "./dead-letter.ts";
 import { outcomeText } from "./outcome.ts";
 import type { Replay, TopicState } from "./stores.ts";
 import { replayIdAfter } from "./replay-id.ts";

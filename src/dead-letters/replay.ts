@@ -1,8 +1,9 @@
 import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, RecordProducer } from "../sync/records.ts";
+import type { OutgoingRecord, RecordProducer, RecordPosition } from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
 import type { Destination } from "./destination.ts";
-import { replayHeader, timeHeader, type DeadLetter, type RecordPosition } from "./dead-letter.ts";
+import type { DeadLetter } from "./dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import type { Mailbox } from "./mailbox.ts";
 import {
   findSuperseding,
@@ -153,11 +154,11 @@ function replayOf(
   { letter, on }: Replay,
   { namesTime }: Destination,
 ): OutgoingRecord {
-  const named = namesTime && time !== undefined ? { [timeHeader]: String(time.getTime()) } : {};
+  const named = namesTime && time !== undefined ? { [deadLetterHeader.time]: String(time.getTime()) } : {};
   return {
     key,
     value,
-    headers: { ...headers, [replayHeader]: letter, ...named },
+    headers: { ...headers, [deadLetterHeader.replayOf]: letter, ...named },
     timestamp: String(on.getTime()),
   };
 }

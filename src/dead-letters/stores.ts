@@ -1,5 +1,5 @@
-import type { AnnouncementSource, Partition } from "../topics/topic.ts";
-import type { RecordPosition } from "./dead-letter.ts";
+import type { AnnouncementSource } from "../topics/topic.ts";
+import type { Partition, RecordPosition } from "../sync/records.ts";
 
 /** One sending of a letter back to the announcements topic. */
 export interface Replay {

@@ -1,5 +1,6 @@
 import type { DeadLetterItem } from "../../schemas/dead-letters.ts";
-import type { DeadLetter, DeadLetterCode, RecordPosition } from "./dead-letter.ts";
+import type { DeadLetter, DeadLetterCode } from "./dead-letter.ts";
+import type { RecordPosition } from "../sync/records.ts";
 
 /** What of a letter is kept in memory. */
 export interface DeadLetterSummary {

@@ -1,7 +1,14 @@
 import { NotLoadedError } from "../lib/errors.ts";
-import type { LogBounds, LogReader, PartitionRecord } from "../sync/records.ts";
+import {
+  type LogBounds,
+  type LogReader,
+  type PartitionRecord,
+  getHeaderText,
+  formatRecordPosition,
+  type RecordPosition,
+} from "../sync/records.ts";
 import type { DeadLetters } from "./browse.ts";
-import { headerText, formatRecordPosition, replayHeader, type RecordPosition } from "./dead-letter.ts";
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import type { TopicState } from "./stores.ts";
 
 /** What the channel said of topics: what the sync has applied, and what waits for it in the log. */
@@ -56,7 +63,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
     next.set(partition, record.offset + 1);
     const externalId = identify(record);
     if (externalId === undefined) return;
-    const replayOf = headerText(record.headers, replayHeader);
+    const replayOf = getHeaderText(record.headers, deadLetterHeader.replayOf);
     const state: TopicState = {
       externalId,
       by: { kind: "announcement", ...placeAt(partition, record.offset) },

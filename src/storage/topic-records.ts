@@ -1,4 +1,5 @@
 import type { PickableTopic } from "../matching/feed.ts";
+import { formatRecordPosition } from "../sync/records.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */
@@ -38,8 +39,7 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
  */
 export function retiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
   if (retiredBy.kind === "http") return `${id}-${updatedOn.getTime()}`;
-  const { topic, partition, offset, epoch } = retiredBy;
-  return `${topic}-${partition}-${offset}${epoch === undefined ? "" : `-${epoch}`}`;
+  return formatRecordPosition(retiredBy);
 }
 
 /** The record of a retired topic, but for its `_id`. */

@@ -1,4 +1,4 @@
-import type { Partition } from "../topics/topic.ts";
+import type { Partition } from "./records.ts";
 import type { Stage } from "../tracing/tracing.ts";
 
 /** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */

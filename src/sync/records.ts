@@ -1,7 +1,33 @@
-import type { Partition } from "../topics/topic.ts";
+/** A partition of a Kafka topic. */
+export interface Partition {
+  readonly topic: string;
+  readonly partition: number;
+}
 
-/** Values of a record's headers, by name; a name can stand more than once. */
+/** The position of one record. */
+export interface RecordPosition extends Partition {
+  readonly offset: number;
+  /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
+  readonly epoch?: number;
+}
+
+/** `topic-partition-offset`, from the second epoch on `topic-partition-offset-epoch`. */
+export const formatRecordPosition = ({ topic, partition, offset, epoch = 1 }: RecordPosition): string =>
+  `${topic}-${partition}-${offset}${epoch === 1 ? "" : `-${epoch}`}`;
+
+/** Header values by name. Kafka allows a name to occur more than once. */
 export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+
+/** The last value of a header; undefined when the header is absent or has no value. */
+export function getHeader(headers: RecordHeaders, name: string): Buffer | string | undefined {
+  const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  // A header without a value arrives as null, whatever its type says.
+  return (Array.isArray(given) ? given.at(-1) : given) ?? undefined;
+}
+
+/** The last value of a header as text; malformed UTF-8 is replaced. */
+export const getHeaderText = (headers: RecordHeaders, name: string): string | undefined =>
+  getHeader(headers, name)?.toString();
 
 /** A batch of records that was too large to be decompressed: what its records say is not known. */
 export interface SkippedBatch {

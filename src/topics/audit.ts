@@ -1,24 +1,31 @@
-import type { Audit } from "../lib/audit.ts";
-import type { AnnouncementSource, Topic } from "./topic.ts";
+import type { Audit, AuditEvent } from "../lib/audit.ts";
+import { formatRecordPosition } from "../sync/records.ts";
 import type { TopicWrites } from "./snapshot.ts";
+import type { Topic } from "./topic.ts";
 
-/** Records what announcements did to the topics. What came over HTTP is recorded there, with the caller's address. */
+export type TopicAction = "created" | "changed" | "retired" | "disabled" | "enabled";
+
+/** The audit event of a change to a topic. */
+export const toTopicEvent = (action: TopicAction, { externalId, id }: Topic): AuditEvent => ({
+  action: `topic.${action}`,
+  externalId,
+  id,
+});
+
+/** Records what announcements changed. A change over HTTP or on the command line is recorded by its caller. */
 export function auditAnnouncements(audit: Audit, writes: Partial<TopicWrites>): void {
   if (!audit.on) return;
   const { created = [], updated = [], retired = [], removed = [] } = writes;
-  // A topic that only made room for others and came back has the same sys_id in both.
-  const back = new Set(removed.map(({ id }) => id));
 
-  function record(action: "created" | "changed" | "retired", topic: Topic, source: Topic["source"]): void {
+  function record(action: TopicAction, topic: Topic, source: Topic["source"]): void {
     if (source.kind !== "announcement") return;
-    const { externalId, id } = topic;
-    audit.record({ action: `topic.${action}`, externalId, id }, originOf(source));
+    const origin = { via: "channel", by: "announcements", from: formatRecordPosition(source) } as const;
+    audit.record(toTopicEvent(action, topic), origin);
   }
 
+  // A topic that was removed only to make room for another is inserted again under the same sys_id.
+  const reinserted = new Set(removed.map(({ id }) => id));
   for (const { topic, retiredBy } of retired) record("retired", topic, retiredBy);
   for (const topic of updated) record("changed", topic, topic.source);
-  for (const topic of created) record(back.has(topic.id) ? "changed" : "created", topic, topic.source);
+  for (const topic of created) record(reinserted.has(topic.id) ? "changed" : "created", topic, topic.source);
 }
-
-const originOf = ({ topic, partition, offset }: AnnouncementSource) =>
-  ({ via: "channel", by: "announcements", from: `${topic}-${partition}-${offset}` }) as const;

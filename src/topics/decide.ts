@@ -6,11 +6,11 @@ import {
   toPreviousTopic,
   sameDefinition,
   type AnnouncementSource,
-  type Partition,
   type Source,
   type Topic,
   type TopicDefinition,
 } from "./topic.ts";
+import type { Partition } from "../sync/records.ts";
 import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./snapshot.ts";
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";

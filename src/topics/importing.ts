@@ -26,10 +26,7 @@ export const importConcurrency = 500;
 const maxConcurrency = 32;
 
 /** Makes an importer that creates each topic by `create`, under every rule of that. */
-export function createTopicImporter(
-  store: TopicStore,
-  create: (body: TopicBody) => Promise<Topic>,
-): Importer {
+export function createTopicImporter(store: TopicStore, create: (body: TopicBody) => Promise<void>): Importer {
   async function takeOne(body: TopicBody, current: Topic | undefined): Promise<ImportedTopic> {
     const definition = toDefinition(body);
     if (current !== undefined) return compared(definition, current);

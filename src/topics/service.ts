@@ -2,11 +2,14 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import type { PositionStep } from "../sync/positions.ts";
 import { getErrorMessage, type Fault } from "../lib/errors.ts";
 import { filterFaults } from "../matching/filter/topic-filters.ts";
+import type { AuditEvent } from "../lib/audit.ts";
 import type { Announcement } from "./announcement.ts";
+import { toTopicEvent } from "./audit.ts";
 import { decide, type Decision } from "./decide.ts";
 import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";
 import { UniqueViolationError, TopicGoneError, type TopicStore } from "./stores.ts";
-import { toDefinition, newId, type Topic, type TopicDefinition } from "./topic.ts";
+import { toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
+import { newId } from "../lib/sys-id.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
 /** A stretch of the announcements log, decoded. */
@@ -18,13 +21,19 @@ export interface AnnouncementBatch extends PositionStep {
   readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;
 }
 
+/** A topic that was stored, and what the audit says of it. */
+export interface CreatedTopic {
+  readonly topic: Topic;
+  readonly event: AuditEvent;
+}
+
 /** The one service that makes topics, for HTTP and for the channel. */
 export interface TopicService {
   /**
    * Creates a topic for `user` (specification 4.3). Throws a RefusalError with every fault of the filters, or every
    * duplicate that was found, the external id first, and UnavailableError.
    */
-  create(body: TopicBody, user: string): Promise<Topic>;
+  create(body: TopicBody, user: string): Promise<CreatedTopic>;
   /** What `create` would refuse of a definition that may still lack something; nothing is stored. Throws UnavailableError. */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
@@ -105,7 +114,7 @@ export function createTopicService(
         return { ...definition, id: newId(), source: { kind: "http", user }, createdOn: at, updatedOn: at };
       });
       changed({ created: [topic] });
-      return topic;
+      return { topic, event: toTopicEvent("created", topic) };
     },
 
     confirm: ({ writes }) => {

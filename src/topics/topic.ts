@@ -1,7 +1,6 @@
-import { randomFillSync } from "node:crypto";
-
 import type { TopicBody } from "../../schemas/topic.ts";
 import { RefusalError } from "../lib/errors.ts";
+import type { RecordPosition } from "../sync/records.ts";
 
 /** What a topic is, in the API's names. Absent members are "": there is one way to write each definition. */
 export interface TopicDefinition {
@@ -12,18 +11,9 @@ export interface TopicDefinition {
   readonly contentQuery: string;
 }
 
-/** A partition of a Kafka topic. */
-export interface Partition {
-  readonly topic: string;
-  readonly partition: number;
-}
-
-/** The record that made a topic as it is. */
-export interface AnnouncementSource extends Partition {
+/** The record that a topic's definition came from. */
+export interface AnnouncementSource extends RecordPosition {
   readonly kind: "announcement";
-  readonly offset: number;
-  /** The epoch of the log that the offset belongs to; absent for the first. See Position. */
-  readonly epoch?: number;
 }
 
 /** How a topic came to be as it is. */
@@ -94,20 +84,6 @@ export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean 
   a.namespace === b.namespace &&
   a.headerQuery === b.headerQuery &&
   a.contentQuery === b.contentQuery;
-
-/** Random bytes for the next ids: to ask for many at once is many times faster. */
-const randomness = Buffer.alloc(256 * 16);
-let used = randomness.length;
-
-/** A new sys_id: 32 lower-case hexadecimal digits, 128 random bits. */
-export function newId(): string {
-  if (used === randomness.length) {
-    randomFillSync(randomness);
-    used = 0;
-  }
-  used += 16;
-  return randomness.toString("hex", used - 16, used);
-}
 
 /** The two faults of specification 4.3, in its own words. */
 export const externalIdFault = {

@@ -1,4 +1,4 @@
-import { newId } from "../../src/topics/topic.ts";
+import { newId } from "../../src/lib/sys-id.ts";
 import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
 
 /** The record of a topic, as one is stored that came before filters were checked. */

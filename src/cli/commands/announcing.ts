@@ -1,5 +1,5 @@
-import { parseDeadLetter, formatRecordPosition } from "../../dead-letters/dead-letter.ts";
-import type { OutgoingRecord, PartitionOffset } from "../../sync/records.ts";
+import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
+import { type OutgoingRecord, type PartitionOffset, formatRecordPosition } from "../../sync/records.ts";
 import { createTopicStore } from "../../storage/topics.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import type { CommandContext } from "../context.ts";

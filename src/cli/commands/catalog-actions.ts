@@ -8,7 +8,7 @@ import type { TokenRule } from "../../installations/token-rules.ts";
 import { createCatalogStore } from "../../storage/catalog.ts";
 import type { Database } from "../../storage/database.ts";
 import { countInstallations, type PlatformCount } from "../../storage/installation-counts.ts";
-import { newId } from "../../topics/topic.ts";
+import { newId } from "../../lib/sys-id.ts";
 import { runCommand, type RecordChange } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { printError, printJson, printLine, sanitize } from "../output/output.ts";

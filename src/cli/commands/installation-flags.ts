@@ -5,7 +5,7 @@ import type { InstallationQuery } from "../../installations/listing.ts";
 import { createCatalogStore } from "../../storage/catalog.ts";
 import type { Database } from "../../storage/database.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
-import { newId } from "../../topics/topic.ts";
+import { newId } from "../../lib/sys-id.ts";
 import { parseDuration } from "../input/options.ts";
 
 /** The options that choose installations, as they were given. */

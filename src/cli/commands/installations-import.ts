@@ -10,7 +10,7 @@ import {
 import type { Installation } from "../../installations/installation.ts";
 import { createCatalogStore } from "../../storage/catalog.ts";
 import { createInstallationArchive } from "../../storage/installation-archive.ts";
-import { newId } from "../../topics/topic.ts";
+import { newId } from "../../lib/sys-id.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, parseJson, readLines } from "../input/files.ts";
 import { printError, printLine, sanitize } from "../output/output.ts";

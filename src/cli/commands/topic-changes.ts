@@ -26,8 +26,8 @@ export async function addTopic(
     throw new RefusalError("SCHEMA_VIOLATION", toSentence(checked.faults, "The topic"), checked.faults);
   const record = audit();
   const service = createTopicService(createTopicStore(await database(), log));
-  const topic = await service.create(checked.value, commandLineUser());
-  record({ action: "topic.created", externalId: topic.externalId, id: topic.id });
+  const { topic, event } = await service.create(checked.value, commandLineUser());
+  record(event);
   tell({ topic }, "added", json);
 }
 

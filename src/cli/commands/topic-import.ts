@@ -50,13 +50,12 @@ async function importerOf(
   const store = createTopicStore(await database(), log);
   if (dryRun) return createDryRunImporter(store);
   const record = audit();
-  const topics = createTopicService(store, {
-    changed({ created = [] }) {
-      for (const { externalId, id } of created) record({ action: "topic.created", externalId, id });
-    },
-  });
+  const topics = createTopicService(store);
   const user = commandLineUser();
-  return createTopicImporter(store, (body: TopicBody) => topics.create(body, user));
+  return createTopicImporter(store, async (body: TopicBody) => {
+    const { event } = await topics.create(body, user);
+    record(event);
+  });
 }
 
 interface Work {

@@ -1,7 +1,7 @@
 import type { Database } from "../../storage/database.ts";
 import { createSessionStore } from "../../storage/sessions.ts";
 import { createUserStore } from "../../storage/users.ts";
-import { newId } from "../../topics/topic.ts";
+import { newId } from "../../lib/sys-id.ts";
 import {
   createUserAdministration,
   type ChangedUser,

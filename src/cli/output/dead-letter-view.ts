@@ -3,9 +3,8 @@ import { isUtf8 } from "node:buffer";
 import ms from "ms";
 
 import type { ListedLetter } from "../../dead-letters/browse.ts";
-import { formatRecordPosition } from "../../dead-letters/dead-letter.ts";
 import { outcomeText } from "../../dead-letters/outcome.ts";
-import type { RecordHeaders } from "../../sync/records.ts";
+import { type RecordHeaders, formatRecordPosition } from "../../sync/records.ts";
 import { sanitize } from "./output.ts";
 import { formatMinute } from "./format.ts";
 import type { Column } from "./table.ts";

@@ -6,7 +6,7 @@ import type { CatalogStore, NamedStore, PushApplication } from "../../../src/ins
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { until } from "../../support/poll.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";

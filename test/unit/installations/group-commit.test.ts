@@ -10,7 +10,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { unique } from "../../support/names.ts";
 import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";

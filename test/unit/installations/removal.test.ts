@@ -8,7 +8,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createInstallationRemoval } from "../../../src/storage/installation-removal.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";

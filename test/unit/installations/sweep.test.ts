@@ -7,7 +7,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 

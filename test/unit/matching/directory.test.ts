@@ -7,7 +7,7 @@ import { NotLoadedError } from "../../../src/lib/errors.ts";
 import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import {
   body,

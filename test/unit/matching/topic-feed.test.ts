@@ -6,7 +6,7 @@ import type { Document } from "mongodb";
 import { pino } from "pino";
 
 import { indexes } from "../../../src/storage/indexes.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { body, comesToPick, connectDirectory, picked } from "../../support/directory-instance.ts";
 import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";

@@ -6,7 +6,7 @@ import { createSessions, type SessionStore } from "../../../src/sessions/session
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { createUserAdministration } from "../../../src/users/administration.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";

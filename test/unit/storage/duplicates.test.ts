@@ -10,7 +10,8 @@ import { createInstallationArchive } from "../../../src/storage/installation-arc
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { newId, type TopicDefinition } from "../../../src/topics/topic.ts";
+import type { TopicDefinition } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";

@@ -8,7 +8,7 @@ import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import type { DialectRule } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";

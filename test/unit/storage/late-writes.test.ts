@@ -9,7 +9,7 @@ import { createDatabase, type Database } from "../../../src/storage/database.ts"
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";

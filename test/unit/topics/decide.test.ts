@@ -6,13 +6,8 @@ import fc from "fast-check";
 import { RefusalError } from "../../../src/lib/errors.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../../src/topics/decide.ts";
-import {
-  getCombination,
-  newId,
-  type Source,
-  type Topic,
-  type TopicDefinition,
-} from "../../../src/topics/topic.ts";
+import { getCombination, type Source, type Topic, type TopicDefinition } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import type { TopicWrites } from "../../../src/topics/snapshot.ts";
 import { applyToModel, modelOf, modelWith } from "./model.ts";
 

@@ -127,7 +127,7 @@ describe("applying batches to a real store", () => {
             const made = await service
               .create(definition(created.id, created.name), "somebody")
               .catch(() => undefined);
-            if (made !== undefined) putInModel(model, modelOf(made));
+            if (made !== undefined) putInModel(model, modelOf(made.topic));
           }
           const from = offset === 0 ? undefined : { offset, epoch: 1 };
           const announcements = steps.map((one): Announcement => {

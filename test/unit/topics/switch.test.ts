@@ -115,7 +115,8 @@ for (const [what, opened] of [
     });
 
     it("enables once, however many do it at once, under the same sys_id", async () => {
-      const { id } = await service.create(body("a"), "ann");
+      const { topic } = await service.create(body("a"), "ann");
+      const { id } = topic;
       await over().disable("a", "ann");
       const done = await Promise.all(Array.from({ length: 8 }, () => over().enable("a")));
       assert.equal(done.filter(({ changed }) => changed).length, 1);
@@ -124,9 +125,9 @@ for (const [what, opened] of [
     });
 
     it("brings back the topic that was disabled last", async () => {
-      const first = await service.create(body("a", "first"), "ann");
+      const { topic: first } = await service.create(body("a", "first"), "ann");
       await over().disable("a", "ann");
-      const second = await service.create(body("a", "second"), "ann");
+      const { topic: second } = await service.create(body("a", "second"), "ann");
       await assert.rejects(over().enable("a"), { name: "RefusalError", code: "DUPLICATE_EXTERNAL_ID" });
       await over().disable("a", "ann");
       assert.equal((await over().enable("a")).topic.id, second.id);
@@ -167,7 +168,8 @@ for (const [what, opened] of [
     });
 
     it("loses no announcement of a topic that is disabled while it is adopted", async () => {
-      const { id } = await service.create(body("a"), "ann");
+      const { topic } = await service.create(body("a"), "ann");
+      const { id } = topic;
       await service.create(body("b"), "ann");
       let disabled: Promise<unknown> | undefined;
       const meanwhile: TopicStore = {

@@ -4,7 +4,7 @@ import { after, beforeEach, describe, it } from "node:test";
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
-import { newId } from "../../../src/topics/topic.ts";
+import { newId } from "../../../src/lib/sys-id.ts";
 import { createAuthenticate } from "../../../src/users/credentials.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createHashing } from "../../../src/users/hashing.ts";
