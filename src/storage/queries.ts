@@ -1,0 +1,78 @@
+import type { AbstractCursor, Collection, Document, Filter } from "mongodb";
+
+import type { Database } from "./database.ts";
+
+/** The value of a field that a list is sorted by. */
+export type SortValue = string | number | Date;
+
+export interface PageQuery<R extends Document> {
+  readonly filter: Filter<R>;
+  /** The fields of the order, which begin an index; no two records share the values of all of them. */
+  readonly sort: readonly (keyof R & string)[];
+  readonly descending?: boolean | undefined;
+  /** The values of the sort fields in the last record of the page before. */
+  readonly after?: readonly SortValue[] | undefined;
+  readonly limit: number;
+}
+
+export interface Page<R> {
+  readonly records: R[];
+  /** The `after` of the next page; undefined when there is none. */
+  readonly next: SortValue[] | undefined;
+}
+
+/** Reads one page of a list (keyset pagination). To be called within `Database.run`. */
+export async function findPage<R extends Document>(
+  collection: Collection<R>,
+  { filter, sort, descending = false, after, limit }: PageQuery<R>,
+): Promise<Page<R>> {
+  const direction = descending ? -1 : 1;
+  const bounded = after && ({ $and: [filter, toBoundary(sort, descending, after)] } as Filter<R>);
+  const found = collection.find(bounded ?? filter, {
+    sort: Object.fromEntries(sort.map((field) => [field, direction] as const)),
+    // One more than asked for tells whether there is a next page.
+    limit: limit + 1,
+    batchSize: limit + 2,
+  });
+  const records = (await found.toArray()) as R[];
+  const hasNext = records.length > limit;
+  if (hasNext) records.length = limit;
+  const last = hasNext ? records.at(-1) : undefined;
+  return { records, next: last && sort.map((field) => last[field] as SortValue) };
+}
+
+/** The records after these values in an order: `a > 1 or (a = 1 and b > 2) or …`. */
+function toBoundary<R>(
+  sort: readonly (keyof R & string)[],
+  descending: boolean,
+  after: readonly SortValue[],
+): Filter<R> {
+  const further = descending ? "$lt" : "$gt";
+  const branches = sort.map((field, i) => ({
+    ...Object.fromEntries(sort.slice(0, i).map((before, j) => [before, after[j]])),
+    [field]: { [further]: after[i] },
+  }));
+  const [first] = branches;
+  // Redundant, but it bounds the scan whichever index plan MongoDB chooses for the `$or`.
+  const bound = { [sort[0] ?? "_id"]: { [`${further}e`]: after[0] } };
+  return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
+}
+
+/** A range of the texts that begin with a prefix. Unlike a regular expression, every store finds it by an index. */
+export const prefixRange = (prefix: string): { $gte: string; $lt: string } => ({
+  $gte: prefix,
+  $lt: `${prefix}\u{10FFFF}`,
+});
+
+/**
+ * The records of a cursor, fetched as fast as they are consumed; the cursor is closed at the end. Records written meanwhile
+ * may be missing. Throws UnavailableError.
+ */
+export async function* streamRecords<R>(database: Database, cursor: AbstractCursor<R>): AsyncGenerator<R> {
+  try {
+    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments();
+  } finally {
+    // The server drops a cursor by itself in time; a failure here must not hide why reading ended.
+    await cursor.close().catch(() => undefined);
+  }
+}
