@@ -16,7 +16,7 @@ const operations = listOperations({
   topics: uncalled,
   topicListing: uncalled,
   topicSwitch: uncalled,
-  directory: uncalled,
+  topicIndex: uncalled,
   installations: uncalled,
   listing: uncalled,
   deactivator: uncalled,

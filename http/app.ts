@@ -51,7 +51,7 @@ export interface AppOptions {
   readonly topics: TopicService;
   readonly topicListing: TopicListing;
   readonly topicSwitch: TopicSwitch;
-  readonly directory: LiveTopicIndex;
+  readonly topicIndex: LiveTopicIndex;
   readonly installations: InstallationService;
   readonly listing: InstallationListing;
   readonly deactivator: InstallationDeactivator;
@@ -96,7 +96,7 @@ export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly 
     ...topicOperations(options.topics),
     ...topicListOperations(options.topicListing),
     ...topicChangeOperations(options),
-    ...pickOperations(options.directory),
+    ...pickOperations(options.topicIndex),
     ...syncOperations(options.syncStatus),
     ...overviewOperations(options.overview),
     ...deadLetterOperations(options.deadLetters),

@@ -11,7 +11,7 @@ import { operation, versioned, type Call, type Operation } from "../framework/op
 const checkEvent = createValidator<Event>(eventSchema);
 
 /** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
-export const pickOperations = (directory: LiveTopicIndex): readonly Operation[] => [
+export const pickOperations = (topicIndex: LiveTopicIndex): readonly Operation[] => [
   operation<Event>({
     id: "pickTopics",
     method: "POST",
@@ -37,11 +37,11 @@ export const pickOperations = (directory: LiveTopicIndex): readonly Operation[] 
     refusals: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const asked = askedFor(query);
-      const topics = await directory.pick(event);
+      const topics = await topicIndex.pick(event);
       const json: PickResponse = {
         topics: topics.map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
       };
-      if (asked !== undefined) json.explain = await explanation(directory, asked, event);
+      if (asked !== undefined) json.explain = await explanation(topicIndex, asked, event);
       return { status: 200, json };
     },
   }),
@@ -54,20 +54,20 @@ function askedFor({ explain }: Call["query"]): string | undefined {
 }
 
 async function explanation(
-  directory: LiveTopicIndex,
+  topicIndex: LiveTopicIndex,
   externalId: string,
   event: Event,
 ): Promise<NonNullable<PickResponse["explain"]>> {
-  const results = await conditionsOf(directory, externalId, event);
+  const results = await conditionsOf(topicIndex, externalId, event);
   if (results === undefined)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
   return toExplanation(externalId, results);
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
-async function conditionsOf(directory: LiveTopicIndex, externalId: string, event: Event) {
+async function conditionsOf(topicIndex: LiveTopicIndex, externalId: string, event: Event) {
   try {
-    return await directory.explain(externalId, event);
+    return await topicIndex.explain(externalId, event);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     throw new RefusalError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [

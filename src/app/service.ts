@@ -103,18 +103,18 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("Kafka", () => broker.close());
 
   const topicStore = createTopicStore(database, log);
-  const directory = createLiveTopicIndex(createTopicFeed(database, log), log);
-  lifecycle.onStop("picker", () => directory.close());
+  const topicIndex = createLiveTopicIndex(createTopicFeed(database, log), log);
+  lifecycle.onStop("picker", () => topicIndex.close());
   const topics = createTopicService(topicStore, {
     changed(writes) {
-      directory.changed(writes);
+      topicIndex.changed(writes);
       auditAnnouncements(audit, writes);
     },
   });
   const topicSwitch = createTopicSwitch({
     store: topicStore,
     retired: createRetiredTopicStore(database),
-    changed: directory.changed,
+    changed: topicIndex.changed,
   });
   const users = createUserStore(database, newId);
   const sessionStore = createSessionStore(database);
@@ -186,7 +186,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const metrics = createMetrics({
     status,
     readiness,
-    picker: directory.status,
+    picker: topicIndex.status,
     registrations: registrations.status,
   });
 
@@ -200,7 +200,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topics,
     topicListing: createTopicListing(createTopicReader(database)),
     topicSwitch,
-    directory,
+    topicIndex,
     installations: createInstallationService(
       {
         submit: registrations.submit,
@@ -258,7 +258,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
     });
     log.info("MongoDB answers; the indexes are in place");
-    if (config.pickerLoad === "start") directory.start();
+    if (config.pickerLoad === "start") topicIndex.start();
     await broker.connect(abort);
     log.info("Kafka answers; the topics are in place");
     const starts = Object.values(consumers).map((one) =>

@@ -1,160 +1,176 @@
-import { EventEmitter, once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { getErrorMessage, NotLoadedError, UnavailableError } from "../lib/errors.ts";
-import { FilterSyntaxError } from "./filter/filter.ts";
-import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createPicker, type Picker } from "./picker/picker.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Following, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
+import { FilterSyntaxError } from "./filter/filter.ts";
+import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
+import { createPicker } from "./picker/picker.ts";
 
-/** Tells which stored topics an event belongs to, in step with whatever is written. */
+/** An in-memory index of the stored topics that follows every write and answers which topics an event belongs to. */
 export interface LiveTopicIndex {
-  /** Begins to load the topics. */
+  /** Starts loading the topics. */
   start(): void;
   /**
-   * Returns the topics of an event, sorted by external id. The first call starts loading the topics and, like every call until
-   * they are loaded, waits for them for up to 10 s. Throws NotLoadedError after that, and UnavailableError.
+   * Returns the topics of an event, sorted by external id. Starts loading if necessary, and waits up to 10 s for the
+   * first load. Throws NotLoadedError after that, and UnavailableError.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
-  /** Each condition of a topic against an event; undefined for a topic that is not stored. Throws UnavailableError, FilterSyntaxError. */
+  /**
+   * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws UnavailableError
+   * and FilterSyntaxError.
+   */
   explain(externalId: string, event: unknown): Promise<ConditionResult[] | undefined>;
-  /** Told what this process has written. */
+  /** Applies what this process has written. */
   readonly changed: (writes: Partial<TopicWrites>) => void;
   readonly status: () => { readonly topics: number; readonly unreadable: number };
   close(): Promise<void>;
 }
 
-const waitForLoadMs = 10_000;
-const waitAfterFailureMs = 1_000;
-const readAgainAfterMs = 1_000;
-const changesPerTurn = 1_000;
-const tellEveryMs = 5_000;
+const firstLoadTimeoutMs = 10_000;
+const retryDelayMs = 1_000;
+const rereadDelayMs = 1_000;
+const topicsPerRead = 1_000;
+const progressIntervalMs = 5_000;
 
-/** What is picked from, with the external ids of the topics that are left out since a filter of theirs cannot be read. */
-interface Loaded {
-  readonly picker: Picker;
-  readonly unreadable: Set<string>;
+/**
+ * The modes of the index:
+ *
+ *   idle ── start ──▶ loading ── all topics read ──▶ live ── feed lost ──▶ reloading ── all topics read ──▶ live
+ *                        └─ failed: load again                                 └─ failed: load again
+ *   closed, from each of them.
+ *
+ * `serving` answers picks; `loading` is the one being filled, and replaces it. While reloading, both are kept up to date.
+ */
+type State =
+  | { readonly mode: "idle" | "closed" }
+  | { readonly mode: "loading"; readonly loading: Load }
+  | { readonly mode: "live"; readonly serving: TopicIndex }
+  | { readonly mode: "reloading"; readonly serving: TopicIndex; readonly loading: Load };
+
+interface Load {
+  readonly index: TopicIndex;
+  /** Topics that changed since the load began. */
+  readonly changedIds: Set<string>;
+  topicsRead: number;
 }
 
-/** Makes the directory; nothing is loaded before the first question. */
+/**
+ * Creates the index; nothing is loaded yet.
+ *
+ * Invariant: a topic in an index is never replaced by an older version of itself.
+ *   - A load skips `changedIds`: what it reads of them may be older than the change.
+ *   - A re-read skips topics that this process wrote since the read began: a write removes them from `rereading`.
+ * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of a write of
+ *   this process (`ownWrites`) is not read again.
+ */
 export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicIndex {
   const closing = new AbortController();
-  /** What is asked; undefined until everything was loaded once. */
-  let current: Loaded | undefined;
-  let running: Promise<void> | undefined;
-  const loads = new EventEmitter().setMaxListeners(0);
-  let loaded = 0;
-  /** Topics that have to be read again. */
-  const dirty = new Set<string>();
-  /** Topics that changed while everything is being loaded: what was loaded of them may be older. */
-  let meanwhile: Set<string> | undefined;
-  /** Topics that this process wrote while some were being read: what was read of them may be older. */
-  let written: Set<string> | undefined;
-  let refreshing: Promise<void> | undefined;
-  /** What this process wrote, by the time in the record: the feed tells it once more. */
-  const own = new Map<string, number>();
+  const firstLoad = Promise.withResolvers<undefined>();
+  let state: State = { mode: "idle" };
+  let loop: Promise<void> | undefined;
+  let refreshLoop: Promise<void> | undefined;
+  const stale = new Set<string>();
+  let rereading = new Set<string>();
+  /** The update time of what this process wrote, by external id. */
+  const ownWrites = new Map<string, number>();
 
-  function put({ picker, unreadable }: Loaded, topic: PickableTopic): void {
-    try {
-      picker.set(topic.externalId, topic);
-      unreadable.delete(topic.externalId);
-    } catch (error) {
-      if (!(error instanceof FilterSyntaxError)) throw error;
-      picker.delete(topic.externalId);
-      unreadable.add(topic.externalId);
-      log.warn(
-        { externalId: topic.externalId, reason: getErrorMessage(error) },
-        "a stored topic is never picked, since its filter cannot be read",
-      );
+  const serving = (): TopicIndex | undefined => ("serving" in state ? state.serving : undefined);
+  const currentLoad = (): Load | undefined => ("loading" in state ? state.loading : undefined);
+
+  /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
+  function apply(externalId: string, topic: PickableTopic | undefined): void {
+    rereading.delete(externalId);
+    currentLoad()?.changedIds.add(externalId);
+    for (const index of [serving(), currentLoad()?.index]) {
+      if (topic === undefined) index?.delete(externalId);
+      else index?.set(topic);
     }
   }
 
-  function drop({ picker, unreadable }: Loaded, externalId: string): void {
-    picker.delete(externalId);
-    unreadable.delete(externalId);
-  }
-
-  /** Reads topics again until nothing is left to read. What the store says is always newer than what was known. */
+  /** Reads stale topics until none are left. */
   async function refresh(): Promise<void> {
-    while (dirty.size > 0 && current !== undefined && !closing.signal.aborted) {
-      const ids = [...dirty].slice(0, changesPerTurn);
-      for (const id of ids) dirty.delete(id);
-      written = new Set();
+    while (stale.size > 0 && !closing.signal.aborted) {
+      rereading = new Set([...stale].slice(0, topicsPerRead));
+      for (const id of rereading) stale.delete(id);
       try {
-        const found = new Map((await feed.find(ids)).map((topic) => [topic.externalId, topic]));
-        for (const id of ids) {
-          const topic = found.get(id);
-          if (written.has(id)) continue;
-          if (topic === undefined) drop(current, id);
-          else put(current, topic);
-        }
+        const topics = await feed.find([...rereading]);
+        const byId = new Map(topics.map((topic) => [topic.externalId, topic]));
+        for (const id of rereading) apply(id, byId.get(id));
       } catch (error) {
         if (!(error instanceof UnavailableError)) throw error;
-        for (const id of ids) dirty.add(id);
+        for (const id of rereading) stale.add(id);
         await pause();
       }
     }
-    written = undefined;
   }
 
-  function mark(ids: Iterable<string>): void {
-    for (const id of ids) {
-      dirty.add(id);
-      meanwhile?.add(id);
+  function markStale(externalIds: readonly string[]): void {
+    // Once closed, nothing reads them any more.
+    if (closing.signal.aborted) return;
+    for (const id of externalIds) {
+      stale.add(id);
+      currentLoad()?.changedIds.add(id);
     }
-    // Once closed, nothing is read any more: what is left would be asked for again and again, without a pause.
-    if (current === undefined || dirty.size === 0 || closing.signal.aborted) return;
-    refreshing ??= refresh().finally(() => {
-      refreshing = undefined;
-      if (dirty.size > 0) mark([]);
-    });
-    refreshing.catch((error: unknown) => {
-      log.error({ err: error }, "the topics could not be read again");
-    });
+    if (stale.size === 0) return;
+    refreshLoop ??= refresh()
+      .catch((error: unknown) => {
+        log.error({ err: error }, "topic refresh failed");
+      })
+      .finally(() => {
+        refreshLoop = undefined;
+        markStale([]);
+      });
   }
 
-  function heard(changes: readonly TopicChange[]): void {
+  function handleFeed(changes: readonly TopicChange[]): void {
     const foreign = changes.filter(({ externalId, updatedOn }) => {
-      if (updatedOn === undefined || own.get(externalId) !== updatedOn) return true;
-      own.delete(externalId);
+      if (updatedOn === undefined || ownWrites.get(externalId) !== updatedOn) return true;
+      ownWrites.delete(externalId);
       return false;
     });
     if (foreign.length === 0) return;
     const ids = foreign.map(({ externalId }) => externalId);
-    mark(ids);
-    // A store may tell of a change a moment before it can be read.
-    const again = setTimeout(() => {
-      mark(ids);
-    }, readAgainAfterMs);
-    again.unref();
+    markStale(ids);
+    // A store may report a change a moment before it can be read.
+    setTimeout(() => {
+      markStale(ids);
+    }, rereadDelayMs).unref();
   }
 
   const pause = (): Promise<void> =>
-    sleep(waitAfterFailureMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    sleep(retryDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
 
-  async function load(): Promise<void> {
-    const next: Loaded = { picker: createPicker(), unreadable: new Set() };
-    const changes = (meanwhile = new Set<string>());
-    loaded = 0;
-    let told = Date.now();
-    for await (const topic of feed.all()) {
-      put(next, topic);
-      loaded += 1;
-      if (closing.signal.aborted) return;
-      if (Date.now() - told < tellEveryMs) continue;
-      told = Date.now();
-      log.info({ topics: loaded }, "loading the topics for picking");
-    }
-    current = next;
-    meanwhile = undefined;
-    loads.emit("loaded");
-    log.info({ topics: next.picker.size, unreadable: next.unreadable.size }, "topics can be picked");
-    mark(changes);
+  function beginLoad(): Load {
+    const loading = { index: createTopicIndex(log), changedIds: new Set<string>(), topicsRead: 0 };
+    const previous = serving();
+    state =
+      previous === undefined
+        ? { mode: "loading", loading }
+        : { mode: "reloading", serving: previous, loading };
+    return loading;
   }
 
-  /** Loads and follows; begins anew whenever something may have been missed. What was loaded is asked meanwhile. */
+  async function load(loading: Load): Promise<void> {
+    const { index, changedIds } = loading;
+    let reportedAt = Date.now();
+    for await (const topic of feed.all()) {
+      if (closing.signal.aborted) return;
+      if (!changedIds.has(topic.externalId)) index.set(topic);
+      loading.topicsRead += 1;
+      if (Date.now() - reportedAt < progressIntervalMs) continue;
+      reportedAt = Date.now();
+      log.info({ topics: loading.topicsRead }, "loading topics");
+    }
+    if (closing.signal.aborted) return;
+    state = { mode: "live", serving: index };
+    firstLoad.resolve(undefined);
+    log.info(index.status(), "topics loaded");
+  }
+
+  /** Follows the feed and loads; starts over whenever changes may have been missed. */
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
       let following: Following | undefined;
@@ -165,12 +181,13 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
       };
       closing.signal.addEventListener("abort", end);
       try {
-        own.clear();
-        following = await feed.follow({ changed: heard, lost: lost.reject });
-        await load();
+        ownWrites.clear();
+        const loading = beginLoad();
+        following = await feed.follow({ changed: handleFeed, lost: lost.reject });
+        await load(loading);
         await lost.promise;
       } catch (error) {
-        log.warn({ reason: getErrorMessage(error) }, "the topics for picking have to be loaded again");
+        log.warn({ reason: getErrorMessage(error) }, "topics must be loaded again");
         await pause();
       } finally {
         closing.signal.removeEventListener("abort", end);
@@ -180,28 +197,27 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
   }
 
   function start(): void {
-    running ??= run();
+    loop ??= run();
   }
 
-  async function ready(): Promise<Loaded> {
+  async function waitForIndex(): Promise<TopicIndex> {
     start();
-    if (current === undefined) {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(waitForLoadMs)]);
-      await once(loads, "loaded", { signal }).catch(() => undefined);
-    }
-    if (current === undefined)
-      throw new NotLoadedError(`the topics are being loaded for picking; ${loaded} are there already`);
-    return current;
+    if (serving() === undefined)
+      await withTimeout(firstLoadTimeoutMs, firstLoad.promise).catch(() => undefined);
+    const index = serving();
+    if (index !== undefined) return index;
+    throw new NotLoadedError(`topics are still being loaded; ${currentLoad()?.topicsRead ?? 0} so far`);
   }
 
   return {
     start,
 
     async pick(event) {
-      const ids = (await ready()).picker.pick(event);
+      const index = await waitForIndex();
+      const ids = index.pick(event);
       const topics: PickableTopic[] = [];
-      for (let at = 0; at < ids.length; at += changesPerTurn) {
-        topics.push(...(await feed.find(ids.slice(at, at + changesPerTurn))));
+      for (let at = 0; at < ids.length; at += topicsPerRead) {
+        topics.push(...(await feed.find(ids.slice(at, at + topicsPerRead))));
       }
       return topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
     },
@@ -212,24 +228,51 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
     },
 
     changed({ removed = [], retired = [], updated = [], created = [] }) {
-      if (running === undefined) return;
-      const gone = [...removed, ...retired.map(({ topic }) => topic)];
-      const there = [...updated, ...created];
-      for (const { externalId, updatedOn } of there) own.set(externalId, updatedOn.getTime());
-      const ids = [...gone, ...there].map(({ externalId }) => externalId);
-      if (current === undefined || meanwhile !== undefined) mark(ids);
-      if (current === undefined) return;
-      for (const { externalId } of gone) drop(current, externalId);
-      for (const topic of there) put(current, topic);
-      for (const id of ids) written?.add(id);
+      if (state.mode === "idle" || state.mode === "closed") return;
+      for (const { externalId } of removed) apply(externalId, undefined);
+      for (const { topic } of retired) apply(topic.externalId, undefined);
+      for (const topic of [...updated, ...created]) {
+        ownWrites.set(topic.externalId, topic.updatedOn.getTime());
+        apply(topic.externalId, topic);
+      }
     },
 
-    status: () => ({ topics: current?.picker.size ?? 0, unreadable: current?.unreadable.size ?? 0 }),
+    status: () => serving()?.status() ?? { topics: 0, unreadable: 0 },
 
     async close() {
       closing.abort();
-      await running;
-      await refreshing?.catch(() => undefined);
+      state = { mode: "closed" };
+      firstLoad.resolve(undefined);
+      await loop;
+      await refreshLoop;
     },
+  };
+}
+
+type TopicIndex = ReturnType<typeof createTopicIndex>;
+
+/** A picker that leaves out topics whose filters cannot be read. */
+function createTopicIndex(log: Logger) {
+  const picker = createPicker();
+  const unreadable = new Set<string>();
+  return {
+    set(topic: PickableTopic): void {
+      const { externalId } = topic;
+      try {
+        picker.set(externalId, topic);
+        unreadable.delete(externalId);
+      } catch (error) {
+        if (!(error instanceof FilterSyntaxError)) throw error;
+        picker.delete(externalId);
+        unreadable.add(externalId);
+        log.warn({ externalId, reason: getErrorMessage(error) }, "topic not matched: unreadable filter");
+      }
+    },
+    delete(externalId: string): void {
+      picker.delete(externalId);
+      unreadable.delete(externalId);
+    },
+    pick: (event: unknown): string[] => picker.pick(event),
+    status: () => ({ topics: picker.size, unreadable: unreadable.size }),
   };
 }

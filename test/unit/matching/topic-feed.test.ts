@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
-import { body, comesToPick, connectDirectory, picked } from "../../support/directory-instance.ts";
+import { body, untilPicked, connectIndex, picked } from "../../support/live-topic-index.ts";
 import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -17,17 +17,14 @@ type StoredDocument = Document & { _id: string };
 
 const store = sharedStack().mongodb;
 
-/** A directory behind a proxy, another beside it, and what the first logged and sent. */
+/** A index behind a proxy, another beside it, and what the first logged and sent. */
 async function scene(t: TestContext) {
   const { uri, db } = testDatabase(store);
   const sent: Document[] = [];
   const proxy = await startMongoProxy(portOf(store), { onCommand: (command) => void sent.push(command) });
   const lines: string[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
-  const [here, there] = await Promise.all([
-    connectDirectory(proxy.uri(db.databaseName), log),
-    connectDirectory(uri),
-  ]);
+  const [here, there] = await Promise.all([connectIndex(proxy.uri(db.databaseName), log), connectIndex(uri)]);
   t.after(() => Promise.all([here.close(), there.close()]));
   await there.service.create(body("early", "a=1"), "user");
   return {
@@ -43,8 +40,8 @@ async function scene(t: TestContext) {
   };
 }
 
-const loadedAgain = "the topics for picking have to be loaded again";
-const loaded = "topics can be picked";
+const loadedAgain = "topics must be loaded again";
+const loaded = "topics loaded";
 const polling = "no change streams";
 const standalone = {
   ...{ ok: 0, code: 40573, codeName: "Location40573" },
@@ -55,8 +52,8 @@ describe("the feed of stored topics", () => {
   it("says that a change stream failed for good, so that the topics are loaded and followed again", async (t) => {
     const { proxy, here, there, fail, logged } = await scene(t);
     const adding = t.mock.method(EventTarget.prototype, "addEventListener");
-    here.directory.start();
-    await comesToPick(here, 1, ["early"]);
+    here.index.start();
+    await untilPicked(here, 1, ["early"]);
     const targets = new Set(adding.mock.calls.map((call) => call.this as EventTarget));
     const listeners = (): number =>
       [...targets].flatMap((target) => getEventListeners(target, "abort")).length;
@@ -65,7 +62,7 @@ describe("the feed of stored topics", () => {
     fail({ command: "getMore", answer, times: 2 });
     await until("both streams failed", () => proxy.pending() === 0);
     await there.service.create(body("later", "a=2"), "user");
-    await comesToPick(here, 2, ["later"]);
+    await untilPicked(here, 2, ["later"]);
     assert.ok(logged(loadedAgain) > 0);
     assert.equal(logged(polling), 0);
     await until("the topics are loaded again", () => logged(loaded) === logged(loadedAgain) + 1);
@@ -76,8 +73,8 @@ describe("the feed of stored topics", () => {
     const { here, there, fail, sent, logged } = await scene(t);
     const answer = { ok: 0, code: 133, codeName: "FailedToSatisfyReadPreference", errmsg: "no primary" };
     fail({ command: "aggregate", answer, times: 1 });
-    here.directory.start();
-    await comesToPick(here, 1, ["early"]);
+    here.index.start();
+    await untilPicked(here, 1, ["early"]);
     assert.equal(logged(loadedAgain), 1);
     assert.equal(logged(polling), 0);
     assert.equal(sent("aggregate").length, 4);
@@ -85,14 +82,14 @@ describe("the feed of stored topics", () => {
     for (const { readConcern } of sent("aggregate")) assert.equal(readConcern?.level, "majority");
     assert.equal(sent("killCursors").length, 1);
     await there.service.create(body("later", "a=2"), "user");
-    await comesToPick(here, 2, ["later"]);
+    await untilPicked(here, 2, ["later"]);
   });
 
   it("looks for changes of others from time to time where there are no change streams", async (t) => {
     const { db, here, there, fail, sent, logged } = await scene(t);
     fail({ command: "aggregate", answer: standalone, times: 2 });
-    here.directory.start();
-    await comesToPick(here, 1, ["early"]);
+    here.index.start();
+    await untilPicked(here, 1, ["early"]);
     assert.equal(logged(polling), 1);
     await there.service.create(body("polled", "a=2"), "user");
     // What a long transaction decided long ago, and committed only now.
@@ -110,7 +107,7 @@ describe("the feed of stored topics", () => {
     await topics.deleteOne({ topic_id: "early" });
     const early = { topic_id: "early", retired_by: { kind: "announcement" }, retired_on: decidedOn };
     await retired.insertOne({ _id: "t-0-1", ...early });
-    await comesToPick(here, 2, ["polled"]);
+    await untilPicked(here, 2, ["polled"]);
     assert.deepEqual(await picked(here, 3), ["late"]);
     assert.deepEqual(await picked(here, 1), []);
     const byTime = indexes.find(({ name }) => name === "retired_by_time");
@@ -127,19 +124,19 @@ describe("the feed of stored topics", () => {
     it(`looks from time to time as well where the answer is ${title}`, async (t) => {
       const { here, fail, logged } = await scene(t);
       fail({ command: "aggregate", answer: { ok: 0, ...refusal }, times: 2 });
-      here.directory.start();
-      await comesToPick(here, 1, ["early"]);
+      here.index.start();
+      await untilPicked(here, 1, ["early"]);
       assert.equal(logged(polling), 1);
     });
   }
 
-  it("is left in peace once the directory is closed, also right after a change", async (t) => {
+  it("is left in peace once the index is closed, also right after a change", async (t) => {
     const { here, there } = await scene(t);
-    here.directory.start();
-    await comesToPick(here, 1, ["early"]);
+    here.index.start();
+    await untilPicked(here, 1, ["early"]);
     await there.service.create(body("later", "a=2"), "user");
-    await until("the change is known", () => here.directory.status().topics === 2);
-    await here.directory.close();
+    await until("the change is known", () => here.index.status().topics === 2);
+    await here.index.close();
     const closedOn = Date.now();
     // A second after a change it is looked at once more.
     await until("that moment is over", () => Date.now() > closedOn + 1_100);

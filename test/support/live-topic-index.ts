@@ -7,26 +7,26 @@ import { createTopicService, type TopicService } from "../../src/topics/service.
 import { until } from "./poll.ts";
 
 /** What each running service has to pick topics with. */
-export interface DirectoryInstance {
+export interface IndexInstance {
   readonly database: Database;
-  readonly directory: LiveTopicIndex;
+  readonly index: LiveTopicIndex;
   readonly service: TopicService;
   close(): Promise<void>;
 }
 
-/** Connects to a database and makes a directory of its topics. */
-export async function connectDirectory(uri: string, log?: Logger): Promise<DirectoryInstance> {
+/** Connects to a database and makes a index of its topics. */
+export async function connectIndex(uri: string, log?: Logger): Promise<IndexInstance> {
   const logger = log ?? (await createLogger("silent"));
   const database = createDatabase(uri, logger);
   await database.connect(new AbortController().signal);
-  const directory = createLiveTopicIndex(createTopicFeed(database, logger), logger);
-  const service = createTopicService(createTopicStore(database, logger), { changed: directory.changed });
+  const index = createLiveTopicIndex(createTopicFeed(database, logger), logger);
+  const service = createTopicService(createTopicStore(database, logger), { changed: index.changed });
   return {
     database,
-    directory,
+    index,
     service,
     close: async () => {
-      await directory.close();
+      await index.close();
       await database.close();
     },
   };
@@ -40,9 +40,9 @@ export const body = (externalId: string, contentQuery: string) => ({
 });
 
 /** The external ids of the topics that an event with this value of `a` belongs to. */
-export const picked = async ({ directory }: DirectoryInstance, a: unknown): Promise<string[]> =>
-  (await directory.pick({ event: { a } })).map(({ externalId }) => externalId);
+export const picked = async ({ index }: IndexInstance, a: unknown): Promise<string[]> =>
+  (await index.pick({ event: { a } })).map(({ externalId }) => externalId);
 
 /** Waits until these are picked. */
-export const comesToPick = (one: DirectoryInstance, a: unknown, expected: string[]): Promise<unknown> =>
+export const untilPicked = (one: IndexInstance, a: unknown, expected: string[]): Promise<unknown> =>
   until(`${expected.join()} are picked`, async () => (await picked(one, a)).join() === expected.join());

@@ -11,11 +11,11 @@ import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import {
   body,
-  comesToPick,
-  connectDirectory,
+  untilPicked,
+  connectIndex,
   picked,
-  type DirectoryInstance,
-} from "../../support/directory-instance.ts";
+  type IndexInstance,
+} from "../../support/live-topic-index.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -24,12 +24,12 @@ const log = pino({ level: "silent" });
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 
-describe("the directory of topics", () => {
-  let here: DirectoryInstance;
-  let there: DirectoryInstance;
+describe("the index of topics", () => {
+  let here: IndexInstance;
+  let there: IndexInstance;
 
   before(async () => {
-    [here, there] = await Promise.all([connectDirectory(uri), connectDirectory(uri)]);
+    [here, there] = await Promise.all([connectIndex(uri), connectIndex(uri)]);
     await here.service.create(body("early", "a=1"), "user");
     await records.insertOne({ _id: newId(), ...old("unreadable", "a==1") });
   });
@@ -44,20 +44,20 @@ describe("the directory of topics", () => {
   });
 
   it("loads what is stored when it is first asked, and the first to ask waits for it", async () => {
-    assert.deepEqual(here.directory.status(), { topics: 0, unreadable: 0 });
+    assert.deepEqual(here.index.status(), { topics: 0, unreadable: 0 });
     assert.deepEqual(await Promise.all([picked(here, 1), picked(here, 1)]), [["early"], ["early"]]);
-    assert.deepEqual(here.directory.status(), { topics: 1, unreadable: 1 });
+    assert.deepEqual(here.index.status(), { topics: 1, unreadable: 1 });
     assert.deepEqual(await picked(there, 1), ["early"]);
   });
 
   it("says that the topics are being loaded where that takes long, and picks once they are there", async () => {
     const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
-    const one = await connectDirectory(proxy.uri(db.databaseName));
+    const one = await connectIndex(proxy.uri(db.databaseName));
     try {
       proxy.freeze();
       await assert.rejects(picked(one, 1), NotLoadedError);
       proxy.heal();
-      await until("they are loaded", () => one.directory.status().topics > 0);
+      await until("they are loaded", () => one.index.status().topics > 0);
       assert.deepEqual(await picked(one, 1), ["early"]);
     } finally {
       await one.close();
@@ -66,10 +66,10 @@ describe("the directory of topics", () => {
 
   it("leaves nobody waiting when it is closed", async () => {
     const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
-    const one = await connectDirectory(proxy.uri(db.databaseName));
+    const one = await connectIndex(proxy.uri(db.databaseName));
     proxy.cut();
     const asked = assert.rejects(picked(one, 1), NotLoadedError);
-    await one.directory.close();
+    await one.index.close();
     await asked;
     await one.database.close();
   });
@@ -78,18 +78,18 @@ describe("the directory of topics", () => {
     await here.service.create(body("later", "a=1,2"), "user");
     assert.deepEqual(await picked(here, 2), ["later"]);
     assert.deepEqual(await picked(here, 1), ["early", "later"]);
-    await comesToPick(there, 2, ["later"]);
+    await untilPicked(there, 2, ["later"]);
   });
 
   it("follows changes that are made by hand", async () => {
     await records.updateOne({ topic_id: "later" }, { $set: { content_query: "a=3" } });
     for (const one of [here, there]) {
-      await comesToPick(one, 3, ["later"]);
+      await untilPicked(one, 3, ["later"]);
       assert.deepEqual(await picked(one, 2), []);
     }
     await records.updateOne({ topic_id: "unreadable" }, { $set: { content_query: "a=4" } });
-    await comesToPick(here, 4, ["unreadable"]);
-    assert.equal(here.directory.status().unreadable, 0);
+    await untilPicked(here, 4, ["unreadable"]);
+    assert.equal(here.index.status().unreadable, 0);
   });
 
   it("follows what the channel writes: created, updated, retired", async () => {
@@ -117,16 +117,16 @@ describe("the directory of topics", () => {
     };
     await apply(0, "a=7");
     assert.deepEqual(await picked(here, 7), ["channel"]);
-    await comesToPick(there, 7, ["channel"]);
+    await untilPicked(there, 7, ["channel"]);
     await apply(1, "a=8");
     assert.deepEqual(await picked(here, 7), []);
     assert.deepEqual(await picked(here, 8), ["channel"]);
-    await comesToPick(there, 8, ["channel"]);
+    await untilPicked(there, 8, ["channel"]);
     await apply(2, undefined);
     assert.deepEqual(await picked(here, 8), []);
     await until(
       "the other has as many topics",
-      () => there.directory.status().topics === here.directory.status().topics,
+      () => there.index.status().topics === here.index.status().topics,
     );
     assert.deepEqual(await picked(there, 8), []);
   });
@@ -135,19 +135,19 @@ describe("the directory of topics", () => {
     const store = createTopicStore(there.database, log);
     const switching = createTopicSwitch({ store, retired: createRetiredTopicStore(there.database) });
     await there.service.create(body("switched", "a=9"), "user");
-    await comesToPick(here, 9, ["switched"]);
+    await untilPicked(here, 9, ["switched"]);
     await switching.disable("switched", "user");
-    await comesToPick(here, 9, []);
+    await untilPicked(here, 9, []);
     await switching.enable("switched");
-    await comesToPick(here, 9, ["switched"]);
+    await untilPicked(here, 9, ["switched"]);
   });
 
   it("explains a topic that is stored, and knows nothing of another", async () => {
-    const results = await here.directory.explain("early", { event: { a: [5, "6"] } });
+    const results = await here.index.explain("early", { event: { a: [5, "6"] } });
     assert.deepEqual(
       results?.map(({ held, found }) => ({ held, found })),
       [{ held: false, found: ["5", "6"] }],
     );
-    assert.equal(await here.directory.explain("nowhere", {}), undefined);
+    assert.equal(await here.index.explain("nowhere", {}), undefined);
   });
 });
