@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import kafkajs, { type IHeaders } from "kafkajs";
 
-import { quietTimers } from "../src/kafka/timers.ts";
+import { quietTimers } from "../src/kafka/workarounds/request-queue.ts";
 
 /** The broker's side of the demo: it announces topics and looks at what was refused. */
 export interface Channel {

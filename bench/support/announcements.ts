@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
-import { quietTimers } from "../../src/kafka/timers.ts";
+import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
 
 /** A Kafka topic full of announcements. */
 export interface Log {

@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import kafkajs from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { quietTimers } from "../../src/kafka/timers.ts";
+import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 
 const [, , brokers = "", uri = "", topic = ""] = process.argv;

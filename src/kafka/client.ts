@@ -11,18 +11,18 @@ import type { KafkaConfig } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GroupMember, LogObserver, LogReader, LogWatch, RecordProducer } from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
-import { hideAbortedTransactions } from "./aborted-transactions.ts";
-import { keepGroupDenials } from "./denied-groups.ts";
-import { toKafkaError } from "./failures.ts";
-import { boundFetches } from "./fetch-decoding.ts";
-import { readBounds, readLog } from "./log-reader.ts";
-import { createMember } from "./member.ts";
+import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
+import { keepGroupDenials } from "./workarounds/denied-groups.ts";
+import { toKafkaError } from "./errors.ts";
+import { boundFetches } from "./workarounds/bounded-fetches.ts";
+import { readBounds, readLog } from "./reader.ts";
+import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
-import { quietTimers } from "./timers.ts";
-import { ensureTopics } from "./topics.ts";
-import { createUncommittedAdmin } from "./uncommitted-admin.ts";
-import { createObserver, createWatch } from "./watch.ts";
+import { quietTimers } from "./workarounds/request-queue.ts";
+import { ensureTopics } from "./admin/topics.ts";
+import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
+import { createObserver, createWatch } from "./admin/watch.ts";
 
 /** The one door to Kafka. */
 export interface Broker extends LogReader {

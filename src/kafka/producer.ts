@@ -2,7 +2,7 @@ import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import { UnavailableError } from "../lib/errors.ts";
 import type { OutgoingRecord, RecordProducer, SendResult } from "../sync/records.ts";
-import { findRejection, quoteTopic, toKafkaError } from "./failures.ts";
+import { findRejection, quoteTopic, toKafkaError } from "./errors.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 /** kafkajs sends the messages of one call as one record batch, which must not exceed the topic's `max.message.bytes`. */

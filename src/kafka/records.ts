@@ -1,7 +1,7 @@
 import type { KafkaMessage } from "kafkajs";
 
 import type { LogRecord, RecordHeaders } from "../sync/records.ts";
-import { findSkippedBatch } from "./record-batches.ts";
+import { findSkippedBatch } from "./codecs/record-batches.ts";
 
 /** Most announcements have no headers. */
 const none: RecordHeaders = Object.freeze({});

@@ -6,8 +6,8 @@ import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 import { MongoClient, type Db } from "mongodb";
 
 import { readConfig } from "../../src/config.ts";
-import { boundFetches } from "../../src/kafka/fetch-decoding.ts";
-import { quietTimers } from "../../src/kafka/timers.ts";
+import { boundFetches } from "../../src/kafka/workarounds/bounded-fetches.ts";
+import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "./names.ts";
 
 /** Where a broker and a store are. */

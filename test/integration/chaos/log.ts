@@ -1,8 +1,8 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config.ts";
-import { boundFetches } from "../../../src/kafka/fetch-decoding.ts";
-import { quietTimers } from "../../../src/kafka/timers.ts";
+import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
+import { quietTimers } from "../../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
 

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
-import { hasSingleReplica } from "../../../src/kafka/topics.ts";
+import { hasSingleReplica } from "../../../src/kafka/admin/topics.ts";
 import { makeTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";

@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { quietTimers } from "../../../src/kafka/timers.ts";
+import { quietTimers } from "../../../src/kafka/workarounds/request-queue.ts";
 import { containerEngine } from "../../../src/embedded/container-engine.ts";
 import { runContainer } from "../../../src/embedded/container-run.ts";
 import {

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 
 import { compress as snappyCompress } from "snappy";
 
-import { BatchTooLargeError, codecs } from "../../../src/kafka/codecs.ts";
-import { measureLz4 } from "../../../src/kafka/lz4-size.ts";
+import { BatchTooLargeError, codecs } from "../../../../src/kafka/codecs/codecs.ts";
+import { measureLz4 } from "../../../../src/kafka/codecs/lz4-size.ts";
 
 const mib = 1024 * 1024;
 const names = new Map([

@@ -1,9 +1,9 @@
 import kafkajs, { type Admin } from "kafkajs";
 
-import { UnavailableError } from "../lib/errors.ts";
-import type { LogObserver, LogWatch } from "../sync/records.ts";
-import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
-import { readBounds } from "./log-reader.ts";
+import { UnavailableError } from "../../lib/errors.ts";
+import type { LogObserver, LogWatch } from "../../sync/records.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "../errors.ts";
+import { readBounds } from "../reader.ts";
 import { readTopicSettings } from "./topics.ts";
 
 /** Creates what the sync asks of a Kafka topic, by kafkajs. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { it } from "node:test";
 
-import { keepGroupDenials, restoreDenial } from "../../../src/kafka/denied-groups.ts";
+import { keepGroupDenials, restoreDenial } from "../../../../src/kafka/workarounds/denied-groups.ts";
 
 const denial = Object.assign(new Error("denied"), { type: "GROUP_AUTHORIZATION_FAILED" });
 const outage = new Error("no broker tells the group's coordinator");

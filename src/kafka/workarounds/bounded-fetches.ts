@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 
-import { registerCodecs } from "./codecs.ts";
-import { decodeBatches } from "./record-batches.ts";
+import { registerCodecs } from "../codecs/codecs.ts";
+import { decodeBatches } from "../codecs/record-batches.ts";
 
 /** kafkajs' reader of an answer of the broker. */
 interface Decoder {

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-import { findDenial } from "./failures.ts";
+import { findDenial } from "../errors.ts";
 
 interface Broker {
   findGroupCoordinator(request: { readonly groupId: string }): Promise<object>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { hideAborted, type FetchedMessage } from "../../../src/kafka/aborted-transactions.ts";
+import { hideAborted, type FetchedMessage } from "../../../../src/kafka/workarounds/aborted-transactions.ts";
 
 const message = (offset: number, producerId: string, inTransaction = true): FetchedMessage => ({
   offset: String(offset),

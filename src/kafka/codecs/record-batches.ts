@@ -1,6 +1,6 @@
 import type { RecordBatchEntry } from "kafkajs";
 
-import type { SkippedBatch } from "../sync/records.ts";
+import type { SkippedBatch } from "../../sync/records.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
 
 /** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeBatches, findSkippedBatch } from "../../../src/kafka/record-batches.ts";
-import { recordBatch } from "../../support/record-batch.ts";
+import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/codecs/record-batches.ts";
+import { recordBatch } from "../../../support/record-batch.ts";
 
 const mib = 1024 * 1024;
 const offsetsOf = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);

@@ -1,9 +1,9 @@
 import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
 
-import type { KafkaConfig } from "../config.ts";
-import { getErrorMessage } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { findDenial, quoteTopic, toKafkaError } from "./failures.ts";
+import type { KafkaConfig } from "../../config.ts";
+import { getErrorMessage } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
 
 type TopicSettings = Readonly<Record<string, string>>;
 

@@ -5,8 +5,8 @@ import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } f
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../sync/records.ts";
-import { restoreDenial } from "./denied-groups.ts";
-import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./failures.ts";
+import { restoreDenial } from "./workarounds/denied-groups.ts";
+import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
 import { toLogRecord } from "./records.ts";
 import type { KafkaClient } from "./sockets.ts";
 
