@@ -2,7 +2,7 @@
  * Measures one way to pick topics, in a process of its own:
  * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
-import { someValueAt, createTest, type Test } from "../../src/matching/filter/match.ts";
+import { hasMatchingValue, createValueTest, type ValueTest } from "../../src/matching/filter/match.ts";
 import { readFilters } from "../../src/matching/filter/topic-filters.ts";
 import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
 import { furtherTopics, plan, type ContestantResult, type Plan } from "./plan.ts";
@@ -77,15 +77,18 @@ function memoryUsed(): number {
 
 /** Every topic is looked at for every event; only the reading of the filters is done once. */
 function createNaive(): Contestant {
-  const all: { id: string; checks: { path: readonly string[]; test: Test }[] }[] = [];
+  const all: { id: string; checks: { path: readonly string[]; test: ValueTest }[] }[] = [];
   return {
     set(id, filters) {
       const conditions = readFilters(filters);
-      all.push({ id, checks: conditions.map(({ path, ...rest }) => ({ path, test: createTest(rest) })) });
+      all.push({
+        id,
+        checks: conditions.map(({ path, ...rest }) => ({ path, test: createValueTest(rest) })),
+      });
     },
     pick: (event) =>
       all
-        .filter(({ checks }) => checks.every(({ path, test }) => someValueAt(event, path, test)))
+        .filter(({ checks }) => checks.every(({ path, test }) => hasMatchingValue(event, path, test)))
         .map(({ id }) => id),
   };
 }

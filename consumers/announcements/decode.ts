@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
-import { filterFaults } from "../../src/matching/filter/topic-filters.ts";
+import { findFilterFaults } from "../../src/matching/filter/topic-filters.ts";
 import type { LogRecord, SkippedBatch } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
@@ -126,7 +126,7 @@ function checkKey(key: Buffer, content: Content): void {
 
 /** A filter that cannot be read would be stored and never match. */
 function checkFilters(definition: TopicDefinition, place: JsonLocation): void {
-  const faults = filterFaults(definition);
+  const faults = findFilterFaults(definition);
   if (faults.length > 0)
     throw createRefusal(place, "BAD_FILTER", "has a filter that cannot be read.", faults);
 }

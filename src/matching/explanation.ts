@@ -1,8 +1,8 @@
 import { maxFoundValues, type PickResponse } from "../../schemas/pick.ts";
-import { printCondition } from "./filter/print.ts";
+import { printCondition } from "./filter/to-text.ts";
 import type { ConditionResult } from "./filter/topic-filters.ts";
 
-/** Why an event belongs to a topic or does not, as it is shown to programs over HTTP and on the command line. */
+/** Converts condition results to the JSON of HTTP and the command line. */
 export const toExplanation = (
   externalId: string,
   results: readonly ConditionResult[],

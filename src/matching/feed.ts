@@ -1,6 +1,6 @@
 import type { FilterTexts } from "./filter/topic-filters.ts";
 
-/** A stored topic, as far as picking needs it. */
+/** The fields of a stored topic that picking needs. */
 export interface PickableTopic extends FilterTexts {
   readonly id: string;
   readonly externalId: string;
@@ -10,22 +10,22 @@ export interface PickableTopic extends FilterTexts {
   readonly contentQuery: string;
 }
 
-/** A topic that may have changed, or gone. */
+/** A topic that was changed or removed. */
 export interface TopicChange {
   readonly externalId: string;
-  /** Its `sys_updated_on` in milliseconds since 1970; undefined when it is gone. */
+  /** `sys_updated_on` in milliseconds since 1970; undefined if the topic was removed. */
   readonly updatedOn: number | undefined;
 }
 
-/** The stored topics, and what happens to them, whoever does it. */
+/** The stored topics and every change to them, by any process. */
 export interface TopicFeed {
-  /** All of them, one after another. Throws UnavailableError. */
+  /** Streams all topics. Throws UnavailableError. */
   all(): AsyncIterable<PickableTopic>;
   /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**
-   * Tells what changes, from the moment that it resolves on. When it cannot go on, so that something may have been missed, it
-   * says that it is lost, once, and ends. Throws UnavailableError.
+   * Reports every change after it resolves. Calls `lost` once and ends when changes may have been missed.
+   * Throws UnavailableError.
    */
   follow(listener: FeedListener): Promise<Following>;
 }

@@ -9,18 +9,21 @@ import { FilterSyntaxError } from "./filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
 import { createPicker } from "./picker/picker.ts";
 
-/** An in-memory index of the stored topics that follows every write and answers which topics an event belongs to. */
+/**
+ * An in-memory index of the stored topics that follows every write and answers which topics an event belongs
+ * to.
+ */
 export interface LiveTopicIndex {
   /** Starts loading the topics. */
   start(): void;
   /**
-   * Returns the topics of an event, sorted by external id. Starts loading if necessary, and waits up to 10 s for the
-   * first load. Throws NotLoadedError after that, and UnavailableError.
+   * Returns the topics of an event, sorted by external id. Starts loading if necessary, and waits up to 10 s
+   * for the first load. Throws NotLoadedError after that, and UnavailableError.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
   /**
-   * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws UnavailableError
-   * and FilterSyntaxError.
+   * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws
+   * UnavailableError and FilterSyntaxError.
    */
   explain(externalId: string, event: unknown): Promise<ConditionResult[] | undefined>;
   /** Applies what this process has written. */
@@ -38,11 +41,12 @@ const progressIntervalMs = 5_000;
 /**
  * The modes of the index:
  *
- *   idle ── start ──▶ loading ── all topics read ──▶ live ── feed lost ──▶ reloading ── all topics read ──▶ live
- *                        └─ failed: load again                                 └─ failed: load again
+ *   idle ── start ──▶ loading ── all read ──▶ live ── feed lost ──▶ reloading ── all read ──▶ live
+ *                        └─ failed: again                              └─ failed: again
  *   closed, from each of them.
  *
- * `serving` answers picks; `loading` is the one being filled, and replaces it. While reloading, both are kept up to date.
+ * `serving` answers picks; `loading` is the one being filled, and replaces it. While reloading, both are kept
+ * up to date.
  */
 type State =
   | { readonly mode: "idle" | "closed" }
@@ -62,8 +66,9 @@ interface Load {
  *
  * Invariant: a topic in an index is never replaced by an older version of itself.
  *   - A load skips `changedIds`: what it reads of them may be older than the change.
- *   - A re-read skips topics that this process wrote since the read began: a write removes them from `rereading`.
- * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of a write of
+ *   - A re-read skips topics that this process wrote meanwhile: a write removes them from `rereading`.
+ * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of
+ * a write of
  *   this process (`ownWrites`) is not read again.
  */
 export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicIndex {

@@ -1,5 +1,5 @@
 import { getErrorMessage, RefusalError, toSentence, type Fault } from "../lib/errors.ts";
-import { filterFaults } from "../matching/filter/topic-filters.ts";
+import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 
@@ -8,7 +8,7 @@ const maxAttempts = 10;
 
 /** Throws a RefusalError with every fault of the filters. */
 export function mustBeReadable(definition: TopicDefinition): void {
-  const faults = filterFaults(definition);
+  const faults = findFilterFaults(definition);
   if (faults.length > 0)
     throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${toSentence(faults, "it")}`, faults);
 }

@@ -1,7 +1,7 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import type { PositionStep } from "../sync/positions.ts";
 import { getErrorMessage, type Fault } from "../lib/errors.ts";
-import { filterFaults } from "../matching/filter/topic-filters.ts";
+import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
@@ -121,7 +121,10 @@ export function createTopicService(
       changed(writes);
     },
 
-    check: async (definition) => [...filterFaults(definition), ...(await duplicateFaults(store, definition))],
+    check: async (definition) => [
+      ...findFilterFaults(definition),
+      ...(await duplicateFaults(store, definition)),
+    ],
 
     async apply(batch) {
       let lookUp = isSimple(batch.announcements) ? habit : "everything";

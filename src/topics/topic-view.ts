@@ -1,7 +1,7 @@
 import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-view.ts";
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
-import { filterWords } from "../matching/filter/words.ts";
+import { describeFilter } from "../matching/filter/to-text.ts";
 import type { ListedTopic, Source, TopicCondition } from "./topic.ts";
 
 /** What became of a topic. */
@@ -48,7 +48,7 @@ const sourceView = (source: Source): SourceView => ({ ...source });
 /** A filter in words; one that was stored before filters were checked may not be readable. */
 function inWords(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
   try {
-    const { conditions, notes } = filterWords(parseFilter(text, member));
+    const { conditions, notes } = describeFilter(parseFilter(text, member));
     return { conditions: [...conditions], notes: [...notes], fault: null };
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;

@@ -1,12 +1,17 @@
 import type { Command } from "commander";
 
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { canonical, mergeEquals } from "../../matching/filter/canonical.ts";
-import { FilterSyntaxError, type Filter, type FilterMember } from "../../matching/filter/filter.ts";
+import { canonicalize } from "../../matching/filter/canonical.ts";
+import {
+  FilterSyntaxError,
+  mergeEquals,
+  type Filter,
+  type FilterMember,
+} from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
-import { printFilter } from "../../matching/filter/print.ts";
-import { filterErrors } from "../../matching/filter/topic-filters.ts";
-import { filterWords } from "../../matching/filter/words.ts";
+import { printFilter } from "../../matching/filter/to-text.ts";
+import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
+import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
 import { faultLines } from "../output/caret.ts";
@@ -37,7 +42,7 @@ export function addFiltersCommand(program: Command): void {
       const filter = readFilter(text, contentQuery ? "contentQuery" : "headerQuery");
       if (filter === undefined) process.exitCode = exitCodes.refused;
       else if (json)
-        printLine(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonical(filter)) }));
+        printLine(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonicalize(filter)) }));
       else explain(filter);
     });
 
@@ -60,11 +65,11 @@ function readFilter(text: string, member: FilterMember): Filter | undefined {
 }
 
 function explain(filter: Filter): void {
-  const { conditions, notes } = filterWords(filter);
+  const { conditions, notes } = describeFilter(filter);
   if (conditions.length === 0) printLine("matches every event");
   for (const [index, words] of conditions.entries())
     printLine(sanitize(`${index + 1}. ${index > 0 ? "and " : ""}${words}`));
-  const text = printFilter(canonical(filter));
+  const text = printFilter(canonicalize(filter));
   printLine(`\ncanonical: ${text === "" ? "(empty)" : sanitize(text)}`);
   for (const note of notes) printLine(`note: ${sanitize(note)}`);
 }
@@ -77,7 +82,7 @@ interface StoredFault {
 }
 
 const faultsOf = (topic: PickableTopic): StoredFault[] =>
-  filterErrors(topic).flatMap((error) =>
+  findFilterErrors(topic).flatMap((error) =>
     error.member === undefined ? [] : [{ topic, filter: error.member, error }],
   );
 

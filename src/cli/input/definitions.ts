@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { toSentence } from "../../lib/errors.ts";
-import { filterFaults } from "../../matching/filter/topic-filters.ts";
+import { findFilterFaults } from "../../matching/filter/topic-filters.ts";
 import { toDefinition } from "../../topics/topic.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { parseJson, splitLines } from "./files.ts";
@@ -47,7 +47,7 @@ export async function* definitionsIn(source: Source): AsyncGenerator<PlacedDefin
       continue;
     }
     const checked = checkTopic(json);
-    const faults = checked.ok ? filterFaults(toDefinition(checked.value)) : checked.faults;
+    const faults = checked.ok ? findFilterFaults(toDefinition(checked.value)) : checked.faults;
     if (checked.ok && faults.length === 0) yield { place, body: checked.value };
     else yield { place, fault: toSentence(faults, "The definition") };
   }

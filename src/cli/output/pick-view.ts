@@ -1,5 +1,5 @@
 import type { ConditionResult } from "../../matching/filter/topic-filters.ts";
-import { conditionWords } from "../../matching/filter/words.ts";
+import { describeCondition } from "../../matching/filter/to-text.ts";
 import { toExplanation } from "../../matching/explanation.ts";
 import { sanitize, type Output } from "./output.ts";
 import type { PickedTopic } from "../commands/pick-topics.ts";
@@ -64,7 +64,7 @@ async function writeExplained(output: Output, { externalId, results }: Explained
     await rows.add([
       held ? "yes" : "no",
       condition.member,
-      sanitize(conditionWords(condition)),
+      sanitize(describeCondition(condition)),
       foundText(found),
     ]);
   return rows.end();

@@ -1,6 +1,6 @@
 import { FilterSyntaxError, type FilterMember } from "../../matching/filter/filter.ts";
 import { parseFilter } from "../../matching/filter/parse.ts";
-import { filterWords } from "../../matching/filter/words.ts";
+import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { RetiredTopic, ListedTopic, Source, Topic, TopicDefinition } from "../../topics/topic.ts";
 import { faultLines } from "./caret.ts";
 import { sanitize } from "./output.ts";
@@ -103,7 +103,7 @@ function filterLines(topic: Topic, member: FilterMember): string[] {
   const text = topic[member];
   if (text === "") return [`${head}(empty) matches every event`];
   try {
-    const { conditions } = filterWords(parseFilter(text, member));
+    const { conditions } = describeFilter(parseFilter(text, member));
     const words = conditions.map(
       (condition, index) => `    ${index > 0 ? "and " : ""}${sanitize(condition)}`,
     );

@@ -1,9 +1,9 @@
-/** The operators of TMF630, by the names that stand as a suffix of a path. */
+/** The operators of TMF630, named as in the suffix of a path (`a.gt=1`). */
 export const operators = ["eq", "ne", "gt", "gte", "lt", "lte"] as const;
 
 export type Operator = (typeof operators)[number];
 
-/** The sign of each operator, which may stand instead of the suffix. */
+/** The signs that can be written instead of the suffixes. */
 export const signs: Readonly<Record<Operator, string>> = {
   eq: "=",
   ne: "!=",
@@ -15,29 +15,32 @@ export const signs: Readonly<Record<Operator, string>> = {
 
 /** One condition of a filter: `a.b=1,2`. */
 export interface Condition {
-  /** The names on the way to the member, decoded; at least one. */
+  /** Decoded names; at least one. */
   readonly path: readonly string[];
   readonly operator: Operator;
-  /** Decoded, as written; at least one. Only "eq" (one of them) and "ne" (none of them) have several. */
+  /** Decoded; at least one. Only "eq" (any of them) and "ne" (none of them) have several. */
   readonly values: readonly string[];
 }
 
-/** A filter: all of its conditions hold, those of one name with "eq" together as one. Without conditions it matches everything. */
+/**
+ * All conditions must hold; equalities of one name count as one. A filter without conditions matches
+ * everything.
+ */
 export interface Filter {
   readonly conditions: readonly Condition[];
 }
 
-/** What a filter may be; more is refused. Far beyond what people write, and small enough to check at once. */
+/** The limits of a filter: far beyond what people write, small enough to evaluate at once. */
 export const limits = { characters: 8_000, conditions: 100, values: 1_000, depth: 32 } as const;
 
-/** The filter's text cannot be read. The message begins with a verb, such as "has no value after =". */
+/** A filter's text is invalid. */
 export class FilterSyntaxError extends Error {
   override readonly name = "FilterSyntaxError";
-  /** What is wrong, without the place. */
+  /** What is wrong, without the position. Begins with a verb: "has no value after =". */
   readonly problem: string;
-  /** Where, counted from 0 in UTF-16 code units. */
+  /** Counted from 0, in UTF-16 code units. */
   readonly position: number;
-  /** Which of a topic's two filters it is, where that is known. */
+  /** Which filter of a topic it is, if known. */
   readonly member: FilterMember | undefined;
 
   constructor(problem: string, position: number, member?: FilterMember) {
@@ -52,3 +55,14 @@ export class FilterSyntaxError extends Error {
 export type FilterMember = "headerQuery" | "contentQuery";
 
 export const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
+
+/** Merges the equalities of each name into one condition: together they are OR (TMF630). */
+export function mergeEquals({ conditions }: Filter): Filter {
+  const equals = conditions.filter(({ operator }) => operator === "eq");
+  if (equals.length < 2) return { conditions };
+  const byPath = Map.groupBy(equals, ({ path }) => JSON.stringify(path));
+  const merged = [...byPath.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : { ...first, values: [first, ...others].flatMap(({ values }) => values) },
+  );
+  return { conditions: [...merged, ...conditions.filter(({ operator }) => operator !== "eq")] };
+}

@@ -1,11 +1,10 @@
 import type { Condition, Operator } from "./filter.ts";
-import { compare, toComparable, type Comparable } from "./order.ts";
+import { compare, toComparable, type Comparable } from "./compare.ts";
 
-/** Whether a single value, as a text, satisfies a condition. */
-export type Test = (text: string) => boolean;
+/** Whether a value, as a text, satisfies a condition. */
+export type ValueTest = (text: string) => boolean;
 
-/** Makes the test of a condition. */
-export function createTest({ operator, values }: Pick<Condition, "operator" | "values">): Test {
+export function createValueTest({ operator, values }: Pick<Condition, "operator" | "values">): ValueTest {
   const [first = ""] = values;
   if (operator === "eq" || operator === "ne") {
     const wanted = operator === "eq";
@@ -17,7 +16,7 @@ export function createTest({ operator, values }: Pick<Condition, "operator" | "v
   return (text) => holds(toComparable(text));
 }
 
-/** Makes the test of a comparison, for values that are tested more than once. */
+/** For values that are converted once and tested more than once. */
 export function createComparison(
   operand: Comparable,
   operator: Exclude<Operator, "eq" | "ne">,
@@ -34,24 +33,27 @@ export function createComparison(
   }
 }
 
-/** A string, a number or a boolean as it prints; undefined for null, objects and arrays, which match nothing. */
+/**
+ * Returns a string, number or boolean as it prints; undefined for null, objects and arrays, which match
+ * nothing.
+ */
 export function toText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
-/** Whether one of the values that an event has at a path satisfies a test. */
-export function someValueAt(event: unknown, path: readonly string[], test: Test): boolean {
-  const found = valueAt(event, path);
-  if (found === listOnPath) return textsAt(event, path).some(test);
+/** Whether one of an event's values at a path satisfies a test. */
+export function hasMatchingValue(event: unknown, path: readonly string[], test: ValueTest): boolean {
+  const found = readText(event, path);
+  if (found === listOnPath) return readTexts(event, path).some(test);
   return found !== undefined && test(found);
 }
 
-/** Says that a path leads through a list, so that an event may have several values there. */
+/** Returned for a path through a list, where an event may have several values. */
 export const listOnPath = Symbol("listOnPath");
 
-/** The value that an event has at a path, as a text; undefined when there is none that can match. */
-export function valueAt(event: unknown, path: readonly string[]): string | undefined | typeof listOnPath {
+/** Returns the value at a path as a text; undefined if there is none that can match. */
+export function readText(event: unknown, path: readonly string[]): string | undefined | typeof listOnPath {
   if (Array.isArray(event)) return undefined;
   let value = event;
   for (const name of path) {
@@ -62,29 +64,29 @@ export function valueAt(event: unknown, path: readonly string[]): string | undef
   return Array.isArray(value) ? listOnPath : toText(value);
 }
 
-/** What an event has at a path. A list of events is no event, and has no members. On the way through an array every element counts, however deep arrays lie in arrays. */
-export function textsAt(event: unknown, path: readonly string[]): string[] {
+/** Returns all values at a path, through every element of nested arrays. An array has no members itself. */
+export function readTexts(event: unknown, path: readonly string[]): string[] {
   if (Array.isArray(event)) return [];
   let reached = [event];
-  for (const name of path) reached = elements(reached).flatMap((value) => memberOf(value, name));
-  return elements(reached).flatMap((value) => toText(value) ?? []);
+  for (const name of path) reached = flattenArrays(reached).flatMap((value) => readMember(value, name));
+  return flattenArrays(reached).flatMap((value) => toText(value) ?? []);
 }
 
-function memberOf(value: unknown, name: string): unknown[] {
-  // Only its own: an event has no member "constructor" just because every object inherits one.
+function readMember(value: unknown, name: string): unknown[] {
+  // Own members only: every object inherits a "constructor".
   return typeof value === "object" && value !== null && Object.hasOwn(value, name)
     ? [(value as Record<string, unknown>)[name]]
     : [];
 }
 
-/** Values, with arrays replaced by their elements. Without recursion: an event may be nested as deep as it likes. */
-export function elements(values: readonly unknown[]): unknown[] {
+/** Replaces arrays by their elements, without recursion: events may be nested deeply. */
+export function flattenArrays(values: readonly unknown[]): unknown[] {
   if (!values.some(Array.isArray)) return [...values];
   const flat: unknown[] = [];
-  const waiting = values.toReversed();
-  while (waiting.length > 0) {
-    const value = waiting.pop();
-    if (Array.isArray(value)) for (let at = value.length - 1; at >= 0; at -= 1) waiting.push(value[at]);
+  const stack = values.toReversed();
+  while (stack.length > 0) {
+    const value = stack.pop();
+    if (Array.isArray(value)) for (let at = value.length - 1; at >= 0; at -= 1) stack.push(value[at]);
     else flat.push(value);
   }
   return flat;

@@ -8,14 +8,14 @@ import {
   type Operator,
 } from "./filter.ts";
 
-/** A piece of the text, from `start` up to `end`. */
+/** A part of the text; `end` is exclusive. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads a filter (specification 2.4, contract section 5):
+ * Parses a filter (specification 2.4, contract section 5):
  *
  * ```
  * filter    = [ condition *( "&" condition ) ]
@@ -24,9 +24,9 @@ interface Span {
  * sign      = "=" | "!=" | ">" | ">=" | "<" | "<="
  * ```
  *
- * Space around names and values is ignored, `%XX` decoded after splitting. In a `contentQuery` a name with a leading `event.`
- * and the same name without it get the same path. Takes time in proportion to the text's length. Throws FilterSyntaxError, and
- * nothing else.
+ * Space around names and values is ignored; `%XX` is decoded after splitting. In a `contentQuery`, a leading
+ * `event.` of a name is ignored. Takes time in proportion to the text's length. Throws FilterSyntaxError
+ * only.
  */
 export function parseFilter(text: string, member: FilterMember = "headerQuery"): Filter {
   if (text.length > limits.characters) {
@@ -41,27 +41,30 @@ export function parseFilter(text: string, member: FilterMember = "headerQuery"):
   for (let start = 0; start <= text.length;) {
     if (conditions.length === limits.conditions)
       throw new FilterSyntaxError(`has more than ${limits.conditions} conditions`, start);
-    const { condition, end } = conditionAt(text, start);
+    const { condition, end } = parseCondition(text, start);
     values += condition.values.length;
     if (values > limits.values) throw new FilterSyntaxError(`has more than ${limits.values} values`, start);
     conditions.push(
-      member === "contentQuery" ? { ...condition, path: withoutRoot(condition.path) } : condition,
+      member === "contentQuery" ? { ...condition, path: removeEventPrefix(condition.path) } : condition,
     );
     start = end + 1;
   }
   return { conditions };
 }
 
-/** A path within the `event` object. What is left must not begin with `event.` itself, which would be dropped again. */
-function withoutRoot(path: readonly string[]): readonly string[] {
+/**
+ * Removes a leading `event.`, unless the rest begins with `event.` as well: parsing it again would remove
+ * that, too.
+ */
+function removeEventPrefix(path: readonly string[]): readonly string[] {
   const [first, ...rest] = path;
   if (first !== "event" || rest.length === 0) return path;
   return rest[0] === "event" && rest.length > 1 ? path : rest;
 }
 
-function conditionAt(text: string, start: number): { condition: Condition; end: number } {
-  const sign = signAt(text, start);
-  const { path, suffix } = nameIn(text, { start, end: sign.start });
+function parseCondition(text: string, start: number): { condition: Condition; end: number } {
+  const sign = findSign(text, start);
+  const { path, suffix } = parseName(text, { start, end: sign.start });
   if (suffix !== undefined && sign.operator !== "eq") {
     throw new FilterSyntaxError(
       `has two operators, ".${suffix}" and "${text.slice(sign.start, sign.end)}"; use one of them`,
@@ -69,15 +72,14 @@ function conditionAt(text: string, start: number): { condition: Condition; end: 
     );
   }
   const operator = suffix ?? sign.operator;
-  const { values, end } = valuesAt(text, sign.end);
+  const { values, end } = parseValues(text, sign.end);
   if (values.length > 1 && operator !== "eq" && operator !== "ne") {
     throw new FilterSyntaxError("compares with several values; a comparison takes one", sign.end);
   }
   return { condition: { path, operator, values }, end };
 }
 
-/** Finds the sign behind a name. */
-function signAt(text: string, start: number): Span & { readonly operator: Operator } {
+function findSign(text: string, start: number): Span & { readonly operator: Operator } {
   for (let at = start; at < text.length; at += 1) {
     const isEqual = text[at + 1] === "=";
     switch (text.charAt(at)) {
@@ -91,38 +93,38 @@ function signAt(text: string, start: number): Span & { readonly operator: Operat
         if (isEqual) return { operator: "ne", start: at, end: at + 2 };
         break;
       case ";":
-        throw semicolon(at);
+        throw createSemicolonError(at);
       case "&":
-        throw withoutSign(text, { start, end: at });
+        throw createMissingSignError(text, { start, end: at });
     }
   }
-  throw withoutSign(text, { start, end: text.length });
+  throw createMissingSignError(text, { start, end: text.length });
 }
 
-function withoutSign(text: string, { start, end }: Span): FilterSyntaxError {
+function createMissingSignError(text: string, { start, end }: Span): FilterSyntaxError {
   const name = text.slice(start, end).trim();
   if (name !== "") {
     return new FilterSyntaxError(`has no operator after "${name}"; expected =, !=, >, >=, < or <=`, end);
   }
   return new FilterSyntaxError(
     'has no condition here; expected "name=value"',
-    trimmed(text, { start, end }).start,
+    trim(text, { start, end }).start,
   );
 }
 
-const semicolon = (at: number): FilterSyntaxError =>
+const createSemicolonError = (at: number): FilterSyntaxError =>
   new FilterSyntaxError(
     'has a ";", which is ambiguous: the examples of TMF630 use it for AND and for OR; write "&" for AND, "," for OR, "%3B" for the character itself',
     at,
   );
 
-function nameIn(text: string, span: Span): { path: string[]; suffix: Operator | undefined } {
-  const { start, end } = trimmed(text, span);
+function parseName(text: string, span: Span): { path: string[]; suffix: Operator | undefined } {
+  const { start, end } = trim(text, span);
   if (start === end) throw new FilterSyntaxError("has no name before the operator", span.end);
   if (text[start] === "?") {
     throw new FilterSyntaxError('begins with a "?", which belongs to a URL; leave it out', start);
   }
-  const segments = splitAt(text, { start, end }, ".");
+  const segments = split(text, { start, end }, ".");
   const last = segments.at(-1);
   const lastText = last === undefined ? "" : text.slice(last.start, last.end);
   const suffix = segments.length > 1 && isOperator(lastText) ? lastText : undefined;
@@ -137,15 +139,15 @@ function nameIn(text: string, span: Span): { path: string[]; suffix: Operator | 
         segment.start,
       );
     }
-    return decoded(text, segment);
+    return decode(text, segment);
   });
   return { path, suffix };
 }
 
-function valuesAt(text: string, start: number): { values: string[]; end: number } {
+function parseValues(text: string, start: number): { values: string[]; end: number } {
   let end = start;
   for (; end < text.length && text[end] !== "&"; end += 1) {
-    if (text[end] === ";") throw semicolon(end);
+    if (text[end] === ";") throw createSemicolonError(end);
     if (text[end] === "=") {
       throw new FilterSyntaxError(
         'has a second "="; write "%3D" for the character itself, "&" between conditions',
@@ -153,27 +155,27 @@ function valuesAt(text: string, start: number): { values: string[]; end: number 
       );
     }
   }
-  const values = splitAt(text, { start, end }, ",").map((value) => {
+  const values = split(text, { start, end }, ",").map((value) => {
     if (value.start === value.end)
       throw new FilterSyntaxError("has an empty value; expected a value", value.start);
-    return decoded(text, value);
+    return decode(text, value);
   });
   return { values, end };
 }
 
-/** The pieces between separators, without the space around them. */
-function splitAt(text: string, { start, end }: Span, separator: string): Span[] {
+/** Returns the parts between separators, trimmed. */
+function split(text: string, { start, end }: Span, separator: string): Span[] {
   const pieces: Span[] = [];
   let first = start;
   for (let at = start; at <= end; at += 1) {
     if (at < end && text[at] !== separator) continue;
-    pieces.push(trimmed(text, { start: first, end: at }));
+    pieces.push(trim(text, { start: first, end: at }));
     first = at + 1;
   }
   return pieces;
 }
 
-function trimmed(text: string, { start, end }: Span): Span {
+function trim(text: string, { start, end }: Span): Span {
   const piece = text.slice(start, end);
   const left = piece.length - piece.trimStart().length;
   return left === piece.length
@@ -182,7 +184,7 @@ function trimmed(text: string, { start, end }: Span): Span {
 }
 
 /** Decodes `%XX` (RFC 3986, section 2.1), which is UTF-8. */
-function decoded(text: string, { start, end }: Span): string {
+function decode(text: string, { start, end }: Span): string {
   const piece = text.slice(start, end);
   if (!piece.includes("%")) return piece;
   const fault = /%(?![0-9a-f]{2})/iu.exec(piece);

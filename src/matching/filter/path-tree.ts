@@ -1,16 +1,15 @@
-import { elements, toText } from "./match.ts";
+import { flattenArrays, toText } from "./match.ts";
 
 /**
- * Entries by path, as a tree, so that an event is walked once for all of them. A walk costs at most 32 steps for each object,
- * list element and value of the event, however many paths there are.
+ * A tree of entries by path, so that an event is walked once for all of them. A walk takes at most 32 steps
+ * per object, list element and value of the event, however many paths there are.
  */
 export interface PathTree<T> {
-  /** The entry at a path; `make` creates one where there is none. */
   getOrAdd(path: readonly string[], make: () => T): T;
   get(path: readonly string[]): T | undefined;
   delete(path: readonly string[]): void;
-  /** Calls back with every value (as a text) that the event has at a path of an entry. */
-  walk(event: unknown, found: Visitor<T>): void;
+  /** Calls back with every value, as a text, that the event has at the path of an entry. */
+  walk(event: unknown, onValue: Visitor<T>): void;
 }
 
 type Visitor<T> = (entry: T, text: string) => void;
@@ -19,19 +18,18 @@ interface Node<T> {
   readonly name: string;
   readonly children: Map<string, Node<T>>;
   entry: T | undefined;
-  /** Every object has a member of this name, its own or not. */
+  /** Whether every object inherits a member of this name. */
   readonly inherited: boolean;
 }
 
-/** Above this many names of one node, the event's members are looked up in the tree and not the other way round. */
+/** Nodes with more children look the event's members up in the tree instead of the reverse. */
 const maxNamesLookedUp = 32;
 
-/** An empty tree. */
 export function createPathTree<T>(): PathTree<T> {
-  const root = newNode<T>("");
+  const root = createNode<T>("");
 
-  /** The nodes from the root to a path; undefined when there is no such node. */
-  function nodesTo(path: readonly string[]): Node<T>[] | undefined {
+  /** Returns the nodes from the root to a path; undefined if there is no such path. */
+  function findNodes(path: readonly string[]): Node<T>[] | undefined {
     const nodes = [root];
     for (const name of path) {
       const child = nodes.at(-1)?.children.get(name);
@@ -46,34 +44,34 @@ export function createPathTree<T>(): PathTree<T> {
       let node = root;
       for (const name of path) {
         let child = node.children.get(name);
-        if (child === undefined) node.children.set(name, (child = newNode(name)));
+        if (child === undefined) node.children.set(name, (child = createNode(name)));
         node = child;
       }
       return (node.entry ??= make());
     },
-    get: (path) => nodesTo(path)?.at(-1)?.entry,
+    get: (path) => findNodes(path)?.at(-1)?.entry,
     delete(path) {
-      const nodes = nodesTo(path);
+      const nodes = findNodes(path);
       const last = nodes?.at(-1);
       if (nodes === undefined || last === undefined) return;
       last.entry = undefined;
       prune(nodes);
     },
-    walk(event, found) {
-      // A list of events is no event, and has no members.
-      if (!Array.isArray(event)) visit(root, event, found);
+    walk(event, onValue) {
+      // An array has no members itself.
+      if (!Array.isArray(event)) visit(root, event, onValue);
     },
   };
 }
 
-const newNode = <T>(name: string): Node<T> => ({
+const createNode = <T>(name: string): Node<T> => ({
   name,
   children: new Map(),
   entry: undefined,
   inherited: name in Object.prototype,
 });
 
-/** Removes the nodes that lead nowhere any more, the last first. */
+/** Removes the nodes that are no longer needed, the last first. */
 function prune<T>(nodes: readonly Node<T>[]): void {
   for (let at = nodes.length - 1; at > 0; at -= 1) {
     const node = nodes[at];
@@ -82,30 +80,30 @@ function prune<T>(nodes: readonly Node<T>[]): void {
   }
 }
 
-function visit<T>(node: Node<T>, value: unknown, found: Visitor<T>): void {
+function visit<T>(node: Node<T>, value: unknown, onValue: Visitor<T>): void {
   if (typeof value === "object") {
     if (value === null) return;
-    if (Array.isArray(value)) for (const element of elements(value)) visit(node, element, found);
-    else if (node.children.size > maxNamesLookedUp) visitMembers(node, value, found);
-    else visitNames(node, value as Readonly<Record<string, unknown>>, found);
+    if (Array.isArray(value)) for (const element of flattenArrays(value)) visit(node, element, onValue);
+    else if (node.children.size > maxNamesLookedUp) visitMembers(node, value, onValue);
+    else visitNames(node, value as Readonly<Record<string, unknown>>, onValue);
     return;
   }
   if (node.entry === undefined) return;
   const text = toText(value);
-  if (text !== undefined) found(node.entry, text);
+  if (text !== undefined) onValue(node.entry, text);
 }
 
-function visitNames<T>(node: Node<T>, object: Readonly<Record<string, unknown>>, found: Visitor<T>): void {
+function visitNames<T>(node: Node<T>, object: Readonly<Record<string, unknown>>, onValue: Visitor<T>): void {
   for (const child of node.children.values()) {
     if (child.inherited && !Object.hasOwn(object, child.name)) continue;
     const value = object[child.name];
-    if (value !== undefined) visit(child, value, found);
+    if (value !== undefined) visit(child, value, onValue);
   }
 }
 
-function visitMembers<T>(node: Node<T>, object: object, found: Visitor<T>): void {
+function visitMembers<T>(node: Node<T>, object: object, onValue: Visitor<T>): void {
   for (const [name, value] of Object.entries(object)) {
     const child = node.children.get(name);
-    if (child !== undefined) visit(child, value, found);
+    if (child !== undefined) visit(child, value, onValue);
   }
 }

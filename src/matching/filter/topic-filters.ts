@@ -1,12 +1,12 @@
 import type { Fault } from "../../lib/errors.ts";
-import { mergeEquals } from "./canonical.ts";
-import { FilterSyntaxError, type Condition, type FilterMember } from "./filter.ts";
-import { someValueAt, createTest } from "./match.ts";
+
+import { FilterSyntaxError, mergeEquals, type Condition, type FilterMember } from "./filter.ts";
+import { hasMatchingValue, createValueTest } from "./match.ts";
 import { parseFilter } from "./parse.ts";
 import { createPathTree } from "./path-tree.ts";
 import { createValueList, prepareForLists } from "./value-list.ts";
 
-/** The two filters of a topic; absent means empty. */
+/** The filters of a topic; absent means empty. */
 export interface FilterTexts {
   readonly headerQuery?: string | undefined;
   readonly contentQuery?: string | undefined;
@@ -14,27 +14,32 @@ export interface FilterTexts {
 
 const members = ["headerQuery", "contentQuery"] as const satisfies FilterMember[];
 
-/** A condition whose path begins at the event itself, and the filter it is of. */
+/** A condition of one of the two filters, with a path from the root of the event. */
 export interface RootedCondition extends Condition {
   readonly member: FilterMember;
 }
 
 /**
- * All conditions of a topic, those of one name with "eq" in one; together they decide. The paths of `contentQuery` lead into
- * the event's `event` object, whether they begin with it or not (contract, section 5). Throws FilterSyntaxError.
+ * Returns all conditions of a topic, equalities of one name merged; an event must meet all of them. Paths of
+ * `contentQuery` lead into the event's `event` object, with or without a leading `event.`. Throws
+ * FilterSyntaxError.
  */
 export function readFilters(texts: FilterTexts): RootedCondition[] {
   return members.flatMap((member) => {
-    const { conditions } = mergeEquals(parseMember(member, texts[member] ?? ""));
-    return conditions.map((condition) => ({ ...condition, member, path: rooted(member, condition.path) }));
+    const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? ""));
+    return conditions.map((condition) => ({
+      ...condition,
+      member,
+      path: addEventPrefix(member, condition.path),
+    }));
   });
 }
 
-/** The filters of a topic that cannot be read: at most one error for each. */
-export function filterErrors(texts: FilterTexts): FilterSyntaxError[] {
+/** Returns at most one error per filter. */
+export function findFilterErrors(texts: FilterTexts): FilterSyntaxError[] {
   return members.flatMap((member) => {
     try {
-      parseMember(member, texts[member] ?? "");
+      parseMemberFilter(member, texts[member] ?? "");
       return [];
     } catch (error) {
       if (!(error instanceof FilterSyntaxError)) throw error;
@@ -43,26 +48,24 @@ export function filterErrors(texts: FilterTexts): FilterSyntaxError[] {
   });
 }
 
-/** What is wrong with the filters of a topic: the member's JSON Pointer, and where in it. */
-export const filterFaults = (texts: FilterTexts): Fault[] =>
-  filterErrors(texts).map(({ member = "", problem, position }) => ({
+/** Returns the errors as faults, with the JSON Pointer of the member. */
+export const findFilterFaults = (texts: FilterTexts): Fault[] =>
+  findFilterErrors(texts).map(({ member = "", problem, position }) => ({
     path: `/${member}`,
     message: `${problem}, at character ${position + 1}`,
   }));
 
-/** Whether an event belongs to a topic with these conditions. */
 export const matches = (conditions: readonly RootedCondition[], event: unknown): boolean =>
-  conditions.every((condition) => someValueAt(event, condition.path, createTest(condition)));
+  conditions.every((condition) => hasMatchingValue(event, condition.path, createValueTest(condition)));
 
-/** What became of one condition. */
 export interface ConditionResult {
   readonly condition: RootedCondition;
   readonly held: boolean;
-  /** What the event has there, as texts. */
+  /** The event's values at the path. */
   readonly found: readonly string[];
 }
 
-/** Each condition against an event, with what was found there. */
+/** Evaluates each condition against an event. */
 export function explain(conditions: readonly RootedCondition[], event: unknown): ConditionResult[] {
   const tree = createPathTree<string[]>();
   const found = conditions.map(({ path }) => tree.getOrAdd(path, () => []));
@@ -77,7 +80,7 @@ export function explain(conditions: readonly RootedCondition[], event: unknown):
   }));
 }
 
-function parseMember(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
+function parseMemberFilter(member: FilterMember, text: string): ReturnType<typeof parseFilter> {
   try {
     return parseFilter(text, member);
   } catch (error) {
@@ -87,7 +90,7 @@ function parseMember(member: FilterMember, text: string): ReturnType<typeof pars
   }
 }
 
-function rooted(member: FilterMember, path: readonly string[]): readonly string[] {
+function addEventPrefix(member: FilterMember, path: readonly string[]): readonly string[] {
   if (member === "headerQuery") return path;
   return path[0] === "event" && path.length > 1 ? path : ["event", ...path];
 }

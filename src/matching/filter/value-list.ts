@@ -1,50 +1,48 @@
 import type { Condition } from "./filter.ts";
-import { createComparison, createTest, type Test } from "./match.ts";
-import { toComparable, compare, compareTexts, type Comparable } from "./order.ts";
+import { createComparison, createValueTest, type ValueTest } from "./match.ts";
+import { toComparable, compare, compareTexts, type Comparable } from "./compare.ts";
 
-/** The values that an event has at one path. */
+/** An event's values at one path. */
 export interface ValueList {
   /** In the event's order. */
   readonly texts: readonly string[];
   /**
-   * Whether one of the values satisfies a condition. Costs no more steps than the condition has values: the list itself is
-   * gone through once, however many conditions ask.
+   * Whether one of the values satisfies a condition. Takes at most as many steps as the condition has values:
+   * the list itself is read once, however many conditions ask.
    */
   some(condition: ListCondition): boolean;
 }
 
-/** A condition, prepared for lists of values. */
 export type ListCondition =
-  | { readonly kind: "equal"; readonly values: readonly string[]; readonly test: Test }
-  | { readonly kind: "unequal"; readonly test: Test }
+  | { readonly kind: "equal"; readonly values: readonly string[]; readonly test: ValueTest }
+  | { readonly kind: "unequal"; readonly test: ValueTest }
   | {
       readonly kind: "comparison";
       readonly operandKind: Kind;
-      /** Whether the largest value decides, or the smallest. */
+      /** Whether the largest or the smallest value decides. */
       readonly extreme: "min" | "max";
       readonly holds: (value: Comparable) => boolean;
     };
 
-/** An operand compares with values of its own kind in their order, with all others as a text. */
+/** An operand is compared as its kind with values of the same kind, and as a text with all others. */
 type Kind = "number" | "instant" | "text";
 
 export function prepareForLists(condition: Pick<Condition, "operator" | "values">): ListCondition {
   const { operator, values } = condition;
-  if (operator === "eq") return { kind: "equal", values, test: createTest(condition) };
-  if (operator === "ne") return { kind: "unequal", test: createTest(condition) };
+  if (operator === "eq") return { kind: "equal", values, test: createValueTest(condition) };
+  if (operator === "ne") return { kind: "unequal", test: createValueTest(condition) };
   const operand = toComparable(values[0] ?? "");
   return {
     kind: "comparison",
-    operandKind: kindOf(operand),
+    operandKind: getKind(operand),
     extreme: operator === "gt" || operator === "gte" ? "max" : "min",
     holds: createComparison(operand, operator),
   };
 }
 
-/** The smallest and the largest of the values that compare in one order; none of none. */
+/** The smallest and the largest values, one per order in which they are compared. */
 type Extremes = Readonly<Record<"min" | "max", readonly Comparable[]>>;
 
-/** Prepares a list of values for conditions. */
 export function createValueList(texts: readonly string[]): ValueList {
   let distinct: ReadonlySet<string> | undefined;
   let extremes: Readonly<Record<Kind, Extremes>> | undefined;
@@ -58,18 +56,18 @@ export function createValueList(texts: readonly string[]): ValueList {
           return condition.values.some((value) => distinct?.has(value));
         case "unequal":
           distinct ??= new Set(texts);
-          // Ends at the first value that the condition does not name.
+          // Ends at the first value that is not one of the condition's.
           for (const text of distinct) if (condition.test(text)) return true;
           return false;
         case "comparison":
-          extremes ??= extremesOf(texts.map(toComparable));
+          extremes ??= findExtremesByKind(texts.map(toComparable));
           return extremes[condition.operandKind][condition.extreme].some(condition.holds);
       }
     },
   };
 }
 
-/** Prepares a single value, which most events have. */
+/** For a single value, the usual case. */
 export function createSingleValue(text: string): ValueList {
   let comparable: Comparable | undefined;
   return {
@@ -82,30 +80,30 @@ export function createSingleValue(text: string): ValueList {
   };
 }
 
-function kindOf({ number, instant }: Comparable): Kind {
+function getKind({ number, instant }: Comparable): Kind {
   if (number !== undefined) return "number";
   return instant === undefined ? "text" : "instant";
 }
 
-function extremesOf(values: readonly Comparable[]): Record<Kind, Extremes> {
+function findExtremesByKind(values: readonly Comparable[]): Record<Kind, Extremes> {
   const byText = (a: Comparable, b: Comparable): number => compareTexts(a.text, b.text);
   const ofKind = (kind: Kind): Extremes => {
     const [same, others] = [
-      extremesIn(
-        values.filter((value) => kindOf(value) === kind),
+      findExtremes(
+        values.filter((value) => getKind(value) === kind),
         compare,
       ),
-      extremesIn(
-        values.filter((value) => kindOf(value) !== kind),
+      findExtremes(
+        values.filter((value) => getKind(value) !== kind),
         byText,
       ),
     ];
     return { min: [...same.min, ...others.min], max: [...same.max, ...others.max] };
   };
-  return { number: ofKind("number"), instant: ofKind("instant"), text: extremesIn(values, byText) };
+  return { number: ofKind("number"), instant: ofKind("instant"), text: findExtremes(values, byText) };
 }
 
-function extremesIn(
+function findExtremes(
   values: readonly Comparable[],
   order: (a: Comparable, b: Comparable) => number,
 ): Extremes {

@@ -1,5 +1,5 @@
 import type { Condition } from "../filter/filter.ts";
-import { listOnPath, valueAt } from "../filter/match.ts";
+import { listOnPath, readText } from "../filter/match.ts";
 import { createPathTree } from "../filter/path-tree.ts";
 import {
   createSingleValue,
@@ -9,90 +9,91 @@ import {
   type ValueList,
 } from "../filter/value-list.ts";
 
-/** A condition that is no part of the keys: it is looked at once a key has been found. */
+/** A condition that is not part of the keys, evaluated for the topics that a key has found. */
 export interface Check {
   readonly condition: ListCondition;
-  readonly at: CheckedPath;
+  readonly checkedPath: CheckedPath;
 }
 
-/** A path that is checked, and what the event at hand has there. */
+/** A path that checks use, and the current event's values there. */
 interface CheckedPath {
   readonly path: readonly string[];
-  /** How many checks look here. */
   uses: number;
-  /** The values of lists, once they are collected. */
-  collected: string[];
-  /** The event that `values` are of. */
-  event: number;
-  /** Undefined when there is nothing that can match. */
+  /** The values within lists, once they are collected. */
+  listTexts: string[];
+  /** The event that `values` belong to. */
+  eventNumber: number;
+  /** Undefined if the event has nothing there that can match. */
   values: ValueList | undefined;
 }
 
-/** All checks. */
 export interface Checks {
   add(condition: Condition): Check;
   remove(check: Check): void;
-  /** Sets the event that is checked from now on. */
+  /** Sets the current event. */
   read(event: unknown): void;
-  /** Whether the event satisfies a check. */
+  /** Whether the current event satisfies a check. */
   passes(check: Check): boolean;
 }
 
 /**
- * No checks yet. What an event has at a path is found out once, when the first check asks; lists are walked once for all
- * paths. So no check costs more than its own values.
+ * Creates an empty set of checks. A path's values are read when its first check asks, and lists are walked
+ * once for all paths, so that no check costs more than its own values.
  */
 export function createChecks(): Checks {
   const tree = createPathTree<CheckedPath>();
   let event: unknown;
-  let number = 0;
+  let eventNumber = 0;
   let isCollected = false;
-  /** The paths that values were collected for. */
-  let touched: CheckedPath[] = [];
+  /** The paths with collected values. */
+  let collectedPaths: CheckedPath[] = [];
 
-  function collect(): void {
-    for (const at of touched) at.collected = [];
-    touched = [];
-    tree.walk(event, (at, text) => {
-      if (at.collected.length === 0) touched.push(at);
-      at.collected.push(text);
+  function collectLists(): void {
+    for (const checkedPath of collectedPaths) checkedPath.listTexts = [];
+    collectedPaths = [];
+    tree.walk(event, (checkedPath, text) => {
+      if (checkedPath.listTexts.length === 0) collectedPaths.push(checkedPath);
+      checkedPath.listTexts.push(text);
     });
     isCollected = true;
   }
 
-  function readValues(at: CheckedPath): ValueList | undefined {
-    const value = valueAt(event, at.path);
+  function readValues(checkedPath: CheckedPath): ValueList | undefined {
+    const value = readText(event, checkedPath.path);
     if (value === undefined) return undefined;
     if (value !== listOnPath) return createSingleValue(value);
-    if (!isCollected) collect();
-    return at.collected.length === 0 ? undefined : createValueList(at.collected);
+    if (!isCollected) collectLists();
+    return checkedPath.listTexts.length === 0 ? undefined : createValueList(checkedPath.listTexts);
   }
 
   return {
     add(condition) {
       const { path } = condition;
-      const at = tree.getOrAdd(path, () => ({
-        ...{ path, uses: 0, collected: [], event: 0 },
+      const checkedPath = tree.getOrAdd(path, () => ({
+        path,
+        uses: 0,
+        listTexts: [],
+        eventNumber: 0,
         values: undefined,
       }));
-      at.uses += 1;
-      return { condition: prepareForLists(condition), at };
+      checkedPath.uses += 1;
+      return { condition: prepareForLists(condition), checkedPath };
     },
-    remove({ at }) {
-      at.uses -= 1;
-      if (at.uses === 0) tree.delete(at.path);
+    remove({ checkedPath }) {
+      checkedPath.uses -= 1;
+      if (checkedPath.uses === 0) tree.delete(checkedPath.path);
     },
-    read(given) {
-      event = given;
-      number += 1;
+    read(nextEvent) {
+      event = nextEvent;
+      eventNumber += 1;
       isCollected = false;
     },
-    passes({ condition, at }) {
-      if (at.event !== number) {
-        at.event = number;
-        at.values = readValues(at);
+    passes({ condition, checkedPath }) {
+      if (checkedPath.eventNumber !== eventNumber) {
+        checkedPath.eventNumber = eventNumber;
+        checkedPath.values = readValues(checkedPath);
       }
-      return at.values !== undefined && at.values.some(condition);
+      return checkedPath.values !== undefined && checkedPath.values.some(condition);
     },
   };
 }

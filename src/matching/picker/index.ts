@@ -1,4 +1,7 @@
-/** The topic picker as a library, without MongoDB and Kafka: `import { createPicker } from "topicsync/picker"`. */
+/**
+ * The topic picker as a library, without MongoDB and Kafka: `import { createPicker } from
+ * "topicsync/picker"`.
+ */
 export {
   FilterSyntaxError,
   type Filter,
@@ -6,8 +9,8 @@ export {
   type Condition,
   type Operator,
 } from "../filter/filter.ts";
-export { canonical } from "../filter/canonical.ts";
+export { canonicalize } from "../filter/canonical.ts";
 export { parseFilter } from "../filter/parse.ts";
-export { printFilter } from "../filter/print.ts";
+export { printFilter } from "../filter/to-text.ts";
 export type { FilterTexts } from "../filter/topic-filters.ts";
 export { createPicker, type Picker } from "./picker.ts";

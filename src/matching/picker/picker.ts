@@ -1,127 +1,175 @@
 import { readFilters, type FilterTexts, type RootedCondition } from "../filter/topic-filters.ts";
 import { createChecks, type Check } from "./checks.ts";
-import type { Group } from "./group.ts";
-import { createGroups } from "./groups.ts";
-import { combinations, createPlan } from "./plan.ts";
-import { createReading } from "./reading.ts";
-import { createSlots } from "./slots.ts";
+import { createEventValues } from "./event-values.ts";
+import type { KeyTable } from "./key-table.ts";
+import { createKeyTables } from "./key-tables.ts";
+import { createSlots, type SlotKind } from "./slots.ts";
 
-/** Tells which topics an event belongs to. */
+/** An index of topics by their filters: finds the topics that an event belongs to. */
 export interface Picker {
-  /** Adds a topic or replaces it. Throws FilterSyntaxError; nothing has changed then. */
+  /** Adds or replaces a topic. Throws FilterSyntaxError and changes nothing then. */
   set(externalId: string, filters: FilterTexts): void;
-  /** Gives whether it was there. */
+  /** Returns whether the topic was there. */
   delete(externalId: string): boolean;
-  /** The external ids of the topics that an event belongs to, each once, in no particular order. */
+  /** Returns the external ids of the topics that an event belongs to, each once, in no particular order. */
   pick(event: unknown): string[];
   readonly size: number;
 }
 
-const noChecks: readonly Check[] = [];
-
-/** A topic with conditions, and where it is kept. */
-interface Keyed {
+/** A topic with conditions. */
+interface KeyedTopic {
   readonly externalId: string;
   readonly number: number;
-  readonly group: Group;
-  /** Its first entry in the group. */
-  readonly entry: number;
+  readonly table: KeyTable;
+  readonly lastEntry: number;
   readonly checks: readonly Check[];
-  /** The number of the last event that it was found for: an event may find it by several keys. */
-  seen: number;
+  /** The last event that found it: an event with lists may find it by several keys. */
+  lastEventNumber: number;
 }
 
+const noChecks: readonly Check[] = [];
+
 /**
- * Makes an empty picker. Every topic is found by a key: the values of all its equalities, one alternative of each, so a
- * topic may have several keys. Topics whose keys are made of the same paths share a hash table. An event is walked once
- * along the paths in use; every table that it has all paths for is asked once. So the cost is that of the tables and the
- * matches, not of the topics. Ranges and negations are checked for the topics that a key has found (ARCHITECTURE.md).
+ * Creates an empty picker. A topic is found by its keys: the values of all its equalities, one alternative of
+ * each. Topics whose keys use the same paths share a hash table. An event is walked once along the paths in
+ * use, and each table whose paths it has is asked once. The cost is that of the tables and matches, not of
+ * all topics. Ranges and negations are checked for the topics that a key has found (ARCHITECTURE.md, "The way
+ * of an event").
  */
 export function createPicker(): Picker {
-  /** By external id; a number is the place of a topic without conditions. */
-  const homes = new Map<string, Keyed | number>();
-  /** The topics without conditions, which every event belongs to. */
+  /** By external id. A number is a topic without conditions: its index in `unconditional`. */
+  const byExternalId = new Map<string, KeyedTopic | number>();
   const unconditional: string[] = [];
-  /** By number, which is what the groups' entries say. */
-  const topics: (Keyed | undefined)[] = [];
-  const free: number[] = [];
+  /** By topic number, as stored in the key tables. */
+  const topics: (KeyedTopic | undefined)[] = [];
+  const freeNumbers: number[] = [];
   const slots = createSlots();
-  const groups = createGroups();
+  const tables = createKeyTables();
   const checks = createChecks();
-  const event = createReading();
+  const eventValues = createEventValues();
 
   function add(externalId: string, conditions: readonly RootedCondition[]): void {
     if (conditions.length === 0) {
-      homes.set(externalId, unconditional.push(externalId) - 1);
+      byExternalId.set(externalId, unconditional.push(externalId) - 1);
       return;
     }
-    const plan = createPlan(conditions);
-    const key = plan.parts
-      .map(({ path, kind, values }) => ({ slot: slots.use(path, kind), values }))
+    const plan = planKeys(conditions);
+    const parts = plan.keyParts
+      .map(({ path, kind, values }) => ({ slot: slots.acquire(path, kind), values }))
       .sort((a, b) => a.slot.number - b.slot.number);
-    const group = groups.of(key.map(({ slot }) => slot));
-    const number = free.pop() ?? topics.length;
-    let entry = 0;
-    for (const texts of combinations(key.map(({ values }) => values))) {
-      const ids = key.map(({ slot }, at) => slot.values.use(texts[at] ?? ""));
-      entry = group.add(ids, number, entry);
+    const table = tables.getOrAdd(parts.map(({ slot }) => slot));
+    const number = freeNumbers.pop() ?? topics.length;
+    let lastEntry = 0;
+    for (const texts of combine(parts.map(({ values }) => values))) {
+      const key = parts.map(({ slot }, at) => slot.values.acquire(texts[at] ?? ""));
+      lastEntry = table.add(key, number, lastEntry);
     }
-    const checked =
-      plan.checks.length === 0 ? noChecks : plan.checks.map((condition) => checks.add(condition));
-    const topic = { externalId, number, group, entry, checks: checked, seen: 0 };
+    const topic: KeyedTopic = {
+      externalId,
+      number,
+      table,
+      lastEntry,
+      checks: plan.checked.length === 0 ? noChecks : plan.checked.map((condition) => checks.add(condition)),
+      lastEventNumber: 0,
+    };
     topics[number] = topic;
-    homes.set(externalId, topic);
+    byExternalId.set(externalId, topic);
   }
 
-  function remove({ number, group, entry, checks: checked }: Keyed): void {
-    group.remove(entry, (key) => {
-      for (const [at, id] of key.entries()) group.slots[at]?.values.release(id);
+  function removeKeyed({ number, table, lastEntry, checks: topicChecks }: KeyedTopic): void {
+    table.remove(lastEntry, (key) => {
+      for (const [at, value] of key.entries()) table.slots[at]?.values.release(value);
     });
-    for (const slot of group.slots) slots.release(slot);
-    for (const check of checked) checks.remove(check);
+    for (const slot of table.slots) slots.release(slot);
+    for (const check of topicChecks) checks.remove(check);
     topics[number] = undefined;
-    free.push(number);
-    if (group.isEmpty()) groups.forget(group);
+    freeNumbers.push(number);
+    if (table.isEmpty()) tables.delete(table);
   }
 
-  function removeUnconditional(place: number): void {
+  /** Moves the last one into the gap. */
+  function removeUnconditional(at: number): void {
     const last = unconditional.pop();
-    if (last === undefined || place === unconditional.length) return;
-    unconditional[place] = last;
-    homes.set(last, place);
+    if (last === undefined || at === unconditional.length) return;
+    unconditional[at] = last;
+    byExternalId.set(last, at);
   }
 
-  function unset(externalId: string): boolean {
-    const home = homes.get(externalId);
-    if (home === undefined) return false;
-    homes.delete(externalId);
-    if (typeof home === "number") removeUnconditional(home);
-    else remove(home);
+  function remove(externalId: string): boolean {
+    const topic = byExternalId.get(externalId);
+    if (topic === undefined) return false;
+    byExternalId.delete(externalId);
+    if (typeof topic === "number") removeUnconditional(topic);
+    else removeKeyed(topic);
     return true;
   }
 
   return {
     set(externalId, filters) {
       const conditions = readFilters(filters);
-      unset(externalId);
+      remove(externalId);
       add(externalId, conditions);
     },
-    delete: unset,
-    pick(given) {
+    delete: remove,
+    pick(event) {
       const picked = unconditional.slice();
-      event.read(slots, given);
-      checks.read(given);
-      groups.ask(event, (number) => {
+      eventValues.read(slots, event);
+      checks.read(event);
+      tables.find(eventValues, (number) => {
         const topic = topics[number];
-        if (topic === undefined || (event.hasSeveral() && topic.seen === event.number())) return;
-        topic.seen = event.number();
+        if (topic === undefined) return;
+        if (eventValues.hasLists() && topic.lastEventNumber === eventValues.eventNumber()) return;
+        topic.lastEventNumber = eventValues.eventNumber();
         for (const check of topic.checks) if (!checks.passes(check)) return;
         picked.push(topic.externalId);
       });
       return picked;
     },
     get size() {
-      return homes.size;
+      return byExternalId.size;
     },
   };
+}
+
+/** What one condition adds to a topic's keys: one of the values, at the path. */
+interface KeyPart {
+  readonly path: readonly string[];
+  readonly kind: SlotKind;
+  readonly values: readonly string[];
+}
+
+/** A topic has at most this many keys, unless a single condition has more alternatives. */
+const maxKeysPerTopic = 64;
+
+/**
+ * Splits conditions, of which there is at least one, into those that make the keys and those to check
+ * afterwards. Equalities make the keys, those with the fewest alternatives first. A topic without any is
+ * found by having a value at its first path.
+ */
+function planKeys(conditions: readonly RootedCondition[]): {
+  keyParts: KeyPart[];
+  checked: RootedCondition[];
+} {
+  const equalities = conditions
+    .filter(({ operator }) => operator === "eq")
+    .map((condition) => ({ condition, values: [...new Set(condition.values)] }))
+    .sort((a, b) => a.values.length - b.values.length);
+  const keyParts: KeyPart[] = [];
+  const keyed = new Set<RootedCondition>();
+  let keyCount = 1;
+  for (const { condition, values } of equalities) {
+    if (keyParts.length > 0 && keyCount * values.length > maxKeysPerTopic) break;
+    keyCount *= values.length;
+    keyParts.push({ path: condition.path, kind: "equal", values });
+    keyed.add(condition);
+  }
+  const [first] = conditions;
+  if (keyParts.length === 0 && first !== undefined)
+    keyParts.push({ path: first.path, kind: "present", values: [""] });
+  return { keyParts, checked: conditions.filter((condition) => !keyed.has(condition)) };
+}
+
+/** Every way to take one item of each list. */
+function combine<T>(lists: readonly (readonly T[])[]): T[][] {
+  return lists.reduce<T[][]>((all, list) => all.flatMap((one) => list.map((item) => [...one, item])), [[]]);
 }

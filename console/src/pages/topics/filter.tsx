@@ -1,6 +1,6 @@
 import { FilterSyntaxError, type FilterMember } from "../../../../src/matching/filter/filter.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
-import { filterWords } from "../../../../src/matching/filter/words.ts";
+import { describeFilter } from "../../../../src/matching/filter/to-text.ts";
 import { Caret } from "../../parts/caret.tsx";
 
 /** Why a filter cannot be read; undefined when it can. The same code says it that the service runs. */
@@ -19,7 +19,7 @@ export function FilterWords({ member, text }: { readonly member: FilterMember; r
   const fault = filterFault(text);
   if (fault !== undefined)
     return <Caret text={text} position={fault.position} message={`The filter ${fault.problem}`} />;
-  const { conditions } = filterWords(parseFilter(text, member));
+  const { conditions } = describeFilter(parseFilter(text, member));
   if (conditions.length === 0) return <>Matches every event.</>;
   return <>Matches where {conditions.join(" and ")}.</>;
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 import { operators, type Condition, type Filter } from "../../../../src/matching/filter/filter.ts";
 import type { FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
-import { printFilter } from "../../../../src/matching/filter/print.ts";
+import { printFilter } from "../../../../src/matching/filter/to-text.ts";
 
 /** Few names and values, so that filters and events often meet. */
 const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event");

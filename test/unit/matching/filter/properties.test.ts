@@ -3,19 +3,19 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { canonical } from "../../../../src/matching/filter/canonical.ts";
+import { canonicalize } from "../../../../src/matching/filter/canonical.ts";
 import {
   FilterSyntaxError,
   operators,
   type Condition,
   type Filter,
 } from "../../../../src/matching/filter/filter.ts";
-import { createTest, textsAt } from "../../../../src/matching/filter/match.ts";
+import { createValueTest, readTexts } from "../../../../src/matching/filter/match.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
-import { printFilter } from "../../../../src/matching/filter/print.ts";
+import { printFilter } from "../../../../src/matching/filter/to-text.ts";
 import {
   explain,
-  filterFaults,
+  findFilterFaults,
   matches,
   readFilters,
 } from "../../../../src/matching/filter/topic-filters.ts";
@@ -67,9 +67,9 @@ describe("a filter", () => {
   it("matches the same events in its canonical form, which is its own canonical form", () => {
     fc.assert(
       fc.property(filters, fc.array(eventsOfSmallNames, { minLength: 5, maxLength: 5 }), (filter, given) => {
-        const form = canonical(filter);
+        const form = canonicalize(filter);
         for (const event of given) assert.equal(matchesHeader(form, event), matchesHeader(filter, event));
-        assert.deepEqual(canonical(form), form);
+        assert.deepEqual(canonicalize(form), form);
       }),
       { numRuns: 2_000 },
     );
@@ -84,7 +84,7 @@ describe("a filter", () => {
         const same = smallEvents.every(
           (event) => matches(first ?? [], event) === matches(second ?? [], event),
         );
-        assert.equal(printFilter(canonical(one)) === printFilter(canonical(other)), same);
+        assert.equal(printFilter(canonicalize(one)) === printFilter(canonicalize(other)), same);
       }),
       { numRuns: 3_000 },
     );
@@ -147,14 +147,14 @@ describe("a filter", () => {
   });
 
   it("that is wrong is told with its member and its place", () => {
-    assert.deepEqual(filterFaults({ headerQuery: "a=1&", contentQuery: "b" }), [
+    assert.deepEqual(findFilterFaults({ headerQuery: "a=1&", contentQuery: "b" }), [
       { path: "/headerQuery", message: 'has no condition here; expected "name=value", at character 5' },
       {
         path: "/contentQuery",
         message: 'has no operator after "b"; expected =, !=, >, >=, < or <=, at character 2',
       },
     ]);
-    assert.deepEqual(filterFaults({}), []);
+    assert.deepEqual(findFilterFaults({}), []);
   });
 });
 
@@ -188,7 +188,7 @@ describe("a contentQuery", () => {
             const picker = createPicker();
             picker.set("topic", { contentQuery });
             assert.equal(picker.pick(event).length === 1, expected);
-            const canonicalText = printFilter(canonical(parseFilter(contentQuery, "contentQuery")));
+            const canonicalText = printFilter(canonicalize(parseFilter(contentQuery, "contentQuery")));
             assert.equal(matches(readFilters({ contentQuery: canonicalText }), event), expected);
           }
         }
@@ -206,8 +206,8 @@ describe("a contentQuery", () => {
   /** Contract, section 5, as plainly as possible: one name's equalities are OR, everything else is AND. */
   function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
     return conditions.every(({ path, operator, values }) => {
-      const texts = textsAt(event, ["event", ...path]);
-      if (operator !== "eq") return texts.some(createTest({ operator, values }));
+      const texts = readTexts(event, ["event", ...path]);
+      if (operator !== "eq") return texts.some(createValueTest({ operator, values }));
       return conditions.some(
         (other) =>
           other.operator === "eq" &&
@@ -240,7 +240,7 @@ describe("a condition", () => {
             operator,
             values: operator === "eq" || operator === "ne" ? values : values.slice(0, 1),
           };
-          const [prepared, test] = [prepareForLists(condition), createTest(condition)];
+          const [prepared, test] = [prepareForLists(condition), createValueTest(condition)];
           assert.equal(createValueList(texts).some(prepared), texts.some(test));
           for (const text of texts) assert.equal(createSingleValue(text).some(prepared), test(text));
         },

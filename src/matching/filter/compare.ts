@@ -1,13 +1,15 @@
-/** A text with what it says as a number or as an instant. */
+/** A text, parsed as a number or an instant if it is one. */
 export interface Comparable {
   readonly text: string;
-  /** Set when the text is a JSON number (RFC 8259, section 6). */
+  /** Set if the text is a JSON number (RFC 8259, section 6). */
   readonly number: number | undefined;
-  /** Set when the text is a date-time of RFC 3339. */
+  /** Set if the text is an RFC 3339 date-time. */
   readonly instant: Instant | undefined;
 }
 
-/** Seconds since 1970, and the digits of the fraction without zeros at the end: not a nanosecond is lost. */
+/**
+ * Seconds since 1970, and the digits of the fraction without trailing zeros, so that no precision is lost.
+ */
 interface Instant {
   readonly seconds: number;
   readonly fraction: string;
@@ -16,16 +18,15 @@ interface Instant {
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/iu;
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))$/u;
 
-/** What a text can be compared as. */
 export const toComparable = (text: string): Comparable => ({
   text,
   number: jsonNumber.test(text) ? Number(text) : undefined,
-  instant: instantOf(text),
+  instant: parseInstant(text),
 });
 
 /**
- * Below zero, zero or above: two numbers as numbers, two RFC 3339 times as instants, everything else as strings by their
- * code points.
+ * Compares two numbers as numbers, two RFC 3339 times as instants, and everything else as strings by code
+ * points.
  */
 export function compare(a: Comparable, b: Comparable): number {
   if (a.number !== undefined && b.number !== undefined) return Math.sign(a.number - b.number);
@@ -35,14 +36,14 @@ export function compare(a: Comparable, b: Comparable): number {
   return compareTexts(a.text, b.text);
 }
 
-/** By code points, which is the order of the UTF-8 bytes. */
+/** Compares by code points, which is the order of UTF-8 bytes. */
 export function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let at = 0; at < length; at += 1) {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
     if (left === right) continue;
-    // Surrogates stand for the code points above all others.
+    // Surrogates stand for code points above all others.
     return isSurrogate(left) === isSurrogate(right) ? left - right : isSurrogate(left) ? 1 : -1;
   }
   return a.length - b.length;
@@ -50,7 +51,7 @@ export function compareTexts(a: string, b: string): number {
 
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
-function instantOf(text: string): Instant | undefined {
+function parseInstant(text: string): Instant | undefined {
   const found = dateTime.exec(text);
   if (found === null) return undefined;
   const [year, month, day, hour, minute, second] = found.slice(1, 7).map(Number) as [

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
-import { filterWords } from "../../../../src/matching/filter/words.ts";
+import { describeFilter } from "../../../../src/matching/filter/to-text.ts";
 
-const words = (text: string) => filterWords(parseFilter(text));
+const words = (text: string) => describeFilter(parseFilter(text));
 const phrases = (text: string) => words(text).conditions;
 
 describe("a filter in words", () => {
@@ -21,14 +21,14 @@ describe("a filter in words", () => {
   });
 
   it("says a name of a contentQuery without the event. that it may begin with", () => {
-    const said = filterWords(parseFilter("x=1&event.x=2&event.event.y=3", "contentQuery")).conditions;
+    const said = describeFilter(parseFilter("x=1&event.x=2&event.event.y=3", "contentQuery")).conditions;
     assert.deepEqual(said, ["x is 1 or 2", "event.event.y is 3"]);
     assert.deepEqual(phrases("x=1&event.x=2"), ["x is 1", "event.x is 2"]);
   });
 
   it("says that a member must be there to differ", () => {
-    assert.deepEqual(phrases("a!=1"), ["a is not 1 (and is there)"]);
-    assert.deepEqual(phrases("a.ne=1,2"), ["a is none of 1, 2 (and is there)"]);
+    assert.deepEqual(phrases("a!=1"), ["a is not 1 (and is present)"]);
+    assert.deepEqual(phrases("a.ne=1,2"), ["a is none of 1, 2 (and is present)"]);
   });
 
   it("says each comparison, by its sign or its suffix", () => {
@@ -55,6 +55,6 @@ describe("a filter in words", () => {
     assert.match(number ?? "", /Numbers compare with 3 as numbers/);
     assert.match(instant ?? "", /compare with 2026-01-01T00:00:00Z as instants/);
     assert.match(text ?? "", /compares with high as strings/);
-    assert.match(list ?? "", /a list/);
+    assert.match(list ?? "", /^A list matches/);
   });
 });

@@ -1,0 +1,88 @@
+import type { Slots, SlotsOfPath } from "./slots.ts";
+
+/**
+ * The values that the current event has in each slot. Reused for every event, so that reading creates no
+ * garbage.
+ */
+export interface EventValues {
+  read(slots: Slots, event: unknown): void;
+  /** The slots that have a value. */
+  readonly slots: readonly number[];
+  /** The first value of a slot; 0 for none. */
+  first(slot: number): number;
+  readonly has: (slot: number, value: number) => boolean;
+  /** All values of a slot that has more than one; undefined for every other slot. */
+  all(slot: number): readonly number[] | undefined;
+  /** Whether any slot has more than one value: a topic may then be found by several keys. */
+  hasLists(): boolean;
+  /** A number that no other event had. */
+  eventNumber(): number;
+}
+
+/** Distinct values in the event's order. Long lists have a set of them as well. */
+interface ValueSet {
+  readonly values: number[];
+  set: Set<number> | undefined;
+}
+
+const minValuesForSet = 16;
+
+function addValue(known: ValueSet, value: number): void {
+  const { values, set } = known;
+  if (set === undefined ? values.includes(value) : set.has(value)) return;
+  values.push(value);
+  if (set !== undefined) set.add(value);
+  else if (values.length === minValuesForSet) known.set = new Set(values);
+}
+
+export function createEventValues(): EventValues {
+  let firstValues = new Int32Array(16);
+  const filledSlots: number[] = [];
+  const lists = new Map<number, ValueSet>();
+  let eventNumber = 0;
+
+  function add(slot: number, value: number): void {
+    if (slot >= firstValues.length) {
+      const larger = new Int32Array(2 * slot);
+      larger.set(firstValues);
+      firstValues = larger;
+    }
+    const first = firstValues[slot] ?? 0;
+    if (first === 0) {
+      firstValues[slot] = value;
+      filledSlots.push(slot);
+      return;
+    }
+    if (first === value) return;
+    const list = lists.get(slot);
+    if (list === undefined) lists.set(slot, { values: [first, value], set: undefined });
+    else addValue(list, value);
+  }
+
+  function visit({ equal, present }: SlotsOfPath, text: string): void {
+    if (present !== undefined) add(present.number, 1);
+    if (equal === undefined) return;
+    const value = equal.values.find(text);
+    if (value !== 0) add(equal.number, value);
+  }
+
+  return {
+    read(slots, event) {
+      for (const slot of filledSlots) firstValues[slot] = 0;
+      filledSlots.length = 0;
+      if (lists.size > 0) lists.clear();
+      eventNumber += 1;
+      slots.walk(event, visit);
+    },
+    slots: filledSlots,
+    first: (slot) => firstValues[slot] ?? 0,
+    has(slot, value) {
+      if (firstValues[slot] === value) return true;
+      const list = lists.get(slot);
+      return list !== undefined && (list.set?.has(value) ?? list.values.includes(value));
+    },
+    all: (slot) => lists.get(slot)?.values,
+    hasLists: () => lists.size > 0,
+    eventNumber: () => eventNumber,
+  };
+}
