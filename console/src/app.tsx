@@ -3,11 +3,11 @@ import { Redirect, Route, Router, Switch } from "wouter-preact";
 
 import type { SessionView } from "../../schemas/session.ts";
 import { ApiError, ask, setCsrfToken } from "./api.ts";
-import { Layout } from "./layout.tsx";
+import { Layout } from "./components/layout.tsx";
 import { comeBack, takeFailure } from "./openid.ts";
 import { pagesFor } from "./pages.ts";
 import { SignIn } from "./pages/sign-in.tsx";
-import { Failure } from "./parts/failure.tsx";
+import { Failure } from "./components/error-message.tsx";
 import { SessionContext } from "./session.ts";
 
 const sessionPath = "/api/topicsync/v1/session";

@@ -1,5 +1,5 @@
-import { Page } from "../page.tsx";
-import { Names } from "./applications/names.tsx";
+import { Page } from "../components/page.tsx";
+import { Names } from "./applications/catalog-section.tsx";
 
 /** What push tokens can be registered for. */
 export const Applications = () => (

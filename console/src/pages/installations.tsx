@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 import type { Overview } from "../../../schemas/overview.ts";
-import { useQuery } from "../asked.ts";
-import { Page } from "../page.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { counted } from "../parts/numbers.ts";
-import { Pager, usePageState } from "../parts/pager.tsx";
+import { useQuery } from "../query.ts";
+import { Page } from "../components/page.tsx";
+import { Failure } from "../components/error-message.tsx";
+import { counted } from "../components/format.ts";
+import { Pager, usePageState } from "../components/pager.tsx";
 import { Deactivate } from "./installations/deactivate.tsx";
 import { Results } from "./installations/results.tsx";
 import { SearchForm } from "./installations/search-form.tsx";

@@ -1,11 +1,11 @@
 import type { Overview as OverviewData } from "../../../schemas/overview.ts";
 import { useLive } from "../live.ts";
-import { Page } from "../page.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { When } from "../parts/when.tsx";
+import { Page } from "../components/page.tsx";
+import { Failure } from "../components/error-message.tsx";
+import { When } from "../components/time-ago.tsx";
 import { Health } from "./overview/health.tsx";
 import { Installations } from "./overview/installations.tsx";
-import { Refused } from "./overview/refused.tsx";
+import { Refused } from "./overview/recent-dead-letters.tsx";
 import { Sync } from "./overview/sync.tsx";
 
 /** How everything is, live. */

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
 import { ask } from "../api.ts";
-import { Page } from "../page.tsx";
-import { Failure } from "../parts/failure.tsx";
+import { Page } from "../components/page.tsx";
+import { Failure } from "../components/error-message.tsx";
 import { ExplanationTable } from "./picker/explanation.tsx";
 import { samples } from "./picker/samples.ts";
 import { Topics } from "./picker/topics.tsx";

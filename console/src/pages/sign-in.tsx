@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { CredentialsBody, SessionView, SignInOptions } from "../../../schemas/session.ts";
 import { ask } from "../api.ts";
 import { leaveFrom } from "../openid.ts";
-import { Failure } from "../parts/failure.tsx";
+import { Failure } from "../components/error-message.tsx";
 
 interface SignInProps {
   /** Why one is here. */

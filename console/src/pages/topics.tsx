@@ -1,7 +1,7 @@
 import { useAddress } from "../address.ts";
 import { CreateTopic } from "./topics/create.tsx";
 import { TopicList } from "./topics/list.tsx";
-import { OneTopic } from "./topics/one.tsx";
+import { OneTopic } from "./topics/details.tsx";
 
 /** The topics: all of them, one, or a new one. */
 export function Topics() {

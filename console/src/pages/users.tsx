@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 
 import type { UserList, UserView } from "../../../schemas/user.ts";
-import { useQuery } from "../asked.ts";
-import { useListDialog } from "../dialog.ts";
-import { Page } from "../page.tsx";
-import { Failure } from "../parts/failure.tsx";
-import { Pager, usePageState } from "../parts/pager.tsx";
+import { useQuery } from "../query.ts";
+import { useListDialog } from "../list-dialog.ts";
+import { Page } from "../components/page.tsx";
+import { Failure } from "../components/error-message.tsx";
+import { Pager, usePageState } from "../components/pager.tsx";
 import { useSession } from "../session.ts";
 import { AddUser, ChangeRoles, SetPassword, SwitchUser, usersPath } from "./users/dialogs.tsx";
 import { UserTable, type UserAct } from "./users/table.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 
 import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../parts/confirm.tsx";
-import { kinds, ruleTexts, type Kind, type NamedView } from "./kinds.ts";
+import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
+import { kinds, ruleTexts, type Kind, type NamedView } from "./catalog.ts";
 
 interface DialogProps {
   readonly kind: Kind;

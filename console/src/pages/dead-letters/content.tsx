@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../parts/numbers.ts";
+import { counted } from "../../components/format.ts";
 import { toBytes, hexDump, toText, visible } from "./bytes.ts";
 import { jsonLines, type JsonLine } from "./json-lines.ts";
 import { Download } from "./download.tsx";

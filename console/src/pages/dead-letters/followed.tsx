@@ -3,9 +3,9 @@ import { Link } from "wouter-preact";
 
 import type { DeadLetterChannel, Outcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { ask } from "../../api.ts";
-import { isOver } from "../../asked.ts";
-import { Failure } from "../../parts/failure.tsx";
-import { counted } from "../../parts/numbers.ts";
+import { isOver } from "../../query.ts";
+import { Failure } from "../../components/error-message.tsx";
+import { counted } from "../../components/format.ts";
 import { useSession } from "../../session.ts";
 import { outcomesPath, pageOfLetter } from "./addresses.ts";
 import { Outcome } from "./outcome.tsx";

@@ -1,11 +1,11 @@
 import { Link } from "wouter-preact";
 
 import type { DeadLetterChannel, DeadLetterView } from "../../../../schemas/dead-letters.ts";
-import { useQuery } from "../../asked.ts";
-import { Page } from "../../page.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { Table } from "../../parts/table.tsx";
-import { When } from "../../parts/when.tsx";
+import { useQuery } from "../../query.ts";
+import { Page } from "../../components/page.tsx";
+import { Failure } from "../../components/error-message.tsx";
+import { Table } from "../../components/table.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { lettersPath, pageOfChoice, pageOfLetter, toQuery, useChoice } from "./addresses.ts";
 import { readable, visible } from "./bytes.ts";
 import { LetterContent } from "./content.tsx";

@@ -1,8 +1,8 @@
 import { Link } from "wouter-preact";
 
 import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters.ts";
-import { Table } from "../../parts/table.tsx";
-import { When } from "../../parts/when.tsx";
+import { Table } from "../../components/table.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { pageOfLetter } from "./addresses.ts";
 import { visible } from "./bytes.ts";
 import { Outcome } from "./outcome.tsx";

@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 
 import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters.ts";
-import { useQuery } from "../../asked.ts";
-import { Page } from "../../page.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { counted } from "../../parts/numbers.ts";
-import { Pager, usePageState } from "../../parts/pager.tsx";
+import { useQuery } from "../../query.ts";
+import { Page } from "../../components/page.tsx";
+import { Failure } from "../../components/error-message.tsx";
+import { counted } from "../../components/format.ts";
+import { Pager, usePageState } from "../../components/pager.tsx";
 import { lettersPath, pageOfChoice, toQuery, useChoice, type LetterChoice } from "./addresses.ts";
 import { Letters } from "./letters.tsx";
 import { Reasons } from "./reasons.tsx";

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../parts/numbers.ts";
+import { counted } from "../../components/format.ts";
 import { visible } from "./bytes.ts";
 import type { JsonLine } from "./json-lines.ts";
 import { findMarks, shownLines } from "./marks.ts";

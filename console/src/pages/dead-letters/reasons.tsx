@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
 import type { DeadLetterList } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../parts/numbers.ts";
+import { counted } from "../../components/format.ts";
 import { pageOfChoice, type LetterChoice } from "./addresses.ts";
 
 interface ReasonsProps extends Pick<DeadLetterList, "counts" | "all"> {

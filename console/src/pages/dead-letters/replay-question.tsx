@@ -2,9 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { ask } from "../../api.ts";
-import { useAction } from "../../asked.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { counted } from "../../parts/numbers.ts";
+import { useAction } from "../../query.ts";
+import { Confirm } from "../../components/confirm-dialog.tsx";
+import { counted } from "../../components/format.ts";
 import { replayPath } from "./addresses.ts";
 import { Skipped } from "./skipped.tsx";
 

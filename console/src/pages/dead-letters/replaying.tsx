@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { DeadLetterChannel, ReplayResult } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../parts/numbers.ts";
+import { counted } from "../../components/format.ts";
 import { Followed } from "./followed.tsx";
 import { ReplayQuestion } from "./replay-question.tsx";
 

@@ -1,5 +1,5 @@
 import type { ReplayResult } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../parts/numbers.ts";
+import { counted } from "../../components/format.ts";
 
 const maxShown = 10;
 

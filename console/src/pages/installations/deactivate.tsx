@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { Deactivated, DeactivationBody } from "../../../../schemas/installation-deactivation.ts";
 import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
 
 interface DeactivateProps {
   readonly ids: readonly string[];

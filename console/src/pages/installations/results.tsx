@@ -1,6 +1,6 @@
 import type { InstallationView } from "../../../../schemas/installation-view.ts";
-import { Table } from "../../parts/table.tsx";
-import { When } from "../../parts/when.tsx";
+import { Table } from "../../components/table.tsx";
+import { When } from "../../components/time-ago.tsx";
 
 interface ResultsProps {
   readonly found: readonly InstallationView[];

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { InstallationList } from "../../../../schemas/installation-list.ts";
 import { ask } from "../../api.ts";
-import { isOver } from "../../asked.ts";
+import { isOver } from "../../query.ts";
 import { useSession } from "../../session.ts";
 
 /** What a search for a page of installations has come to. */

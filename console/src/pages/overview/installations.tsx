@@ -1,6 +1,6 @@
 import type { InstallationCount, Overview } from "../../../../schemas/overview.ts";
-import { counted } from "../../parts/numbers.ts";
-import { Table } from "../../parts/table.tsx";
+import { counted } from "../../components/format.ts";
+import { Table } from "../../components/table.tsx";
 
 interface InstallationsProps {
   readonly totals: Overview["installations"];

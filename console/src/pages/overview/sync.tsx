@@ -1,8 +1,8 @@
 import type { Overview, Sample } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
-import { counted, measured } from "../../parts/numbers.ts";
-import { Sparkline } from "../../parts/sparkline.tsx";
-import { Table } from "../../parts/table.tsx";
+import { counted, measured } from "../../components/format.ts";
+import { Sparkline } from "../../components/sparkline.tsx";
+import { Table } from "../../components/table.tsx";
 
 /** Samples are ten seconds apart. */
 const samplesOfAnHour = 360;

@@ -1,5 +1,5 @@
 import type { PickResponse } from "../../../../schemas/pick.ts";
-import { Table } from "../../parts/table.tsx";
+import { Table } from "../../components/table.tsx";
 
 type Explanation = NonNullable<PickResponse["explain"]>;
 

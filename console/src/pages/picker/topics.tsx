@@ -1,6 +1,6 @@
 import type { PickResponse } from "../../../../schemas/pick.ts";
-import { counted } from "../../parts/numbers.ts";
-import { Table } from "../../parts/table.tsx";
+import { counted } from "../../components/format.ts";
+import { Table } from "../../components/table.tsx";
 
 interface TopicsProps {
   readonly topics: PickResponse["topics"];

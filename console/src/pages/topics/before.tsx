@@ -1,5 +1,5 @@
 import type { TopicView } from "../../../../schemas/topic-view.ts";
-import { When } from "../../parts/when.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { sourceWords } from "./source.ts";
 
 const members = {

@@ -3,9 +3,9 @@ import { Link, useLocation } from "wouter-preact";
 
 import type { TopicResponse } from "../../../../schemas/topic.ts";
 import { ApiError, ask } from "../../api.ts";
-import { useAction } from "../../asked.ts";
-import { Page } from "../../page.tsx";
-import { Failure } from "../../parts/failure.tsx";
+import { useAction } from "../../query.ts";
+import { Page } from "../../components/page.tsx";
+import { Failure } from "../../components/error-message.tsx";
 import { Field, type FieldName } from "./field.tsx";
 import { emptyDraft, localFaults, remoteFaults, useTaken, type Draft, type Faults } from "./draft.ts";
 import { filterFault } from "./filter.tsx";

@@ -1,7 +1,7 @@
 import { FilterSyntaxError, type FilterMember } from "../../../../src/matching/filter/filter.ts";
 import { parseFilter } from "../../../../src/matching/filter/parse.ts";
 import { describeFilter } from "../../../../src/matching/filter/to-text.ts";
-import { Caret } from "../../parts/caret.tsx";
+import { Caret } from "../../components/caret.tsx";
 
 /** Why a filter cannot be read; undefined when it can. The same code says it that the service runs. */
 export function filterFault(text: string): FilterSyntaxError | undefined {

@@ -1,11 +1,11 @@
 import { Link } from "wouter-preact";
 
 import { useAddress } from "../../address.ts";
-import { Page } from "../../page.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { Pager, usePageState } from "../../parts/pager.tsx";
-import { Choice, isNarrowed, toQuery, readChoice } from "./choice.tsx";
-import { useTopicPage } from "./pages.ts";
+import { Page } from "../../components/page.tsx";
+import { Failure } from "../../components/error-message.tsx";
+import { Pager, usePageState } from "../../components/pager.tsx";
+import { Choice, isNarrowed, toQuery, readChoice } from "./list-options.tsx";
+import { useTopicPage } from "./topic-page.ts";
 import { TopicTable } from "./table.tsx";
 
 /** All topics: searched, sorted, page by page. */

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
 import { getTopicPath } from "./source.ts";
 
 interface SwitchProps {

@@ -1,8 +1,8 @@
 import { Link } from "wouter-preact";
 
 import type { TopicView } from "../../../../schemas/topic-view.ts";
-import { Table } from "../../parts/table.tsx";
-import { When } from "../../parts/when.tsx";
+import { Table } from "../../components/table.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { getTopicPath, briefSource } from "./source.ts";
 
 interface TopicTableProps {

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 
 import type { UserView } from "../../../../schemas/user.ts";
 import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../parts/confirm.tsx";
+import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
 import { PasswordField } from "./password-field.tsx";
 import { RoleBoxes } from "./roles.tsx";
 

@@ -1,5 +1,5 @@
 import type { UserView } from "../../../../schemas/user.ts";
-import { Table } from "../../parts/table.tsx";
+import { Table } from "../../components/table.tsx";
 import { roleName } from "./roles.tsx";
 
 /** What can be done with a user. */

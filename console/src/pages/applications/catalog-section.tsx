@@ -1,9 +1,9 @@
-import { useQuery } from "../../asked.ts";
-import { useListDialog } from "../../dialog.ts";
-import { Failure } from "../../parts/failure.tsx";
-import { Table } from "../../parts/table.tsx";
+import { useQuery } from "../../query.ts";
+import { useListDialog } from "../../list-dialog.ts";
+import { Failure } from "../../components/error-message.tsx";
+import { Table } from "../../components/table.tsx";
 import { AddName, ChangeRule, SwitchName } from "./dialogs.tsx";
-import { kinds, ruleTexts, type Kind, type NamedView } from "./kinds.ts";
+import { kinds, ruleTexts, type Kind, type NamedView } from "./catalog.ts";
 
 const dialogs = { rule: ChangeRule, switch: SwitchName } as const;
 

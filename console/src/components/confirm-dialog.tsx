@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { useAction, type Doing } from "../asked.ts";
-import { Failure } from "./failure.tsx";
+import { useAction, type Doing } from "../query.ts";
+import { Failure } from "./error-message.tsx";
 
 interface ConfirmProps {
   /** What is asked: "Replay 12 dead letters?" */

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { Link, useLocation } from "wouter-preact";
 
-import { pagesFor } from "./pages.ts";
-import { ThemeButton } from "./parts/theme.tsx";
-import { useSession } from "./session.ts";
+import { pagesFor } from "../pages.ts";
+import { ThemeButton } from "./theme-button.tsx";
+import { useSession } from "../session.ts";
 
 /** What stands around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {

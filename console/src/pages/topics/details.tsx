@@ -3,10 +3,10 @@ import { Link } from "wouter-preact";
 
 import type { TopicDetail } from "../../../../schemas/topic-view.ts";
 import type { FilterMember } from "../../../../src/matching/filter/filter.ts";
-import { useQuery } from "../../asked.ts";
-import { Page } from "../../page.tsx";
-import { Failure } from "../../parts/failure.tsx";
-import { When } from "../../parts/when.tsx";
+import { useQuery } from "../../query.ts";
+import { Page } from "../../components/page.tsx";
+import { Failure } from "../../components/error-message.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { Before } from "./before.tsx";
 import { FilterWords } from "./filter.tsx";
 import { sourceWords } from "./source.ts";

@@ -3,9 +3,9 @@ import { Link } from "wouter-preact";
 import { roles } from "../../../../schemas/roles.ts";
 import type { LatestDeadLetter, Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
-import { counted } from "../../parts/numbers.ts";
-import { Table } from "../../parts/table.tsx";
-import { When } from "../../parts/when.tsx";
+import { counted } from "../../components/format.ts";
+import { Table } from "../../components/table.tsx";
+import { When } from "../../components/time-ago.tsx";
 import { useSession } from "../../session.ts";
 import { pageOfLetter } from "../dead-letters/addresses.ts";
 

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { TopicList } from "../../../../schemas/topic-list.ts";
 import type { TopicView } from "../../../../schemas/topic-view.ts";
 import { ask } from "../../api.ts";
-import { isOver } from "../../asked.ts";
+import { isOver } from "../../query.ts";
 import { useSession } from "../../session.ts";
 
 /** A page of topics, as far as it is known. */
