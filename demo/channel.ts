@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import kafkajs, { type IHeaders } from "kafkajs";
 
-import { quietTimers } from "../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
 
 /** The broker's side of the demo: it announces topics and looks at what was refused. */
 export interface Channel {
@@ -26,7 +26,7 @@ export function sampleAnnouncements(): { key: string; value: string }[] {
 
 /** Opens the channel. */
 export async function openChannel(brokers: string, topic: string, deadLetterTopic: string): Promise<Channel> {
-  quietTimers();
+  stopIdleChecks();
   const kafka = new kafkajs.Kafka({
     clientId: "demo",
     brokers: brokers.split(","),

@@ -1,6 +1,6 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
-import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 
 /** A Kafka topic full of announcements. */
 export interface Log {
@@ -38,7 +38,7 @@ export async function openLog(
   topic: string,
   partitions = 1,
 ): Promise<{ producer: Producer } & AsyncDisposable> {
-  quietTimers();
+  stopIdleChecks();
   const kafka: Kafka = new kafkajs.Kafka({ brokers: brokers.split(","), logLevel: kafkajs.logLevel.NOTHING });
   const admin: Admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });

@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import kafkajs from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 
 const [, , brokers = "", uri = "", topic = ""] = process.argv;
@@ -19,7 +19,7 @@ const client = new MongoClient(uri);
 await ensureIndexes(client.db());
 const topics = client.db().collection<{ _id: string }>("svc_api_notif_mgmt_topic");
 
-quietTimers();
+stopIdleChecks();
 const kafka = new kafkajs.Kafka({ brokers: brokers.split(","), logLevel: kafkajs.logLevel.NOTHING });
 const consumer = kafka.consumer({ groupId: `floor-${randomUUID()}` });
 await consumer.connect();

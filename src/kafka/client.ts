@@ -19,7 +19,7 @@ import { readBounds, readLog } from "./reader.ts";
 import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
-import { quietTimers } from "./workarounds/request-queue.ts";
+import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
@@ -62,7 +62,7 @@ export function createBroker(
   boundFetches(config.maxBatchBytes);
   hideAbortedTransactions();
   keepGroupDenials();
-  quietTimers();
+  stopIdleChecks();
   const sockets = createSockets();
   const options: KafkaJsConfig = {
     ...clientOptions(config),

@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../sync/records.ts";
 import { restoreDenial } from "./workarounds/denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
-import { toLogRecord } from "./records.ts";
+import { toLogRecord } from "./codecs/record-batches.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 export interface MemberOptions {

@@ -9,7 +9,7 @@ import type { LogBounds, PartitionRecord, ReadOptions } from "../sync/records.ts
 import { restoreDenial } from "./workarounds/denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
-import { toLogRecord } from "./records.ts";
+import { toLogRecord } from "./codecs/record-batches.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 export interface LogReaderOptions {

@@ -14,7 +14,7 @@ const sized = (bytes: Buffer | null): Buffer =>
 export interface GivenRecord {
   readonly key?: Buffer | null;
   readonly value: Buffer | null;
-  readonly headers?: readonly (readonly [string, string])[];
+  readonly headers?: readonly (readonly [string, string | null])[];
 }
 
 /** A record batch as the broker has it (Kafka's documentation, "Record Batch"), compressed with gzip. */
@@ -24,7 +24,10 @@ export function recordBatch(
   { timestamp = 1_700_000_000_000, lastOffset = firstOffset + records.length - 1 } = {},
 ): Buffer {
   const bodies = records.map(({ key = null, value, headers = [] }, index) => {
-    const named = headers.flatMap(([name, text]) => [sized(Buffer.from(name)), sized(Buffer.from(text))]);
+    const named = headers.flatMap(([name, text]) => [
+      sized(Buffer.from(name)),
+      sized(text === null ? null : Buffer.from(text)),
+    ]);
     const parts = [Buffer.from([0]), varint(index), varint(index), sized(key), sized(value)];
     return sized(Buffer.concat([...parts, varint(headers.length), ...named]));
   });

@@ -7,7 +7,7 @@ import { MongoClient, type Db } from "mongodb";
 
 import { readConfig } from "../../src/config.ts";
 import { boundFetches } from "../../src/kafka/workarounds/bounded-fetches.ts";
-import { quietTimers } from "../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "./names.ts";
 
 /** Where a broker and a store are. */
@@ -69,7 +69,7 @@ export function testDatabase(store: string, name = unique("test")): { uri: strin
 /** A connection to a broker, ended after the tests of this file. */
 export function testKafka(brokers: string): { kafka: Kafka; admin: Admin; producer: Producer } {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
-  quietTimers();
+  stopIdleChecks();
   const kafka = new kafkajs.Kafka({
     clientId: "test",
     brokers: brokers.split(","),

@@ -1,6 +1,6 @@
-import type { RecordBatchEntry } from "kafkajs";
+import type { KafkaMessage, RecordBatchEntry } from "kafkajs";
 
-import type { SkippedBatch } from "../../sync/records.ts";
+import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
 
 /** A record as kafkajs decodes it; see its protocol/recordBatch/record/v0/decoder.js. */
@@ -39,6 +39,14 @@ const skipped = new WeakMap<object, SkippedBatch>();
 
 /** The batch that the message stands for; undefined for a message that was read. */
 export const findSkippedBatch = (message: object): SkippedBatch | undefined => skipped.get(message);
+
+/** Converts a message of kafkajs to the record that the rest of the program knows. */
+export function toLogRecord(message: KafkaMessage): LogRecord {
+  const { offset, timestamp, key, value, headers = {} } = message;
+  const record = { offset: Number(offset), timestamp, key, value, headers };
+  const skippedBatch = findSkippedBatch(message);
+  return skippedBatch === undefined ? record : { ...record, skippedBatch };
+}
 
 /**
  * Decodes what a broker answered for one partition: record batches one after another, the last one perhaps cut off.

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { registerCodecs } from "../codecs/codecs.ts";
 import { decodeBatches } from "../codecs/record-batches.ts";
 
-/** kafkajs' reader of an answer of the broker. */
+/** kafkajs' reader of a broker's response. */
 interface Decoder {
   offset: number;
   readInt32(): number;
@@ -13,16 +13,16 @@ interface Decoder {
 
 type DecodeMessages = (decoder: Decoder) => Promise<readonly object[]>;
 
-/** Where a batch says its format, the same in all of them. */
-const magicAt = 16;
+/** The byte that names a batch's format, at the same offset in all formats. */
+const magicOffset = 16;
 const currentMagic = 2;
 
 let maxBytes = 0;
 let isReplaced = false;
 
 /**
- * Bounds what kafkajs 2.2.4 makes of a fetched batch of records, in this whole process: it decompresses without a limit,
- * and what it cannot decompress ends the consumer. See docs/decisions/008-bounded-fetches.md.
+ * Bounds the memory that kafkajs 2.2.4 takes for a fetched batch, in the whole process: it decompresses without a limit, and
+ * a batch that it cannot decompress ends the consumer. See docs/decisions/008-bounded-fetches.md.
  */
 export function boundFetches(maxBatchBytes: number): void {
   maxBytes = maxBatchBytes;
@@ -33,21 +33,21 @@ export function boundFetches(maxBatchBytes: number): void {
   const path = require.resolve("kafkajs/src/protocol/requests/fetch/v4/decodeMessages.js");
   const original = require(path) as DecodeMessages;
   const module = require.cache[path];
-  // What reads it is loaded with the first fetch.
-  if (module !== undefined) module.exports = boundedBy(original);
+  // kafkajs loads the callers of this module with the first fetch.
+  if (module !== undefined) module.exports = withLimit(original);
 }
 
-const boundedBy =
+const withLimit =
   (original: DecodeMessages): DecodeMessages =>
   async (decoder) => {
     const start = decoder.offset;
     const length = decoder.readInt32();
-    if (length <= magicAt || !decoder.canReadBytes(length)) {
+    if (length <= magicOffset || !decoder.canReadBytes(length)) {
       decoder.offset = start;
       return original(decoder);
     }
     const bytes = decoder.readBytes(length);
-    if (bytes.readInt8(magicAt) === currentMagic) return decodeBatches(bytes, maxBytes);
+    if (bytes.readInt8(magicOffset) === currentMagic) return decodeBatches(bytes, maxBytes);
     // Written before Kafka 0.11.
     decoder.offset = start;
     return original(decoder);

@@ -2,7 +2,7 @@ import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config.ts";
 import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
-import { quietTimers } from "../../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
 
@@ -16,7 +16,7 @@ export interface LogEntry extends RawRecord {
 /** A client that bears a broker's death. */
 export function connectKafka(brokers: string): Kafka {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
-  quietTimers();
+  stopIdleChecks();
   return new kafkajs.Kafka({
     clientId: "chaos",
     brokers: brokers.split(","),

@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from "node:test";
 import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
-import { quietTimers } from "../../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { containerEngine } from "../../../src/embedded/container-engine.ts";
 import { runContainer } from "../../../src/embedded/container-run.ts";
 import {
@@ -21,7 +21,7 @@ import {
 import { freePort } from "../../../src/embedded/tcp-port.ts";
 import type { LaunchOptions, Running } from "../../../src/embedded/stack.ts";
 
-quietTimers();
+stopIdleChecks();
 
 const kafka = kafkaContainer(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
 const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);

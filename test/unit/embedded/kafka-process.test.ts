@@ -5,11 +5,11 @@ import { describe, it, type TestContext } from "node:test";
 
 import kafkajs, { type Admin, type Kafka } from "kafkajs";
 
-import { quietTimers } from "../../../src/kafka/workarounds/request-queue.ts";
+import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { kafkaProcess } from "../../../src/embedded/kafka-process.ts";
 import { afterwards, isAlive, launchOptions, portOf, start } from "./local.ts";
 
-quietTimers();
+stopIdleChecks();
 
 const noInput = Buffer.alloc(0);
 

@@ -32,6 +32,21 @@ describe("decoding fetched batches", () => {
     );
   });
 
+  it("gives headers of every name, and of none the value", async () => {
+    const headers = [
+      ["constructor", "c"],
+      ["__proto__", "p"],
+      ["empty", null],
+    ] as const;
+    const [message] = await decodeBatches(recordBatch(0, [{ ...small, headers }]), mib);
+    const texts = Object.entries(message?.headers ?? {}).map(([name, value]) => [name, String(value)]);
+    assert.deepEqual(texts, [
+      ["constructor", "c"],
+      ["__proto__", "p"],
+      ["empty", ""],
+    ]);
+  });
+
   it("gives more records than a function takes arguments", async () => {
     const records = Array.from({ length: 200_000 }, () => small);
     const messages = await decodeBatches(recordBatch(0, records), 64 * mib);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { hideAborted, type FetchedMessage } from "../../../../src/kafka/workarounds/aborted-transactions.ts";
+import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
 
 const message = (offset: number, producerId: string, inTransaction = true): FetchedMessage => ({
   offset: String(offset),
@@ -24,6 +25,34 @@ function delivered(
   hideAborted({ messages, abortedTransactions });
   return messages.flatMap(({ isControlRecord, offset }) => (isControlRecord === true ? [] : [offset]));
 }
+
+/** The offsets that kafkajs delivers with its own filter alone. */
+function deliveredByStock(
+  messages: readonly FetchedMessage[],
+  aborted: readonly (readonly [string, number])[],
+): string[] {
+  const abortedTransactions = aborted.map(([producerId, at]) => ({ producerId, firstOffset: String(at) }));
+  const filter = loadPrivate("consumer/filterAbortedMessages.js") as (partition: object) => FetchedMessage[];
+  return filter({ messages, abortedTransactions }).map(({ offset }) => offset);
+}
+
+describe("stock kafkajs needs hideAbortedTransactions: it", () => {
+  it("delivers a record of a fetch that begins inside two aborted transactions", () => {
+    const messages = [message(9, "b"), message(10, "b")];
+    const aborted = [
+      ["a", 2],
+      ["b", 3],
+    ] as const;
+    assert.deepEqual(deliveredByStock(messages, aborted), ["9"]);
+    assert.deepEqual(delivered(messages, aborted), []);
+  });
+
+  it("delivers what follows a record with the key 00000000", () => {
+    const messages = [{ ...message(0, "a"), key: Buffer.alloc(4) }, message(1, "a")];
+    assert.deepEqual(deliveredByStock(messages, [["a", 0]]), ["0", "1"]);
+    assert.deepEqual(delivered(messages, [["a", 0]]), []);
+  });
+});
 
 describe("hiding aborted transactions", () => {
   it("starts every one that began up to a record, in whatever order they are named", () => {

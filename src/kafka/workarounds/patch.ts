@@ -1,0 +1,26 @@
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+const patched = new Set<string>();
+
+/** A private module of kafkajs, by its path in the package. Throws where this kafkajs has none. */
+export const loadPrivate = (path: string): unknown => require(`kafkajs/src/${path}`);
+
+type Method<T> = (this: T, ...args: never[]) => unknown;
+
+/**
+ * Replaces a method of a private class of kafkajs, once per process. Throws where the class has no such method: this kafkajs
+ * differs from the one that the workaround was written for.
+ */
+export function patchMethod<Name extends string, T extends Record<Name, Method<T>>>(
+  path: string,
+  name: Name,
+  wrap: (original: T[Name]) => T[Name],
+): void {
+  if (patched.has(path + name)) return;
+  const { prototype } = loadPrivate(path) as { readonly prototype: T };
+  const original: unknown = prototype[name];
+  if (typeof original !== "function") throw new Error(`this kafkajs has no ${path}: ${name}()`);
+  prototype[name] = wrap(original as T[Name]);
+  patched.add(path + name);
+}
