@@ -18,8 +18,6 @@ const operations = listOperations({
   topicSwitch: uncalled,
   topicIndex: uncalled,
   installations: uncalled,
-  listing: uncalled,
-  deactivator: uncalled,
   users: uncalled,
   applications: uncalled,
   platforms: uncalled,

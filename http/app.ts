@@ -3,10 +3,7 @@ import type { RequestListener } from "node:http";
 import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
-import type { CatalogAdministration } from "../src/installations/catalog-administration.ts";
-import type { InstallationDeactivator } from "../src/installations/deactivation.ts";
-import type { InstallationListing } from "../src/installations/listing.ts";
-import type { InstallationService } from "../src/installations/service.ts";
+import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
@@ -28,9 +25,7 @@ import { begin } from "./framework/exchange.ts";
 import { createFail } from "./framework/error-response.ts";
 import { guard } from "./framework/guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
-import { deactivationOperations } from "./routes/installation-deactivation.ts";
-import { installationListOperations } from "./routes/installation-list.ts";
-import { installationOperations } from "./routes/installations.ts";
+import { installationOperations, type InstallationOperationsOptions } from "./routes/installations.ts";
 import { getPath } from "./framework/message.ts";
 import { openIdOperations, type OpenIdEntry } from "./routes/openid-sign-in.ts";
 import { bearerScheme, usualSchemes } from "./openapi/document.ts";
@@ -52,9 +47,7 @@ export interface AppOptions {
   readonly topicListing: TopicListing;
   readonly topicSwitch: TopicSwitch;
   readonly topicIndex: LiveTopicIndex;
-  readonly installations: InstallationService;
-  readonly listing: InstallationListing;
-  readonly deactivator: InstallationDeactivator;
+  readonly installations: InstallationOperationsOptions;
   readonly users: UserAdministration;
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
@@ -91,8 +84,6 @@ type EdgeOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracin
 export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
-    ...installationListOperations(options.listing),
-    ...deactivationOperations(options.deactivator),
     ...topicOperations(options.topics),
     ...topicListOperations(options.topicListing),
     ...topicChangeOperations(options),

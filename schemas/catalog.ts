@@ -2,10 +2,10 @@ import type { FromSchema } from "json-schema-to-ts";
 
 const control = "\\u0000-\\u001f\\u007f-\\u009f";
 
-/** A name that is not taken for another: no space at either end, and no control characters. */
+/** A name that looks unlike any other: no space at either end, no control characters. */
 export const catalogNamePattern = `^[^\\s${control}](?:[^${control}]{0,254}[^\\s${control}])?$`;
 
-/** What `catalogNamePattern` wants, in words. */
+/** Describes `catalogNamePattern`. */
 export const catalogNameRule =
   "a name of 1 to 256 characters, without a space at either end and without control characters";
 
@@ -15,7 +15,7 @@ const newName = {
   pattern: catalogNamePattern,
   expected: catalogNameRule,
 } as const;
-const active = { type: "boolean", description: "Whether tokens can be registered for it." } as const;
+const active = { type: "boolean", description: "Whether tokens can be registered." } as const;
 const knownRule = { enum: ["apns", "fcm", "webpush", null] } as const;
 
 /** A push application. */
@@ -38,7 +38,7 @@ export const platformSchema = {
     active,
     tokenRule: {
       type: ["string", "null"],
-      description: "What its tokens look like; null: any text of at most 4,096 characters is one.",
+      description: "Format of the tokens; null: any text of at most 4,096 characters.",
     },
   },
 } as const;
@@ -46,24 +46,24 @@ export const platformSchema = {
 export type PlatformView = FromSchema<typeof platformSchema>;
 export type ApplicationView = FromSchema<typeof applicationSchema>;
 
-/** The answer of `GET /api/topicsync/v1/applications`. */
+/** The response of `GET /api/topicsync/v1/applications`. */
 export const applicationListSchema = {
   $id: "push-application-list",
   type: "object",
   additionalProperties: false,
   required: ["applications"],
-  properties: { applications: { type: "array", items: applicationSchema, description: "By name." } },
+  properties: { applications: { type: "array", items: applicationSchema, description: "Sorted by name." } },
 } as const;
 
 export type ApplicationList = FromSchema<typeof applicationListSchema>;
 
-/** The answer of `GET /api/topicsync/v1/platforms`. */
+/** The response of `GET /api/topicsync/v1/platforms`. */
 export const platformListSchema = {
   $id: "push-platform-list",
   type: "object",
   additionalProperties: false,
   required: ["platforms"],
-  properties: { platforms: { type: "array", items: platformSchema, description: "By name." } },
+  properties: { platforms: { type: "array", items: platformSchema, description: "Sorted by name." } },
 } as const;
 
 export type PlatformList = FromSchema<typeof platformListSchema>;
@@ -98,7 +98,7 @@ export const tokenRuleSchema = {
   type: "object",
   additionalProperties: false,
   required: ["tokenRule"],
-  properties: { tokenRule: { ...knownRule, description: "null takes the rule away." } },
+  properties: { tokenRule: { ...knownRule, description: "null removes the rule." } },
   examples: [{ tokenRule: "fcm" }],
 } as const;
 

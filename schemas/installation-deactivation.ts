@@ -12,14 +12,14 @@ export const deactivationSchema = {
       minItems: 1,
       maxItems: 200,
       items: { type: "string", format: "text", minLength: 1, maxLength: 100 },
-      description: "Ids of installations, as listings give them.",
+      description: "Ids of installations, as returned by the list.",
     },
     reason: {
       type: "string",
       format: "text",
       minLength: 1,
       maxLength: 200,
-      description: "Why; it stands in the records.",
+      description: "Stored with each installation.",
     },
   },
   examples: [{ ids: ["5d3c6c1f0e9b4a7c8d2e1f3a4b5c6d7e"], reason: "lost telephone" }],
@@ -27,7 +27,7 @@ export const deactivationSchema = {
 
 export type DeactivationBody = FromSchema<typeof deactivationSchema>;
 
-/** The answer to it. */
+/** The response body. */
 export const deactivatedSchema = {
   $id: "installations-deactivated",
   type: "object",
@@ -37,7 +37,8 @@ export const deactivatedSchema = {
     deactivated: {
       type: "integer",
       minimum: 0,
-      description: "How many were active until now; the others were inactive already, or are not known.",
+      description:
+        "Number of installations that were active. The others were inactive already or do not exist.",
     },
   },
 } as const;

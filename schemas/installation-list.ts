@@ -3,11 +3,11 @@ import type { FromSchema } from "json-schema-to-ts";
 import { installationViewSchema } from "./installation-view.ts";
 
 const name = { type: "string", format: "text", minLength: 1 } as const;
-const truth = { enum: ["true", "false"] } as const;
+const boolean = { enum: ["true", "false"] } as const;
 
 /**
- * The query of `GET /api/topicsync/v1/installations`: texts, as they stand in a URL. Tokens are not among them, but for
- * their last characters: URLs are written into the logs of whatever lies between.
+ * The query of `GET /api/topicsync/v1/installations`: strings, as in a URL. It takes only the last characters of a token,
+ * since proxies log URLs.
  */
 export const installationQuerySchema = {
   $id: "installation-query",
@@ -15,61 +15,60 @@ export const installationQuerySchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    application: { ...name, description: "Only those of this push application." },
-    platform: { ...name, description: "Only those on this push platform." },
-    user: { ...name, description: "Only this user's." },
-    tokenEnd: {
+    application: { ...name, description: "Only installations of this push application." },
+    platform: { ...name, description: "Only installations on this push platform." },
+    user: { ...name, description: "Only installations of this user." },
+    tokenSuffix: {
       ...name,
       pattern: "^[\\s\\S]{4,12}$",
-      expected: "the last 4 to 12 characters of a token, no more",
-      description: "Only those whose token ends with this.",
+      expected: "the last 4 to 12 characters of a token",
+      description: "Only installations whose token ends with these 4 to 12 characters.",
     },
-    active: { ...truth, description: "Only active ones, or only inactive ones." },
+    active: { ...boolean, description: "`true`: only active installations; `false`: only inactive ones." },
     unseenSince: {
       type: "string",
       format: "date-time",
-      description: "Only those that were last registered before this time (RFC 3339).",
+      description: "Only installations last registered before this time (RFC 3339).",
     },
     fullTokens: {
-      ...truth,
+      ...boolean,
       default: "false",
-      description: "Whether tokens are shown whole: whoever has one can send to its device.",
+      description: "Return whole tokens. Anyone who has one can send to its device.",
     },
     limit: {
       type: "string",
       pattern: "^[1-9][0-9]{0,3}$",
       expected: "a whole number from 1 to 1000",
       default: "100",
-      description: "How many installations a page has at most, 1 to 1000.",
+      description: "Page size, 1 to 1000.",
     },
     after: {
       ...name,
       maxLength: 1_000,
-      description: "The page behind this cursor: the `next` of the one before.",
+      description: "Cursor: the `next` of the previous page.",
     },
   },
 } as const;
 
-/** The query; `FromSchema` takes a member with a default for one that is always there. */
+/** The query with its defaults. */
 export type InstallationQueryTexts = FromSchema<typeof installationQuerySchema>;
 
-/** The answer to it. */
+/** The response body. */
 export const installationListSchema = {
   $id: "installation-list",
   type: "object",
   additionalProperties: false,
-  required: ["installations", "next", "looked"],
+  required: ["installations", "next", "scanned"],
   properties: {
     installations: { type: "array", items: installationViewSchema },
     next: {
       type: ["string", "null"],
-      description:
-        "Where the next page begins; null behind the last. A page may be short, or empty, and still have one.",
+      description: "Cursor of the next page; null on the last page. A short or empty page may have one.",
     },
-    looked: {
+    scanned: {
       type: "integer",
       minimum: 0,
-      description: "How many installations were looked at for this page.",
+      description: "Number of records examined for this page.",
     },
   },
 } as const;

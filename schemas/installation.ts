@@ -9,7 +9,7 @@ const platform = {
 
 const token = { type: "string", format: "text", minLength: 1, maxLength: 4096 } as const;
 
-/** The body of `POST …/push/{app}/installation` (specification 4.1); `previousToken` is our extension. */
+/** The body of `POST …/push/{app}/installation` (specification 4.1); `previousToken` is an extension. */
 export const registrationSchema = {
   $id: "registration",
   type: "object",
@@ -17,11 +17,11 @@ export const registrationSchema = {
   required: ["platform", "token"],
   properties: {
     platform,
-    token: { ...token, description: "The device token, as the device maker's push service gave it." },
+    token: { ...token, description: "The device token, as issued by the push service." },
     previousToken: {
       ...token,
       type: ["string", "null"],
-      description: "The token that this one replaces: it is deactivated where it is the caller's own.",
+      description: "The token that this one replaces. It is deactivated if it belongs to the caller.",
     },
   },
   examples: [{ platform: "ios", token: "740f4707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad" }],

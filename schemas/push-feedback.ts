@@ -2,7 +2,7 @@ import type { FromSchema } from "json-schema-to-ts";
 
 const text = { type: "string", format: "text", minLength: 1 } as const;
 
-/** The value of a record of the push feedback topic: a push service said that a token is dead. */
+/** The value of a record of the push feedback topic: a push service reported a token as dead. */
 export const pushFeedbackSchema = {
   $id: "push-feedback",
   type: "object",
@@ -13,20 +13,20 @@ export const pushFeedbackSchema = {
       ...text,
       type: ["string", "null"],
       description:
-        "Name of the push application, as in `sys_push_application`. Without it the token is dead in every application: a push service knows applications by names of its own.",
+        "Name of the push application, as in `sys_push_application`. If missing, the token is deactivated in every application, since push services use application names of their own.",
     },
     platform: { ...text, description: "Name of the push platform, as in `sys_push_platform`." },
     token: { ...text, maxLength: 4096, description: "The device token, as it was registered." },
     reason: {
       ...text,
       description:
-        "Why it is dead, in the push service's own word, such as `Unregistered` or `BadDeviceToken`; 200 characters are kept.",
+        "The push service's reason, such as `Unregistered` or `BadDeviceToken`; cut to 200 characters.",
     },
     reportedOn: {
       type: ["string", "null"],
       format: "date-time",
       description:
-        "Since when the token is known to be dead (RFC 3339), such as the timestamp of APNs' status 410: a token that was registered again afterwards stays active. Without it, the record's timestamp.",
+        "When the push service learned that the token is dead (RFC 3339), such as the timestamp of APNs' status 410. A token registered later stays active. Default: the record's timestamp.",
     },
   },
 } as const;

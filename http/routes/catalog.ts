@@ -7,15 +7,19 @@ import {
   platformSchema,
   tokenRuleSchema,
   type ApplicationList,
-  type ApplicationView,
   type NewApplication,
   type NewPlatform,
   type PlatformList,
-  type PlatformView,
   type TokenRuleBody,
 } from "../../schemas/catalog.ts";
-import type { PushPlatform } from "../../src/installations/catalog.ts";
-import type { CatalogAdministration, ChangedName } from "../../src/installations/catalog-administration.ts";
+import {
+  toApplicationView,
+  toPlatformView,
+  type CatalogAdministration,
+  type CatalogKind,
+  type CatalogUpdate,
+  type PushPlatform,
+} from "../../src/installations/catalog.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { added, found } from "../framework/names.ts";
@@ -29,7 +33,7 @@ const applicationsPath = "/api/topicsync/v1/applications";
 const platformsPath = "/api/topicsync/v1/platforms";
 const common = { access: roles.admin, tag: "catalog" } as const;
 
-/** Listing, adding and switching the push applications. */
+/** Lists, adds, disables and enables push applications. */
 export const applicationOperations = (applications: CatalogAdministration): readonly Operation[] => [
   operation({
     ...common,
@@ -40,7 +44,7 @@ export const applicationOperations = (applications: CatalogAdministration): read
     description: "Sorted by name.",
     replies: { 200: { description: "All push applications.", schema: applicationListSchema } },
     async handle() {
-      const json: ApplicationList = { applications: (await applications.list()).map(applicationView) };
+      const json: ApplicationList = { applications: (await applications.list()).map(toApplicationView) };
       return { status: 200, json };
     },
   }),
@@ -55,17 +59,17 @@ export const applicationOperations = (applications: CatalogAdministration): read
     replies: { 201: { description: "The new application.", schema: applicationSchema } },
     refusals: ["NAME_TAKEN"],
     handle: async ({ body: { name } }) =>
-      replyOf(201, await added(applications.add({ name }), name), applicationView),
+      toReply(201, await added(applications.add({ name }), name), toApplicationView),
   }),
-  ...switches(applications, {
-    one: "application",
+  ...createSwitchOperations(applications, {
+    kind: "application",
     path: applicationsPath,
     schema: applicationSchema,
-    viewOf: applicationView,
+    toView: toApplicationView,
   }),
 ];
 
-/** Listing, adding and switching the push platforms, and their token rules. */
+/** Lists, adds, disables and enables push platforms, and sets their token rules. */
 export const platformOperations = (platforms: CatalogAdministration): readonly Operation[] => [
   operation({
     ...common,
@@ -76,7 +80,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     description: "Sorted by name.",
     replies: { 200: { description: "All push platforms.", schema: platformListSchema } },
     async handle() {
-      const json: PlatformList = { platforms: (await platforms.list()).map(platformView) };
+      const json: PlatformList = { platforms: (await platforms.list()).map(toPlatformView) };
       return { status: 200, json };
     },
   }),
@@ -91,10 +95,10 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     replies: { 201: { description: "The new platform.", schema: platformSchema } },
     refusals: ["NAME_TAKEN"],
     handle: async ({ body: { name, tokenRule } }) =>
-      replyOf(
+      toReply(
         201,
         await added(platforms.add({ name, tokenRule: tokenRule ?? undefined }), name),
-        platformView,
+        toPlatformView,
       ),
   }),
   operation<TokenRuleBody>({
@@ -109,24 +113,24 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     replies: { 200: { description: "The changed platform.", schema: platformSchema } },
     refusals: ["NOT_FOUND"],
     handle: async ({ parameters: { name = "" }, body: { tokenRule } }) =>
-      replyOf(200, found(await platforms.change(name, { tokenRule }), "platform", name), platformView),
+      toReply(200, found(await platforms.change(name, { tokenRule }), "platform", name), toPlatformView),
   }),
-  ...switches(platforms, {
-    one: "platform",
+  ...createSwitchOperations(platforms, {
+    kind: "platform",
     path: platformsPath,
     schema: platformSchema,
-    viewOf: platformView,
+    toView: toPlatformView,
   }),
 ];
 
-interface Switched {
-  readonly one: "application" | "platform";
+interface SwitchOptions {
+  readonly kind: CatalogKind;
   readonly path: string;
   readonly schema: object;
-  readonly viewOf: (record: PushPlatform) => object;
+  readonly toView: (record: PushPlatform) => object;
 }
 
-const verbs = [
+const switches = [
   {
     verb: "disable",
     active: false,
@@ -135,34 +139,29 @@ const verbs = [
   { verb: "enable", active: true, effect: "Tokens can be registered again within a second." },
 ] as const;
 
-function switches(known: CatalogAdministration, { one, path, schema, viewOf }: Switched): Operation[] {
-  return verbs.map(({ verb, active, effect }) =>
+function createSwitchOperations(
+  administration: CatalogAdministration,
+  { kind, path, schema, toView }: SwitchOptions,
+): Operation[] {
+  return switches.map(({ verb, active, effect }) =>
     operation({
       ...common,
-      id: `${verb}${one === "application" ? "Application" : "Platform"}`,
+      id: `${verb}${kind === "application" ? "Application" : "Platform"}`,
       method: "POST",
       paths: [`${path}/{name}/${verb}`],
-      summary: `${verb === "disable" ? "Disable" : "Enable"} a push ${one}`,
+      summary: `${verb === "disable" ? "Disable" : "Enable"} a push ${kind}`,
       description: effect,
-      parameters: { name: `Name of the ${one}.` },
-      replies: { 200: { description: `The changed ${one}.`, schema } },
+      parameters: { name: `Name of the ${kind}.` },
+      replies: { 200: { description: `The changed ${kind}.`, schema } },
       refusals: ["NOT_FOUND"],
       handle: async ({ parameters: { name = "" } }) =>
-        replyOf(200, found(await known.change(name, { active }), one, name), viewOf),
+        toReply(200, found(await administration.change(name, { active }), kind, name), toView),
     }),
   );
 }
 
-const applicationView = ({ name, active }: PushPlatform): ApplicationView => ({ name, active });
-
-const platformView = ({ name, active, tokenRule }: PushPlatform): PlatformView => ({
-  name,
-  active,
-  tokenRule: tokenRule ?? null,
-});
-
-const replyOf = (
+const toReply = (
   status: number,
-  { record, event }: ChangedName,
-  viewOf: (record: PushPlatform) => object,
-): Reply => ({ status, json: viewOf(record), audit: event });
+  { record, event }: CatalogUpdate,
+  toView: (record: PushPlatform) => object,
+): Reply => ({ status, json: toView(record), audit: event });

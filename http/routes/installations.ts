@@ -1,23 +1,48 @@
 import {
+  deactivatedSchema,
+  deactivationSchema,
+  type Deactivated,
+  type DeactivationBody,
+} from "../../schemas/installation-deactivation.ts";
+import {
+  installationListSchema,
+  installationQuerySchema,
+  type InstallationList,
+  type InstallationQueryTexts,
+} from "../../schemas/installation-list.ts";
+import {
   registrationSchema,
   removalSchema,
   type Registration,
   type Removal,
 } from "../../schemas/installation.ts";
-import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
-import type { InstallationKey } from "../../src/installations/stores.ts";
+import { toDeactivationEvents } from "../../src/installations/deactivation.ts";
+import { toInstallationView, type InstallationKey } from "../../src/installations/installation.ts";
+import type { InstallationListing } from "../../src/installations/listing.ts";
 import type { InstallationService } from "../../src/installations/service.ts";
-import { roles } from "../../src/users/user.ts";
+import type { InstallationDeactivator } from "../../src/installations/stores.ts";
+import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import { createValidator } from "../../src/lib/validation.ts";
+import { roles } from "../../src/users/user.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
+
+export interface InstallationOperationsOptions {
+  readonly service: InstallationService;
+  readonly listing: InstallationListing;
+  readonly deactivator: Pick<InstallationDeactivator, "deactivateByIds">;
+}
 
 const checkRegistration = createValidator<Registration>(registrationSchema);
 const checkRemoval = createValidator<Removal>(removalSchema);
+const checkDeactivation = createValidator<DeactivationBody>(deactivationSchema);
+const checkQuery = createValidator<InstallationQueryTexts>(installationQuerySchema, { defaults: true });
 
 const parameters = { application: "Name of the push application, as in `sys_push_application`." };
+const adminPath = "/api/topicsync/v1/installations";
 
-/** `POST …/push/{application}/installation` and `…/removeInstallation` (specification 4.1 and 4.2). */
-export const installationOperations = (installations: InstallationService): readonly Operation[] => [
+/** Registration and removal (specification 4.1 and 4.2), listing and deactivation of push tokens. */
+export const installationOperations = (options: InstallationOperationsOptions): readonly Operation[] => [
   operation<Registration>({
     id: "registerInstallation",
     method: "POST",
@@ -32,9 +57,9 @@ export const installationOperations = (installations: InstallationService): read
     replies: { 200: { description: "The token is registered and active." } },
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
-      const { token, previousToken } = await installations.register(application, body, user);
-      const { platform } = body;
-      return { status: 200, audit: registered({ application, platform, token }, previousToken) };
+      const { token, previousToken } = await options.service.register(application, body, user);
+      const key = { application, platform: body.platform, token };
+      return { status: 200, audit: toRegistrationEvent(key, previousToken) };
     },
   }),
   operation<Removal>({
@@ -51,23 +76,73 @@ export const installationOperations = (installations: InstallationService): read
     replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
     refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
     async handle({ parameters: { application = "" }, body, user }) {
-      await installations.remove(application, body, user);
+      await options.service.remove(application, body, user);
       const of = user.roles.includes(roles.pushAdmin) ? "everybody" : "caller";
       const { platform } = body;
       return { status: 200, audit: { action: "installations.removed", application, platform, of } };
     },
   }),
+  operation({
+    id: "listInstallations",
+    method: "GET",
+    paths: [adminPath],
+    access: roles.pushAdmin,
+    tag: "push",
+    summary: "List push tokens",
+    description:
+      "Sorted by id, which never changes. A token registered while you page may be on a later page or on none. Tokens are shortened unless `fullTokens` is true. A request searches for about a second; if few installations match, a page may be short or empty while `next` is set.",
+    query: toQueryParameters(installationQuerySchema),
+    replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
+    refusals: ["SCHEMA_VIOLATION"],
+    async handle({ query }) {
+      const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
+      const { installations, next, scanned } = await options.listing.page(
+        {
+          ...filter,
+          active: active === undefined ? undefined : active === "true",
+          unseenSince: unseenSince === undefined ? undefined : new Date(unseenSince),
+        },
+        { after, limit: Number(limit) },
+      );
+      const json: InstallationList = {
+        installations: installations.map((one) =>
+          toInstallationView(one, { fullTokens: fullTokens === "true" }),
+        ),
+        next: next ?? null,
+        scanned,
+      };
+      return { status: 200, json, headers: { "Cache-Control": "no-store" } };
+    },
+  }),
+  operation<DeactivationBody>({
+    id: "deactivateInstallations",
+    method: "POST",
+    paths: [`${adminPath}/deactivate`],
+    access: roles.pushAdmin,
+    tag: "push",
+    summary: "Deactivate push tokens",
+    description:
+      "Deactivates these installations and records the reason. Registering a token again reactivates it.",
+    body: { schema: deactivationSchema, check: checkDeactivation, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The number of deactivated installations.", schema: deactivatedSchema } },
+    async handle({ body: { ids, reason } }) {
+      const deactivated = await options.deactivator.deactivateByIds(ids, reason);
+      const json: Deactivated = { deactivated: deactivated.length };
+      const audit = toDeactivationEvents(deactivated, reason);
+      return { status: 200, json, ...(audit.length === 0 ? {} : { audit }) };
+    },
+  }),
 ];
 
-function registered(
+function toRegistrationEvent(
   { application, platform, token }: InstallationKey,
   previousToken: string | undefined,
 ): AuditEvent {
-  const event = {
+  return {
     action: "installation.registered",
     application,
     platform,
     tokenDigest: tokenDigest(token),
-  } as const;
-  return previousToken === undefined ? event : { ...event, replacesDigest: tokenDigest(previousToken) };
+    ...(previousToken === undefined ? {} : { replacesDigest: tokenDigest(previousToken) }),
+  };
 }

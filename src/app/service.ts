@@ -8,12 +8,12 @@ import { listen } from "../../http/framework/server.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
 import type { Config } from "../config.ts";
-import { createCatalogAdministration } from "../installations/catalog-administration.ts";
+import { createCatalogAdministration } from "../installations/catalog.ts";
 import { createCatalog } from "../installations/catalog-cache.ts";
 import { createGroupCommit } from "../installations/group-commit.ts";
-import { auditFeedback } from "../installations/audit.ts";
+import { shareDeactivations } from "../installations/deactivation.ts";
+import { auditFeedback } from "../installations/feedback.ts";
 import { createInstallationListing } from "../installations/listing.ts";
-import { shareRemovals } from "../installations/removal.ts";
 import { createInstallationService } from "../installations/service.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
 import { createBroker } from "../kafka/client.ts";
@@ -31,10 +31,8 @@ import { createOpenIdSignIn } from "../sessions/openid-sign-in.ts";
 import { createSessions } from "../sessions/session.ts";
 import { createCatalogStore } from "../storage/catalog.ts";
 import { createDatabase } from "../storage/database.ts";
-import { createInstallationDeactivator } from "../storage/installation-deactivator.ts";
+import { createInstallationDeactivator } from "../storage/installation-deactivation.ts";
 import { createInstallationReader } from "../storage/installation-reader.ts";
-import { createInstallationRemoval } from "../storage/installation-removal.ts";
-import { readInstallationTotals } from "../storage/installation-totals.ts";
 import { createInstallationStore } from "../storage/installations.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
@@ -126,6 +124,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     },
   });
 
+  const installationReader = createInstallationReader(database);
+  const deactivator = createInstallationDeactivator(database);
+
   const deadLetters = broker.producer(config.kafka.deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const announcements = { topic: config.kafka.announcementsTopic, groupId: config.kafka.groupId };
@@ -201,15 +202,17 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     topicListing: createTopicListing(createTopicReader(database)),
     topicSwitch,
     topicIndex,
-    installations: createInstallationService(
-      {
-        submit: registrations.submit,
-        removeAllTokens: shareRemovals(createInstallationRemoval(database)),
-      },
-      catalog,
-    ),
-    listing: createInstallationListing(createInstallationReader(database), catalogStore),
-    deactivator: createInstallationDeactivator(database),
+    installations: {
+      service: createInstallationService(
+        {
+          submit: registrations.submit,
+          deactivateAll: shareDeactivations(deactivator.deactivateAll),
+        },
+        catalog,
+      ),
+      listing: createInstallationListing(installationReader, catalogStore),
+      deactivator,
+    },
     users: createUserAdministration({
       users,
       sessions: sessionStore,
@@ -236,7 +239,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       status,
       history,
       letters: createLatestDeadLetters(broker, config.kafka.deadLetterTopic, identifyTopic),
-      installations: () => readInstallationTotals(database),
+      installations: () => installationReader.countByScope({}),
     }),
     deadLetters: createDeadLetterServices(config.kafka, { database, broker, lifecycle, abort }),
     overTls: config.http.tls !== undefined,

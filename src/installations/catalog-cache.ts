@@ -1,60 +1,67 @@
+import { LRUCache } from "lru-cache";
+
 import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./catalog.ts";
 
-/** Looks applications and platforms up without asking the store for each request. */
+/** Looks applications and platforms up without a query for each request. */
 export interface Catalog {
-  /** At once where it is remembered. Throws UnavailableError. */
+  /** Returns a cached record synchronously. Throws UnavailableError. */
   application(name: string): PushApplication | Promise<PushApplication | undefined>;
   platform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
 }
 
-/** What was read longer ago is read again beside the requests that use it … */
-const freshForMs = 1_000;
-/** … and what was read longer ago than this is not used any more. */
-const usableForMs = 10_000;
+/** Older records are still returned, while they are read again in the background. */
+const maxFreshMs = 1_000;
+/** Older records are no longer returned. */
+const maxStaleMs = 10_000;
 
 /**
- * Remembers the catalog. A change is noticed a second after somebody asks, however it was made; a name that is not known
- * is looked for at once, so what was just added is there. Requests never read more than once at a time.
+ * Creates the cached catalog. A change is picked up within a second of the next request. An unknown name is read from the
+ * store at once, so a record that was just added is found. At most one read of each collection is in flight.
  */
-export function createCatalog(store: CatalogStore, clock: () => number = Date.now): Catalog {
-  const applications = remembered(store.applications, clock);
-  const platforms = remembered(store.platforms, clock);
-  return { application: applications, platform: platforms };
+export const createCatalog = (store: CatalogStore, clock: () => number = Date.now): Catalog => ({
+  application: createLookup(store.applications, clock),
+  platform: createLookup(store.platforms, clock),
+});
+
+/** All records of a collection. */
+interface Snapshot<T> {
+  /** When the read began. */
+  readonly readAt: number;
+  readonly byName: ReadonlyMap<string, T>;
 }
 
-function remembered<T extends PushApplication>(
+function createLookup<T extends PushApplication>(
   store: NamedStore<T>,
   clock: () => number,
 ): (name: string) => T | Promise<T | undefined> {
-  let records: ReadonlyMap<string, T> = new Map();
-  let readAt = -Infinity;
-  let reading: Promise<void> | undefined;
+  const cache = new LRUCache<"all", Snapshot<T>>({
+    max: 1,
+    allowStale: true,
+    noDeleteOnFetchRejection: true,
+    async fetchMethod() {
+      const readAt = clock();
+      const records = await store.list();
+      return { readAt, byName: new Map(records.map((record) => [record.name, record])) };
+    },
+  });
 
-  async function read(): Promise<void> {
-    const at = clock();
-    const found = await store.list();
-    records = new Map(found.map((record) => [record.name, record]));
-    readAt = at;
-  }
+  const read = (): Promise<Snapshot<T>> => cache.forceFetch("all", { forceRefresh: true, allowStale: false });
 
-  const readOnce = (): Promise<void> => (reading ??= read().finally(() => (reading = undefined)));
-
-  async function find(name: string, asked: number): Promise<T | undefined> {
-    if (asked - readAt >= usableForMs) await readOnce();
-    const known = records.get(name);
-    if (known !== undefined) return known;
-    // A reading that began before the question may have missed what was added meanwhile.
-    if (readAt < asked) await reading?.catch(() => undefined);
-    if (readAt < asked) await readOnce();
-    return records.get(name);
+  async function findInStore(name: string, askedAt: number): Promise<T | undefined> {
+    const snapshot = await read();
+    // It may have joined a read that began before the record was added.
+    const { byName } = snapshot.readAt < askedAt ? await read() : snapshot;
+    return byName.get(name);
   }
 
   return (name) => {
-    const asked = clock();
-    const age = asked - readAt;
-    const known = age < usableForMs ? records.get(name) : undefined;
-    if (known === undefined) return find(name, asked);
-    if (age >= freshForMs) readOnce().catch(() => undefined);
+    const askedAt = clock();
+    const snapshot = cache.peek("all", { allowStale: true });
+    const ageMs = askedAt - (snapshot?.readAt ?? -Infinity);
+    const known = ageMs < maxStaleMs ? snapshot?.byName.get(name) : undefined;
+    if (known === undefined) return findInStore(name, askedAt);
+    // Returns the stale snapshot; a failed read keeps it.
+    if (ageMs >= maxFreshMs) void cache.fetch("all", { forceRefresh: true });
     return known;
   };
 }

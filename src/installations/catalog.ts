@@ -1,38 +1,105 @@
-/** A push application (specification 2.1), by the name that stands in the path of a request. */
+import type { ApplicationView, PlatformView } from "../../schemas/catalog.ts";
+import type { AuditEvent } from "../lib/audit.ts";
+
+/** A push application (specification 2.1), identified by the name in the path of a request. */
 export interface PushApplication {
   readonly name: string;
   readonly active: boolean;
 }
 
-/** A push platform (specification 2.2), by the name that stands in the body of a request. */
-export interface PushPlatform {
-  readonly name: string;
-  readonly active: boolean;
-  /** See token-rules.ts; a record that somebody else wrote may carry a rule that nobody knows. */
+/** A push platform (specification 2.2), identified by the name in the body of a request. */
+export interface PushPlatform extends PushApplication {
+  /** See token-rules.ts. A record written by another program may name an unknown rule. */
   readonly tokenRule?: string | undefined;
 }
 
-/** What can be changed of an application or a platform; `null` takes a platform's rule away. */
+/** A change to an application or a platform; a `tokenRule` of `null` removes the rule. */
 export interface CatalogChange {
   readonly active?: boolean;
   readonly tokenRule?: string | null;
 }
 
-/** Where records with names of their own are kept. Every function throws UnavailableError while the store does not answer. */
+/** Stores records with unique names. Every function throws UnavailableError. */
 export interface NamedStore<T extends PushApplication> {
-  /** By name. */
+  /** Sorted by name. */
   list(): Promise<T[]>;
   find(name: string): Promise<T | undefined>;
   /** Throws NameTakenError. */
   insert(record: T): Promise<void>;
-  /** Changes the members that are given; false when there is no such record. */
+  /** Changes the given members. Returns false when there is no such record. */
   change(name: string, change: CatalogChange): Promise<boolean>;
-  /** Makes sure that these names exist, active; those that do are left as they are. */
+  /** Adds the missing ones of these names as active records; leaves existing records alone. */
   ensure(names: readonly string[]): Promise<void>;
 }
 
-/** The applications and platforms that tokens can be registered for. */
+/** The applications and platforms that tokens can be registered for. Records are never deleted. */
 export interface CatalogStore {
   readonly applications: NamedStore<PushApplication>;
   readonly platforms: NamedStore<PushPlatform>;
 }
+
+/** An application or a platform after a change, with the audit event of the change. */
+export interface CatalogUpdate {
+  readonly record: PushPlatform;
+  readonly event: AuditEvent;
+}
+
+/**
+ * Manages the applications, or the platforms, for HTTP and the command line. Running services pick up a change within two
+ * seconds. Every function throws UnavailableError.
+ */
+export interface CatalogAdministration extends Pick<NamedStore<PushPlatform>, "list" | "find"> {
+  /** Adds an active record. Throws NameTakenError. */
+  add(record: Pick<PushPlatform, "name" | "tokenRule">): Promise<CatalogUpdate>;
+  /** Returns undefined when there is no record with this name. */
+  change(name: string, change: CatalogChange): Promise<CatalogUpdate | undefined>;
+}
+
+/** Applications and platforms have the same shape, except for a platform's token rule. */
+export type CatalogKind = "application" | "platform";
+
+export const createCatalogAdministration = (
+  kind: CatalogKind,
+  store: NamedStore<PushPlatform>,
+): CatalogAdministration => ({
+  list: () => store.list(),
+  find: (name) => store.find(name),
+
+  async add({ name, tokenRule }) {
+    const record = { name, active: true, ...(tokenRule === undefined ? {} : { tokenRule }) };
+    await store.insert(record);
+    return { record, event: toAuditEvent(kind, { verb: "added", name, tokenRule }) };
+  },
+
+  async change(name, change) {
+    if (!(await store.change(name, change))) return undefined;
+    const record = await store.find(name);
+    if (record === undefined) return undefined;
+    const { active, tokenRule } = change;
+    const verb = active === undefined ? "changed" : active ? "enabled" : "disabled";
+    return { record, event: toAuditEvent(kind, { verb, name, tokenRule }) };
+  },
+});
+
+interface CatalogEvent {
+  readonly verb: "added" | "changed" | "disabled" | "enabled";
+  readonly name: string;
+  readonly tokenRule: string | null | undefined;
+}
+
+function toAuditEvent(kind: CatalogKind, { verb, name, tokenRule }: CatalogEvent): AuditEvent {
+  // An application has nothing to change but `active`.
+  return kind === "platform" || verb === "changed"
+    ? { action: `platform.${verb}`, platform: name, ...(tokenRule === undefined ? {} : { tokenRule }) }
+    : { action: `application.${verb}`, application: name };
+}
+
+/** The JSON of an application, for HTTP and the command line. */
+export const toApplicationView = ({ name, active }: PushApplication): ApplicationView => ({ name, active });
+
+/** The JSON of a platform, for HTTP and the command line. */
+export const toPlatformView = ({ name, active, tokenRule }: PushPlatform): PlatformView => ({
+  name,
+  active,
+  tokenRule: tokenRule ?? null,
+});

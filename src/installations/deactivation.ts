@@ -1,17 +1,10 @@
 import { tokenDigest, type AuditEvent } from "../lib/audit.ts";
-import type { InstallationKey } from "./stores.ts";
+import type { InstallationKey } from "./installation.ts";
+import type { InstallationListing, InstallationQuery } from "./listing.ts";
+import type { DeactivateAll, DeactivateAllRequest } from "./stores.ts";
 
-/** Deactivates installations that somebody chose. */
-export interface InstallationDeactivator {
-  /**
-   * Deactivates those of these ids that are active, and gives them; the reason is kept with each. Registered again, a token is
-   * active again. Throws UnavailableError when none could be deactivated; of an outage in between, those before it are given.
-   */
-  deactivate(ids: readonly string[], reason: string): Promise<readonly InstallationKey[]>;
-}
-
-/** What the audit says of tokens that were deactivated. */
-export const deactivationEvents = (keys: readonly InstallationKey[], reason: string): AuditEvent[] =>
+/** Returns the audit events of deactivated tokens. */
+export const toDeactivationEvents = (keys: readonly InstallationKey[], reason: string): AuditEvent[] =>
   keys.map(({ application, platform, token }) => ({
     action: "installation.deactivated",
     application,
@@ -19,3 +12,69 @@ export const deactivationEvents = (keys: readonly InstallationKey[], reason: str
     tokenDigest: tokenDigest(token),
     reason,
   }));
+
+/**
+ * Runs one deactivation of a kind at a time. Callers that ask for the same meanwhile, usually retries after a timeout, share the
+ * next run. It starts after they asked, so it covers everything registered before.
+ */
+export function shareDeactivations(deactivateAll: DeactivateAll): DeactivateAll {
+  const running = new Map<string, Promise<void>>();
+  const queued = new Map<string, Promise<void>>();
+
+  function start(key: string, request: DeactivateAllRequest): Promise<void> {
+    queued.delete(key);
+    const run = deactivateAll(request).finally(() => running.delete(key));
+    running.set(key, run);
+    return run;
+  }
+
+  return (request) => {
+    const key = JSON.stringify([request.application, request.platform, request.reason]);
+    const next = queued.get(key);
+    if (next !== undefined) return next;
+    const current = running.get(key);
+    if (current === undefined) return start(key, request);
+    const shared = current.catch(() => undefined).then(() => start(key, request));
+    queued.set(key, shared);
+    return shared;
+  };
+}
+
+export interface Sweep {
+  readonly query: Pick<InstallationQuery, "application" | "platform">;
+  readonly unseenSince: Date;
+  /** Deactivates the ones of these ids that are still unseen, and returns how many. Undefined: only count. */
+  readonly deactivate: ((ids: readonly string[]) => Promise<number>) | undefined;
+  /** Stops the sweep after the current chunk. */
+  readonly abort: AbortSignal;
+  /** Receives the number of records examined so far. */
+  readonly onProgress: (scanned: number) => void;
+}
+
+export interface SweepResult {
+  readonly found: number;
+  /** Less than `found` when some were registered again meanwhile. */
+  readonly deactivated: number;
+}
+
+/**
+ * Deactivates all active installations that were not seen since. Safe to interrupt; run it again to continue. Throws
+ * UnavailableError.
+ */
+export async function sweep(
+  listing: Pick<InstallationListing, "all">,
+  { query, unseenSince, deactivate, abort, onProgress }: Sweep,
+): Promise<SweepResult> {
+  let found = 0;
+  let deactivated = 0;
+  let totalScanned = 0;
+  for await (const { installations, scanned } of listing.all({ ...query, active: true, unseenSince })) {
+    const ids = installations.map(({ id }) => id);
+    found += ids.length;
+    if (deactivate !== undefined && ids.length > 0) deactivated += await deactivate(ids);
+    totalScanned += scanned;
+    onProgress(totalScanned);
+    if (abort.aborted) break;
+  }
+  return { found, deactivated };
+}

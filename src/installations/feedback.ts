@@ -1,7 +1,8 @@
+import { tokenDigest, type Audit } from "../lib/audit.ts";
 import { RefusalError } from "../lib/errors.ts";
 import type { BatchStep, PositionStep, PositionStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
-import type { InstallationKey } from "./stores.ts";
+import type { InstallationKey } from "./installation.ts";
 import { storedToken } from "./token-rules.ts";
 
 /** A push service's word that a token is dead. */
@@ -164,3 +165,16 @@ export function decideFeedback(
 }
 
 const nameOf = (platform: string, token: string): string => JSON.stringify([platform, token]);
+
+/** Records the tokens that push services reported dead; `topic` is the Kafka topic of the reports. */
+export function auditFeedback(audit: Audit, { deactivations }: FeedbackDecision, topic: string): void {
+  if (!audit.on) return;
+  const origin = { via: "channel", by: "push feedback", from: topic } as const;
+  for (const { application, platform, token, reason } of deactivations) {
+    const digest = tokenDigest(token);
+    audit.record(
+      { action: "installation.deactivated", application, platform, tokenDigest: digest, reason },
+      origin,
+    );
+  }
+}

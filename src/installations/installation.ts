@@ -1,7 +1,21 @@
 import type { InstallationView } from "../../schemas/installation-view.ts";
-import type { InstallationKey } from "./stores.ts";
 
-/** A stored installation: a token of an application on a platform, with its life so far. */
+/** An application on a platform. */
+export interface Scope {
+  readonly application: string;
+  readonly platform: string;
+}
+
+/** Identifies an installation: one token of one application on one platform. */
+export interface InstallationKey extends Scope {
+  readonly token: string;
+}
+
+/** Returns a text that is equal for equal keys. */
+export const toKeyText = ({ application, platform, token }: InstallationKey): string =>
+  JSON.stringify([token, application, platform]);
+
+/** A stored installation. */
 export interface Installation extends InstallationKey {
   /** The sys_id. */
   readonly id: string;
@@ -12,11 +26,11 @@ export interface Installation extends InstallationKey {
   readonly lastSeenOn: Date;
   readonly deactivatedOn: Date | undefined;
   readonly deactivatedReason: string | undefined;
-  /** The latest last. */
+  /** Oldest first. */
   readonly previousOwners: readonly { readonly user: string; readonly until: Date }[];
 }
 
-/** An installation as it is shown to programs. Its members stand in this order; what is not known is absent. */
+/** The JSON of an installation, for HTTP and the command line. The order of members is part of the format. */
 export function toInstallationView(
   one: Installation,
   { fullTokens }: { readonly fullTokens: boolean },
@@ -40,7 +54,7 @@ export function toInstallationView(
   };
 }
 
-/** The installation that a view with its full token shows. What says why it is inactive is of no active one. */
+/** Converts a view with its full token. An active installation keeps no reason of a former deactivation. */
 export function fromInstallationView(view: InstallationView, newId: () => string): Installation {
   const { deactivatedOn, deactivatedReason, previousOwners = [] } = view;
   return {
@@ -59,10 +73,10 @@ export function fromInstallationView(view: InstallationView, newId: () => string
   };
 }
 
-const longToken = 24;
+const minLongTokenLength = 24;
 
-/** So much of a token that it is recognised, and so little that nobody can send to it. */
+/** Shortens a token: enough to recognize it, not enough to send to it. */
 export const abbreviateToken = (token: string): string =>
-  token.length >= longToken
+  token.length >= minLongTokenLength
     ? `${token.slice(0, 6).toWellFormed()}…${token.slice(-4).toWellFormed()}`
     : `${token.slice(0, Math.floor(token.length / 4)).toWellFormed()}…`;

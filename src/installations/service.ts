@@ -4,11 +4,11 @@ import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { RemoveAllTokens } from "./removal.ts";
+import type { DeactivateAll } from "./stores.ts";
 import { storedToken } from "./token-rules.ts";
 
-/** The tokens of a registration in the form in which they are stored. */
-export interface Registered {
+/** The tokens of a registration, as stored. */
+export interface RegisteredTokens {
   readonly token: string;
   readonly previousToken: string | undefined;
 }
@@ -16,26 +16,25 @@ export interface Registered {
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
 export interface InstallationService {
   /**
-   * Throws a RefusalError when the application or the platform is unknown or not active, or when the token breaks the
-   * platform's rule, OverloadedError and UnavailableError.
+   * Throws a RefusalError when the application or the platform is unknown or disabled, or when the token violates the
+   * platform's rule; OverloadedError and UnavailableError.
    */
-  register(application: string, body: Registration, user: User): Promise<Registered>;
-  /** Deactivates the user's own tokens; everybody's for a push_admin. Throws as `register` does. */
+  register(application: string, body: Registration, user: User): Promise<RegisteredTokens>;
+  /** Deactivates the user's own tokens, or all users' tokens for a push_admin. Throws as `register` does. */
   remove(application: string, body: Removal, user: User): Promise<void>;
 }
 
-/** What the installation service writes with: the group commit, and a removal beside it that holds up no registration. */
 export interface InstallationWriters {
   readonly submit: GroupCommit["submit"];
-  readonly removeAllTokens: RemoveAllTokens;
+  /** Runs outside the group commit, so that registrations need not wait for it. */
+  readonly deactivateAll: DeactivateAll;
 }
 
-/** Creates the installation service. */
 export function createInstallationService(
-  { submit, removeAllTokens }: InstallationWriters,
+  { submit, deactivateAll }: InstallationWriters,
   catalog: Catalog,
 ): InstallationService {
-  async function platformOf(application: string, name: string): Promise<PushPlatform> {
+  async function findActivePlatform(application: string, name: string): Promise<PushPlatform> {
     const knownApplication = await catalog.application(application);
     const platform = await catalog.platform(name);
     if (knownApplication?.active !== true) {
@@ -54,7 +53,7 @@ export function createInstallationService(
 
   return {
     async register(application, body, user) {
-      const platform = await platformOf(application, body.platform);
+      const platform = await findActivePlatform(application, body.platform);
       const token = storedToken(platform, body.token, "/token");
       const previous = body.previousToken ?? undefined;
       const previousToken =
@@ -68,10 +67,10 @@ export function createInstallationService(
       return { token, previousToken };
     },
     async remove(application, body, user) {
-      const platform = await platformOf(application, body.platform);
+      const platform = await findActivePlatform(application, body.platform);
       const scope = { application, platform: platform.name };
       if (user.roles.includes(roles.pushAdmin))
-        await removeAllTokens({ ...scope, reason: `removed by the administrator ${user.name}` });
+        await deactivateAll({ ...scope, reason: `removed by the administrator ${user.name}` });
       else await submit({ kind: "remove", ...scope, user: user.name, reason: "removed by its user" });
     },
   };

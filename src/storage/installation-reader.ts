@@ -1,83 +1,128 @@
-import type { Collection } from "mongodb";
+import type { Collection, Filter } from "mongodb";
 
-import type { InstallationReader } from "../installations/listing.ts";
-import type { InstallationSweeper } from "../installations/sweep.ts";
+import type { InstallationCount } from "../../schemas/overview.ts";
+import type { InstallationReader, InstallationSelection } from "../installations/stores.ts";
 import type { Database } from "./database.ts";
-import { between, toFilter } from "./installation-filter.ts";
-import { deactivation, fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
-import { readScopes } from "./installation-scopes.ts";
-import { chunks } from "./look-up.ts";
+import { fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 
-/** Looked at by one question, in the order of ids. */
-const recordsAStretch = 1_000;
-const inOrder = { sort: { _id: 1 } } as const;
-/** SecantusDB sorts what it found otherwise, which takes it four times as long. */
-const byId = { hint: { _id: 1 } } as const;
-/** A slow store takes some milliseconds for each. */
-const recordsADeactivation = 250;
+/** Records that one query examines where no index selects them. */
+const recordsPerScan = 1_000;
+
+interface ScopeGroup {
+  readonly _id: { readonly application: string; readonly platform: string };
+  readonly active: number;
+  readonly all: number;
+}
 
 /**
- * Reads installations in MongoDB in the order of their ids, which every store has an index of. There is none on
- * `last_seen_on`: every registration changes it, so that each would pay for an index that only a sweep now and then uses.
- * Where no index leads to what is meant, the ids of a stretch are looked at first, so that no question takes long.
+ * Reads installations from MongoDB in `_id` order. Tokens and owners have an index. The other filters have none, because
+ * every registration would have to maintain it (`last_seen_on` changes each time); they scan a bounded range of ids per
+ * query instead, so that a rare match cannot make a query slow.
  */
-export function createInstallationReader(database: Database): InstallationReader & InstallationSweeper {
+export function createInstallationReader(database: Database): InstallationReader {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   return {
-    read: ({ tokens, scopes, ...filter }, { after, limit }) =>
+    read: (selection, { afterId, limit }) =>
       database.run(async () => {
-        if (scopes !== undefined) return readScopes(installations, { filter, scopes, after, limit });
-        const chosen = {
-          ...toFilter(filter),
-          ...(tokens === undefined ? {} : { token: { $in: [...tokens] } }),
-        };
-        const isDirect = tokens !== undefined || Object.keys(chosen).length === 0;
-        const end = isDirect ? undefined : await endOfStretch(installations, after);
-        const found = await installations
+        const selected = toFilter(selection);
+        const isUnfiltered = Object.keys(selected).length === 0;
+        const isIndexed = selection.tokens !== undefined || selection.user !== undefined;
+        const endId = isUnfiltered || isIndexed ? undefined : await findScanEnd(installations, afterId);
+        const records = await installations
           .find(
-            { ...chosen, ...between(after, end) },
-            { ...inOrder, ...(tokens === undefined ? byId : {}), limit, batchSize: limit + 1 },
+            { ...selected, ...toIdRange(afterId, endId) },
+            {
+              sort: { _id: 1 },
+              limit,
+              batchSize: limit,
+              // Otherwise MongoDB may choose the owner index for `application` and sort all of its matches.
+              ...(isIndexed ? {} : { hint: { _id: 1 } }),
+            },
           )
           .toArray();
-        const isFull = found.length === limit;
+        const isFull = records.length === limit;
         return {
-          installations: found.map(fromInstallationRecord),
-          last: isFull ? found.at(-1)?._id : end,
-          looked: isFull || end === undefined ? found.length : recordsAStretch,
+          installations: records.map(fromInstallationRecord),
+          lastId: isFull ? records.at(-1)?._id : endId,
+          scanned: isFull || endId === undefined ? records.length : recordsPerScan,
         };
       }),
 
-    count: () => database.run(() => installations.estimatedDocumentCount()),
+    estimateCount: () => database.run(() => installations.estimatedDocumentCount()),
 
-    async deactivate(ids, { unseenSince, reason }) {
-      let count = 0;
-      for (const some of chunks(ids, recordsADeactivation)) {
-        // Whoever was seen since the look does not match any more.
-        const filter = { _id: { $in: some }, active: true, last_seen_on: { $lt: unseenSince } };
-        const update = deactivation(reason, new Date());
-        const { modifiedCount } = await database.run(() => installations.updateMany(filter, update));
-        count += modifiedCount;
-      }
-      return count;
-    },
+    countByScope: (selection) =>
+      database.run(async () => {
+        const groups = await installations
+          .aggregate<ScopeGroup>([
+            { $match: toFilter(selection) },
+            {
+              $group: {
+                _id: { application: "$application", platform: "$platform" },
+                active: { $sum: { $cond: ["$active", 1, 0] } },
+                all: { $sum: 1 },
+              },
+            },
+          ])
+          .toArray();
+        return groups.map(toCount).toSorted(compareScopes);
+      }),
   };
 }
 
-/** Undefined when there are no more records than a stretch has. */
-async function endOfStretch(
+const toFilter = ({
+  applications,
+  platforms,
+  user,
+  active,
+  tokens,
+  tokenSuffix,
+  unseenSince,
+}: InstallationSelection): Filter<InstallationRecord> => ({
+  ...(applications === undefined ? {} : { application: { $in: [...applications] } }),
+  ...(platforms === undefined ? {} : { platform: { $in: [...platforms] } }),
+  ...(user === undefined ? {} : { user }),
+  ...(active === undefined ? {} : { active }),
+  ...(tokens === undefined ? {} : { token: { $in: [...tokens] } }),
+  ...(tokenSuffix === undefined ? {} : { $expr: endsWith("$token", tokenSuffix) }),
+  ...(unseenSince === undefined ? {} : { last_seen_on: { $lt: unseenSince } }),
+});
+
+const endsWith = (input: string, suffix: string) => ({
+  $regexMatch: { input, regex: `${suffix.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}$` },
+});
+
+function toIdRange(afterId: string | undefined, endId: string | undefined): Filter<InstallationRecord> {
+  if (afterId === undefined && endId === undefined) return {};
+  const after = afterId === undefined ? {} : { $gt: afterId };
+  const end = endId === undefined ? {} : { $lte: endId };
+  return { _id: { ...after, ...end } };
+}
+
+/** The id at which a scan ends; undefined when fewer than `recordsPerScan` records are left. */
+async function findScanEnd(
   installations: Collection<InstallationRecord>,
-  after: string | undefined,
+  afterId: string | undefined,
 ): Promise<string | undefined> {
   const [end] = await installations
-    .find(between(after, undefined), {
-      ...inOrder,
-      ...byId,
-      skip: recordsAStretch - 1,
+    .find(toIdRange(afterId, undefined), {
+      sort: { _id: 1 },
+      hint: { _id: 1 },
+      skip: recordsPerScan - 1,
       limit: 1,
       projection: { _id: 1 },
     })
     .toArray();
   return end?._id;
 }
+
+const toCount = ({ _id: { application, platform }, active, all }: ScopeGroup): InstallationCount => ({
+  application,
+  platform,
+  active,
+  inactive: all - active,
+});
+
+const compareScopes = (a: InstallationCount, b: InstallationCount): number =>
+  a.application.localeCompare(b.application) || a.platform.localeCompare(b.platform);

@@ -1,6 +1,6 @@
 import type { Installation } from "../installations/installation.ts";
 
-/** A record of the push notification installations (specification 2.3). */
+/** A push installation as stored (specification 2.3). */
 export interface InstallationRecord {
   _id: string;
   token: string;
@@ -13,16 +13,15 @@ export interface InstallationRecord {
   last_seen_on: Date;
   deactivated_on?: Date;
   deactivated_reason?: string;
-  /** Whose it was before, the latest last, and until when. */
+  /** Oldest first, each with the time at which the token moved on. */
   previous_owners?: { user: string; until: Date }[];
 }
 
-/** The update that makes an installation inactive. */
-export const deactivation = (reason: string, now: Date) => ({
+/** The update that deactivates an installation. */
+export const toDeactivation = (reason: string, now: Date) => ({
   $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason },
 });
 
-/** The installation of a record. */
 export const fromInstallationRecord = (record: InstallationRecord): Installation => ({
   id: record._id,
   application: record.application,
@@ -38,7 +37,6 @@ export const fromInstallationRecord = (record: InstallationRecord): Installation
   previousOwners: record.previous_owners ?? [],
 });
 
-/** The record of an installation. */
 export const toInstallationRecord = (one: Installation): InstallationRecord => ({
   _id: one.id,
   token: one.token,

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
+import { toKeyText } from "../installations/installation.ts";
 import type {
-  InstallationKey,
   InstallationStore,
   InstallationWrite,
   RegisterWrite,
@@ -12,66 +12,69 @@ import type {
 } from "../installations/stores.ts";
 import type { Database } from "./database.ts";
 import { classify, translateErrors } from "./failures.ts";
-import { deactivation, type InstallationRecord } from "./installation-records.ts";
+import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 import { updateAll, type UpdateStatement } from "./update-command.ts";
 
-/** A write under way, with what was found in the token's record when a unique index objected. */
+/** A write, with the token's stored record once a unique index rejected the write. */
 interface Attempt {
   readonly index: number;
   readonly write: InstallationWrite;
-  readonly found?: Pick<InstallationRecord, "user" | "sys_updated_on">;
+  readonly stored?: Pick<InstallationRecord, "user" | "sys_updated_on">;
 }
 
-/** Owners beyond these are forgotten, the oldest first: a record must not grow without end. */
-const maxOwnersKept = 20;
-/** Another instance can change the owner in between, but not for long. */
+/** Bounds the size of a record; the oldest are dropped. */
+const maxPreviousOwners = 20;
+/** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
-/** From the third round on, it is waited this much longer each time. */
-const waitMs = 5;
+/** Added for each round from the third on. */
+const backoffMs = 5;
 
-/** The store of installations in MongoDB. */
+/** Writes registrations and removals to MongoDB. */
 export function createInstallationStore(database: Database, newId: () => string): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   /**
-   * One bulk for all. A registration is an upsert of the record that is the caller's already, or not there at all; where
-   * the record is another's, or newer, the unique index objects, and the record is looked up for the next round. Gives what is
-   * to be tried again.
+   * Sends one bulk. A registration is an upsert of a record that already belongs to the caller or does not exist. If the
+   * record belongs to another user or is newer, the unique index rejects the upsert, and the record is read for the next round.
+   * Returns the attempts to repeat.
    */
-  async function round(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
+  async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const now = new Date();
-    const operations: UpdateStatement[] = [];
-    /** The attempt of each operation. */
-    const attemptOf: Attempt[] = [];
+    const statements: UpdateStatement[] = [];
+    const attemptByStatement: Attempt[] = [];
     for (const attempt of attempts) {
-      for (const operation of operationsOf(attempt, now, newId)) {
-        operations.push(operation);
-        attemptOf.push(attempt);
+      for (const statement of toStatements(attempt, now, newId)) {
+        statements.push(statement);
+        attemptByStatement.push(attempt);
       }
     }
-    const again = new Set<Attempt>();
-    for (const { index, error } of await updateAll(database, installations, operations)) {
-      const attempt = attemptOf[index];
+    const retried = new Set<Attempt>();
+    for (const { index, error } of await updateAll(database, installations, statements)) {
+      const attempt = attemptByStatement[index];
       if (attempt === undefined) continue;
-      if (mayBeRepeated(error)) again.add(attempt);
+      if (isRetryable(error)) retried.add(attempt);
       else failures[attempt.index] = translateErrors(error);
     }
-    const left = [...again].filter(({ index }) => failures[index] === undefined);
-    return left.length === 0 ? [] : lookUp(left);
+    const remaining = [...retried].filter(({ index }) => failures[index] === undefined);
+    return remaining.length === 0 ? [] : readStored(remaining);
   }
 
-  async function lookUp(attempts: readonly Attempt[]): Promise<Attempt[]> {
+  async function readStored(attempts: readonly Attempt[]): Promise<Attempt[]> {
     const tokens = attempts.flatMap(({ write }) => (write.kind === "register" ? [write.key.token] : []));
     const projection = {
-      ...{ _id: 0, token: 1, application: 1, platform: 1 },
-      ...{ user: 1, sys_updated_on: 1 },
+      _id: 0,
+      token: 1,
+      application: 1,
+      platform: 1,
+      user: 1,
+      sys_updated_on: 1,
     } as const;
     const records = await installations.find({ token: { $in: tokens } }, { projection }).toArray();
-    const byName = new Map(records.map((record) => [nameOf(record), record]));
+    const byKey = new Map(records.map((record) => [toKeyText(record), record]));
     return attempts.map(({ index, write }) => {
-      const found = write.kind === "register" ? byName.get(nameOf(write.key)) : undefined;
-      return { index, write, ...(found === undefined ? {} : { found }) };
+      const stored = write.kind === "register" ? byKey.get(toKeyText(write.key)) : undefined;
+      return { index, write, ...(stored === undefined ? {} : { stored }) };
     });
   }
 
@@ -80,46 +83,45 @@ export function createInstallationStore(database: Database, newId: () => string)
       database.run(async () => {
         const failures: unknown[] = [];
         let attempts: readonly Attempt[] = writes.map((write, index) => ({ index, write }));
-        for (let rounds = 0; attempts.length > 0 && rounds < maxRounds; rounds += 1) {
-          if (rounds > 1) await sleep(rounds * waitMs);
-          attempts = await round(attempts, failures);
+        for (let round = 0; attempts.length > 0 && round < maxRounds; round += 1) {
+          if (round > 1) await sleep(round * backoffMs);
+          attempts = await runRound(attempts, failures);
         }
         for (const { index } of attempts)
-          failures[index] = new UnavailableError("others change the same token all the time");
+          failures[index] = new UnavailableError("too many concurrent changes of the same token");
         return failures;
       }),
   };
 }
 
-/** A duplicate key: the record is another user's. Or a conflict with a transaction. A repetition gets a new `_id`. */
-const mayBeRepeated = (error: MongoServerError): boolean =>
-  ["duplicate", "conflict"].includes(classify(error));
+/** A duplicate key, because the record is another user's, or a conflict with a transaction. A retry gets a new `_id`. */
+const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflict"].includes(classify(error));
 
-const operationsOf = ({ write, found }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
+const toStatements = ({ write, stored }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
   write.kind === "remove"
-    ? [removal(write, now)]
-    : [registration(write, { found, now, id: newId() }), ...replacement(write, now)];
+    ? [toRemoval(write, now)]
+    : [toRegistration(write, { stored, now, id: newId() }), ...toReplacement(write, now)];
 
 /**
- * A statement that the store carries out late, after it was repeated and acknowledged, must not undo a removal that came
- * meanwhile. So it matches no record that is newer than itself, and where one is, the unique index objects. One without a time,
- * which something else has stored, is no newer.
+ * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that came meanwhile. So
+ * it matches no record that is newer than itself; if there is one, the unique index rejects the upsert. A record without
+ * a time, written by another program, matches.
  */
-function registration(
+function toRegistration(
   { key: { token, application, platform }, user }: RegisterWrite,
-  { found, now, id }: { readonly found: Attempt["found"]; readonly now: Date; readonly id: string },
+  { stored, now, id }: { readonly stored: Attempt["stored"]; readonly now: Date; readonly id: string },
 ): UpdateStatement {
-  const owner = found?.user ?? user;
+  const owner = stored?.user ?? user;
   // Another instance's clock may be ahead.
-  const on = found !== undefined && found.sys_updated_on > now ? found.sys_updated_on : now;
-  const seen = { active: true, sys_updated_on: on, last_seen_on: now };
+  const updatedOn = stored !== undefined && stored.sys_updated_on > now ? stored.sys_updated_on : now;
+  const seen = { active: true, sys_updated_on: updatedOn, last_seen_on: now };
   const update = {
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,
     $setOnInsert: { _id: id, sys_created_on: now },
   };
-  const moved = { $each: [{ user: owner, until: now }], $slice: -maxOwnersKept };
+  const moved = { $each: [{ user: owner, until: now }], $slice: -maxPreviousOwners };
   return {
-    q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gt: on } } },
+    q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gt: updatedOn } } },
     u:
       owner === user
         ? { $set: seen, ...update }
@@ -128,18 +130,15 @@ function registration(
   };
 }
 
-/** The token that a registration replaces; another's is not touched. */
-function replacement({ key, user, previousToken }: RegisterWrite, now: Date): UpdateStatement[] {
+/** Deactivates the token that a registration replaces, unless it belongs to another user. */
+function toReplacement({ key, user, previousToken }: RegisterWrite, now: Date): UpdateStatement[] {
   if (previousToken === undefined || previousToken === key.token) return [];
   const q = { ...key, token: previousToken, user, active: true };
-  return [{ q, u: deactivation("replaced by a new token", now) }];
+  return [{ q, u: toDeactivation("replaced by a new token", now) }];
 }
 
-const removal = ({ application, platform, user, reason }: RemoveWrite, now: Date): UpdateStatement => ({
+const toRemoval = ({ application, platform, user, reason }: RemoveWrite, now: Date): UpdateStatement => ({
   q: { application, platform, user, active: true },
-  u: deactivation(reason, now),
+  u: toDeactivation(reason, now),
   multi: true,
 });
-
-const nameOf = ({ token, application, platform }: InstallationKey): string =>
-  JSON.stringify([token, application, platform]);

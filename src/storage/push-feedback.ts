@@ -3,7 +3,7 @@ import type { AnyBulkWriteOperation } from "mongodb";
 import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "./database.ts";
-import { deactivation, type InstallationRecord } from "./installation-records.ts";
+import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions } from "./positions.ts";
@@ -50,6 +50,6 @@ const operationOf = (
 ): AnyBulkWriteOperation<InstallationRecord> => ({
   updateOne: {
     filter: { _id: id, token, active: true, last_seen_on: { $lte: unseenSince } },
-    update: deactivation(reason, now),
+    update: toDeactivation(reason, now),
   },
 });

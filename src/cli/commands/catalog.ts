@@ -1,108 +1,211 @@
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 
 import { catalogNamePattern, catalogNameRule } from "../../../schemas/catalog.ts";
+import type { InstallationCount } from "../../../schemas/overview.ts";
+import {
+  createCatalogAdministration,
+  toApplicationView,
+  toPlatformView,
+  type CatalogAdministration,
+  type CatalogChange,
+  type CatalogKind,
+  type PushPlatform,
+} from "../../installations/catalog.ts";
 import { tokenRules, type TokenRule } from "../../installations/token-rules.ts";
-import type { CatalogName } from "./catalog-actions.ts";
+import { exitCodes, NameTakenError } from "../../lib/errors.ts";
+import { newId } from "../../lib/sys-id.ts";
+import { createCatalogStore } from "../../storage/catalog.ts";
+import type { Database } from "../../storage/database.ts";
+import { createInstallationReader } from "../../storage/installation-reader.ts";
+import { runCommand } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
+import { printError, printJson, printLine, sanitize } from "../output/output.ts";
+import { formatTable } from "../output/table.ts";
 
-/**
- * Adds `topicsync applications …` and `topicsync platforms …`: what push tokens can be registered for. What only these
- * commands need is loaded when they run.
- */
+const catalogs = {
+  application: { plural: "applications", setting: "PUSH_APPLICATIONS", toView: toApplicationView },
+  platform: { plural: "platforms", setting: "PUSH_PLATFORMS", toView: toPlatformView },
+} as const;
+
+/** Adds `topicsync applications …` and `topicsync platforms …`: what push tokens can be registered for. */
 export function addCatalogCommands(program: Command): void {
-  const applications = program
-    .command("applications")
-    .description("manage the push applications that tokens can be registered for");
-  addCommands(applications, "applications", "application");
-  withNames(applications.command("add"), "application").action(
-    async (names: string[], { json }: JsonFlag) => {
-      const { addName: add } = await import("./catalog-actions.ts");
-      await add("applications", names, { json });
-    },
-  );
+  const applications = program.command("applications").description("manage push applications");
+  addCommonCommands(applications, "application");
+  addNewCommand(applications, "application");
 
-  const platforms = program
-    .command("platforms")
-    .description("manage the push platforms that tokens can be registered for");
-  addCommands(platforms, "platforms", "platform");
-  withNames(platforms.command("add"), "platform")
-    .addOption(
-      new Option("--token-rule <rule>", "what its tokens look like; without it any text is one").choices(
-        tokenRules,
-      ),
-    )
-    .action(async (names: string[], { json, tokenRule }: JsonFlag & { tokenRule?: TokenRule }) => {
-      const { addName: add } = await import("./catalog-actions.ts");
-      await add("platforms", names, { json, tokenRule });
-    });
+  const platforms = program.command("platforms").description("manage push platforms");
+  addCommonCommands(platforms, "platform");
+  addNewCommand(platforms, "platform").addOption(
+    new Option("--token-rule <rule>", "the format of its tokens; default: any text").choices(tokenRules),
+  );
   platforms
     .command("rule")
-    .description(
-      "say what a platform's tokens look like; those that are registered already are left as they are",
-    )
-    .argument("<name>", "its name")
+    .description("set the format of a platform's tokens; registered tokens are not changed")
+    .argument("<name>", "name of the platform")
     .addArgument(
-      new Argument("<rule>", "the rule; none takes any text of at most 4,096 characters").choices([
+      new Argument("<rule>", "the rule; none allows any text of at most 4,096 characters").choices([
         ...tokenRules,
         "none",
       ]),
     )
     .option("--json", "print the platform as JSON")
-    .action(async (name: string, rule: TokenRule | "none", flags: JsonFlag) => {
-      const { changeName: change } = await import("./catalog-actions.ts");
+    .action((name: string, rule: TokenRule | "none", flags: JsonFlag) => {
       const tokenRule = rule === "none" ? null : rule;
-      const done = `${name} has ${rule === "none" ? "no rule" : `the rule ${rule}`}`;
-      await change({ catalog: "platforms", name, changeName: { tokenRule }, done }, flags);
+      const done = `token rule of ${name}: ${rule}`;
+      return changeRecord({ kind: "platform", name, change: { tokenRule }, done }, flags);
     });
 }
 
-/** What both have in common. */
-function addCommands(command: Command, catalog: CatalogName, one: string): void {
+function addCommonCommands(command: Command, kind: CatalogKind): void {
   command
     .command("list")
-    .description(`list the ${catalog}`)
+    .description(`list the push ${catalogs[kind].plural}`)
     .option("--json", "print JSON instead of a table")
-    .action(async (flags: JsonFlag) => {
-      const { listNames: list } = await import("./catalog-actions.ts");
-      await list(catalog, flags);
-    });
+    .action((flags: JsonFlag) => listRecords(kind, flags));
   command
     .command("show")
-    .description(`show one ${one}, and how many installations it has`)
-    .argument("<name>", "its name")
+    .description(`show a push ${kind} and the number of its installations`)
+    .argument("<name>", `name of the ${kind}`)
     .option("--json", "print JSON")
-    .action(async (name: string, flags: JsonFlag) => {
-      const { showName: show } = await import("./catalog-actions.ts");
-      await show(catalog, name, flags);
-    });
-  for (const [verb, active] of [
-    ["disable", false],
-    ["enable", true],
-  ] as const) {
-    command
-      .command(verb)
-      .description(
-        active
-          ? `let tokens be registered for a disabled ${one} again`
-          : `refuse to register and remove tokens for this ${one}; those that it has stay as they are`,
-      )
-      .argument("<name>", "its name")
-      .option("--json", `print the ${one} as JSON`)
-      .action(async (name: string, flags: JsonFlag) => {
-        const { changeName: change } = await import("./catalog-actions.ts");
-        await change({ catalog, name, changeName: { active }, done: `${verb}d ${name}` }, flags);
-      });
-  }
+    .action((name: string, flags: JsonFlag) => showRecord(kind, name, flags));
+  command
+    .command("disable")
+    .description(`reject registrations and removals for this ${kind}; its tokens are not changed`)
+    .argument("<name>", `name of the ${kind}`)
+    .option("--json", `print the ${kind} as JSON`)
+    .action((name: string, flags: JsonFlag) =>
+      changeRecord({ kind, name, change: { active: false }, done: `disabled ${name}` }, flags),
+    );
+  command
+    .command("enable")
+    .description(`accept registrations and removals for a disabled ${kind} again`)
+    .argument("<name>", `name of the ${kind}`)
+    .option("--json", `print the ${kind} as JSON`)
+    .action((name: string, flags: JsonFlag) =>
+      changeRecord({ kind, name, change: { active: true }, done: `enabled ${name}` }, flags),
+    );
 }
 
-const withNames = (command: Command, one: string): Command =>
+const addNewCommand = (command: Command, kind: CatalogKind): Command =>
   command
-    .description(`add ${one}s, active`)
-    .argument("<name...>", "their names", newName)
-    .option("--json", "print what came of it as JSON");
+    .command("add")
+    .description(`add push ${catalogs[kind].plural}`)
+    .argument("<name...>", "their names", parseName)
+    .option("--json", "print the result as JSON")
+    .action((names: string[], flags: AddFlags) => addRecords(kind, names, flags));
 
-function newName(name: string, before: string[] | undefined): string[] {
+interface AddFlags extends JsonFlag {
+  readonly tokenRule?: TokenRule | undefined;
+}
+
+function parseName(name: string, before: string[] | undefined): string[] {
   if (!name.isWellFormed() || !new RegExp(catalogNamePattern, "u").test(name))
     throw new InvalidArgumentError(`It must be ${catalogNameRule}.`);
   return [...(before ?? []), name];
+}
+
+const openCatalog = (database: Database, kind: CatalogKind): CatalogAdministration =>
+  createCatalogAdministration(kind, createCatalogStore(database, newId)[catalogs[kind].plural]);
+
+const listRecords = (kind: CatalogKind, { json }: JsonFlag): Promise<void> =>
+  runCommand(async ({ database }) => {
+    const { plural, setting, toView } = catalogs[kind];
+    const records = await openCatalog(await database(), kind).list();
+    if (json) printJson({ [plural]: records.map(toView) });
+    else if (records.length > 0) printLine(await formatRecords(kind, records));
+    else printLine(`No ${plural} yet. Add one with \`topicsync ${plural} add NAME\`, or set ${setting}.`);
+  });
+
+function formatRecords(kind: CatalogKind, records: readonly PushPlatform[]): Promise<string> {
+  const hasRules = kind === "platform";
+  const head = [kind, "active", ...(hasRules ? ["token rule"] : [])];
+  const rows = records.map(({ name, active, tokenRule }) => [
+    sanitize(name),
+    active ? "yes" : "no",
+    ...(hasRules ? [sanitize(tokenRule ?? "none")] : []),
+  ]);
+  return formatTable(head, rows);
+}
+
+/** Adds the names that are free, and reports the others. */
+const addRecords = (
+  kind: CatalogKind,
+  names: readonly string[],
+  { json, tokenRule }: AddFlags,
+): Promise<void> =>
+  runCommand(async ({ database, audit }) => {
+    const record = audit();
+    const catalog = openCatalog(await database(), kind);
+    const added: string[] = [];
+    const refused: { name: string; message: string }[] = [];
+    for (const name of names) {
+      try {
+        record((await catalog.add({ name, tokenRule })).event);
+        added.push(name);
+      } catch (error) {
+        if (!(error instanceof NameTakenError)) throw error;
+        refused.push({ name, message: error.message });
+      }
+    }
+    if (refused.length > 0) process.exitCode = exitCodes.refused;
+    if (json) {
+      printJson({ added, refused });
+      return;
+    }
+    for (const name of added) printLine(sanitize(`added ${name}`));
+    for (const { name, message } of refused) printError(sanitize(`${name} not added: ${message}`));
+  });
+
+const showRecord = (kind: CatalogKind, name: string, { json }: JsonFlag): Promise<void> =>
+  runCommand(async ({ database: connect }) => {
+    const database = await connect();
+    const record = (await openCatalog(database, kind).find(name)) ?? throwUnknown(kind, name);
+    const installations = sumCounts(await countInstallations(database, kind, name));
+    if (json) {
+      printJson({ ...catalogs[kind].toView(record), installations });
+      return;
+    }
+    printLine(sanitize(`name           ${record.name}`));
+    printLine(`active         ${record.active ? "yes" : "no"}`);
+    if (kind === "platform") printLine(sanitize(`token rule     ${record.tokenRule ?? "none"}`));
+    printLine(`installations  ${installations.active} active, ${installations.inactive} inactive`);
+  });
+
+/** Names every application for a platform's count, since the index begins with the application. */
+async function countInstallations(
+  database: Database,
+  kind: CatalogKind,
+  name: string,
+): Promise<InstallationCount[]> {
+  const reader = createInstallationReader(database);
+  if (kind === "application") return reader.countByScope({ applications: [name] });
+  const applications = await openCatalog(database, "application").list();
+  return reader.countByScope({ applications: applications.map((one) => one.name), platforms: [name] });
+}
+
+const sumCounts = (counts: readonly InstallationCount[]) => ({
+  active: counts.reduce((sum, { active }) => sum + active, 0),
+  inactive: counts.reduce((sum, { inactive }) => sum + inactive, 0),
+});
+
+interface RecordChange {
+  readonly kind: CatalogKind;
+  readonly name: string;
+  readonly change: CatalogChange;
+  /** The message of success. */
+  readonly done: string;
+}
+
+const changeRecord = ({ kind, name, change, done }: RecordChange, { json }: JsonFlag): Promise<void> =>
+  runCommand(async ({ database, audit }) => {
+    const recordEvent = audit();
+    const catalog = openCatalog(await database(), kind);
+    const { record, event } = (await catalog.change(name, change)) ?? throwUnknown(kind, name);
+    recordEvent(event);
+    if (json) printJson(catalogs[kind].toView(record));
+    else printLine(sanitize(done));
+  });
+
+function throwUnknown(kind: CatalogKind, name: string): never {
+  throw new Error(`no ${kind} named "${name}"; see \`topicsync ${catalogs[kind].plural} list\``);
 }

@@ -1,14 +1,17 @@
 import { Option, type Command } from "commander";
 
-import { createInstallationListing, type InstallationListing } from "../../installations/listing.ts";
-import type { InstallationQuery } from "../../installations/listing.ts";
+import {
+  createInstallationListing,
+  type InstallationListing,
+  type InstallationQuery,
+} from "../../installations/listing.ts";
+import { newId } from "../../lib/sys-id.ts";
 import { createCatalogStore } from "../../storage/catalog.ts";
 import type { Database } from "../../storage/database.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
-import { newId } from "../../lib/sys-id.ts";
 import { parseDuration } from "../input/options.ts";
 
-/** The options that choose installations, as they were given. */
+/** The parsed options that filter installations. */
 export interface InstallationFlags {
   readonly application?: string;
   readonly platform?: string;
@@ -20,22 +23,21 @@ export interface InstallationFlags {
   readonly token?: string;
 }
 
-/** Adds the options that choose installations. */
-export const withInstallationFlags = (command: Command): Command =>
-  withScope(command)
-    .option("--user <name>", "of this user")
+/** Adds the options that filter installations. */
+export const addInstallationFlags = (command: Command): Command =>
+  addScopeFlags(command)
+    .option("--user <name>", "only this user's")
     .addOption(new Option("--active", "only active ones").conflicts("inactive"))
     .option("--inactive", "only inactive ones")
-    .option("--unseen-for <duration>", "not seen for this time: 12h, 270d", parseDuration)
-    .option("--token <token>", "of this token, in any form that the platform's token rule takes");
+    .option("--unseen-for <duration>", "only those not registered for this long: 12h, 270d", parseDuration)
+    .option("--token <token>", "only this token, in any form that the platform's token rule accepts");
 
-/** Adds the options that narrow to an application and a platform. */
-export const withScope = (command: Command): Command =>
+/** Adds the options that filter by application and platform. */
+export const addScopeFlags = (command: Command): Command =>
   command
-    .option("--application <name>", "of this push application")
-    .option("--platform <name>", "of this push platform");
+    .option("--application <name>", "only those of this push application")
+    .option("--platform <name>", "only those on this push platform");
 
-/** What the options say. */
 export const toInstallationQuery = (flags: InstallationFlags): InstallationQuery => ({
   application: flags.application,
   platform: flags.platform,
@@ -45,6 +47,5 @@ export const toInstallationQuery = (flags: InstallationFlags): InstallationQuery
   token: flags.token,
 });
 
-/** The listing of a database. */
 export const createListing = (database: Database): InstallationListing =>
   createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId));

@@ -3,18 +3,19 @@ import { open, type FileHandle } from "node:fs/promises";
 import { Option, type Command } from "commander";
 
 import { toInstallationView } from "../../installations/installation.ts";
-import { cursorAfter } from "../../installations/listing.ts";
-import { createInstallationReader } from "../../storage/installation-reader.ts";
+import { toCursor } from "../../installations/listing.ts";
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
+import { createInstallationReader } from "../../storage/installation-reader.ts";
 import { runCommand, type CommandContext } from "../context.ts";
+import { formatCount } from "../output/format.ts";
+import { openOutput, printError } from "../output/output.ts";
+import { createProgress } from "../output/progress.ts";
 import {
+  addInstallationFlags,
   createListing,
   toInstallationQuery,
-  withInstallationFlags,
   type InstallationFlags,
 } from "./installation-flags.ts";
-import { printError, openOutput } from "../output/output.ts";
-import { createProgress } from "../output/progress.ts";
 
 interface ExportFlags extends InstallationFlags {
   readonly out?: string;
@@ -24,70 +25,71 @@ interface ExportFlags extends InstallationFlags {
 
 /** Adds `topicsync installations export`. */
 export function addExportCommand(installations: Command): void {
-  withInstallationFlags(installations.command("export"))
-    .description("write whole installations as NDJSON, tokens and all, in the order of their ids")
-    .option("--out <file>", "write to this file, which must not exist; otherwise to standard output")
-    .option("--resume", "go on with the file of --out where it was left")
-    .addOption(new Option("--after <cursor>", "go on where an export was stopped").conflicts("resume"))
+  addInstallationFlags(installations.command("export"))
+    .description("write installations with their full tokens as NDJSON, sorted by id")
+    .option("--out <file>", "write to this new file instead of standard output")
+    .option("--resume", "continue the file of --out where it ends")
+    .addOption(new Option("--after <cursor>", "continue where an export stopped").conflicts("resume"))
     .action((flags: ExportFlags, command: Command) => {
-      if (flags.resume && flags.out === undefined)
-        command.error("error: --resume needs the file: --out FILE");
-      return runCommand((connection) => exportAll(connection, flags));
+      if (flags.resume && flags.out === undefined) command.error("error: --resume requires --out FILE");
+      return runCommand((context) => exportAll(context, flags));
     });
 }
 
-/** Where the export goes. */
 interface Target {
-  /** Where it goes on; undefined from the beginning. */
+  /** The cursor to continue at; undefined from the beginning. */
   readonly after: string | undefined;
-  /** False once nobody reads any more. */
+  /** Resolves to false once the reader has closed the pipe. */
   write(text: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 async function exportAll({ database, abort }: CommandContext, flags: ExportFlags): Promise<void> {
   const store = await database();
-  const total = await createInstallationReader(store).count();
-  const target = flags.out === undefined ? standardOutput(flags.after) : await fileTarget(flags.out, flags);
+  const total = await createInstallationReader(store).estimateCount();
+  const target = flags.out === undefined ? openStandardOutput(flags.after) : await openFile(flags.out, flags);
   const progress = createProgress("exporting", total, process.stderr);
   let { after } = target;
-  let [count, looked] = [0, 0];
+  let count = 0;
+  let totalScanned = 0;
   try {
-    for await (const stretch of createListing(store).all(toInstallationQuery(flags), after)) {
-      const views = stretch.installations.map((one) => toInstallationView(one, { fullTokens: true }));
+    const chunks = createListing(store).all(toInstallationQuery(flags), after);
+    for await (const { installations, lastId, scanned } of chunks) {
+      const views = installations.map((one) => toInstallationView(one, { fullTokens: true }));
       if (!(await target.write(views.map((view) => `${JSON.stringify(view)}\n`).join("")))) return;
-      if (stretch.last !== undefined) after = cursorAfter(stretch.last);
+      if (lastId !== undefined) after = toCursor(lastId);
       count += views.length;
-      looked += stretch.looked;
-      progress.at(Math.min(looked, total));
-      if (abort.aborted) throw new UnavailableError(`stopped after ${count} installations`);
+      totalScanned += scanned;
+      progress.at(Math.min(totalScanned, total));
+      if (abort.aborted)
+        throw new UnavailableError(`interrupted after ${formatCount(count, "installation")}`);
     }
-    progress.end(`exported ${count} installations`);
+    progress.end(`exported ${formatCount(count, "installation")}`);
   } catch (error) {
-    const where = flags.out === undefined ? `--after ${after ?? "(the beginning)"}` : "--resume";
-    printError(`not all is exported: go on with ${where}`);
+    const option = flags.out === undefined ? after && `--after ${after}` : "--resume";
+    printError(`export incomplete: ${option === undefined ? "start again" : `continue with ${option}`}`);
     throw error;
   } finally {
     await target.close();
   }
 }
 
-function standardOutput(after: string | undefined): Target {
+function openStandardOutput(after: string | undefined): Target {
   const output = openOutput();
   return { after, write: (text) => output.write(text), close: () => Promise.resolve() };
 }
 
-async function fileTarget(file: string, { resume, after }: ExportFlags): Promise<Target> {
+async function openFile(file: string, { resume, after }: ExportFlags): Promise<Target> {
   const handle = await open(file, resume ? "r+" : "wx", ownerOnly).catch((error: unknown) => {
     throw new Error(`cannot write ${file}: ${getErrorMessage(error)}`, { cause: error });
   });
-  const left = resume ? await resumeIn(handle, file) : { bytes: 0, after };
-  let at = left.bytes;
+  const end = resume ? await findEnd(handle, file) : { bytes: 0, after };
+  let position = end.bytes;
   return {
-    after: left.after,
+    after: end.after,
     async write(text) {
-      const { bytesWritten } = await handle.write(text, at);
-      at += bytesWritten;
+      const { bytesWritten } = await handle.write(text, position);
+      position += bytesWritten;
       return true;
     },
     async close() {
@@ -97,36 +99,36 @@ async function fileTarget(file: string, { resume, after }: ExportFlags): Promise
   };
 }
 
-/** Nobody else may read tokens. */
+/** The file holds full tokens. */
 const ownerOnly = 0o600;
 
-/** More than any line has: a token of 4,096 characters and twenty owners. */
-const maxLine = 512 * 1024;
+/** No line is longer: a token of 4,096 characters and twenty owners. */
+const maxLineBytes = 512 * 1024;
 
-/** Cuts a line off that was written in part, and tells behind which installation to go on. */
-async function resumeIn(
+/** Truncates a partly written last line. Returns the file's size and the cursor of its last installation. */
+async function findEnd(
   handle: FileHandle,
   file: string,
 ): Promise<{ readonly bytes: number; readonly after: string | undefined }> {
   const { size } = await handle.stat();
-  const start = Math.max(0, size - maxLine);
+  const start = Math.max(0, size - maxLineBytes);
   const tail = Buffer.alloc(size - start);
   await handle.read(tail, 0, tail.length, start);
   const end = tail.lastIndexOf("\n") + 1;
   const bytes = end === 0 ? 0 : start + end;
-  if (bytes === 0 && size >= maxLine) throw new Error(`${file} is no export of installations`);
+  if (bytes === 0 && size >= maxLineBytes) throw new Error(`${file} is not an export of installations`);
   await handle.truncate(bytes);
   if (bytes === 0) return { bytes, after: undefined };
   const line = tail.subarray(end < 2 ? 0 : tail.lastIndexOf("\n", end - 2) + 1, end).toString();
-  return { bytes, after: cursorAfter(idIn(line, file)) };
+  return { bytes, after: toCursor(parseId(line, file)) };
 }
 
-function idIn(line: string, file: string): string {
+function parseId(line: string, file: string): string {
   try {
     const { id } = JSON.parse(line) as { id?: unknown };
     if (typeof id === "string") return id;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new Error(`${file} is no export of installations: its last line has no id`);
+  throw new Error(`${file} is not an export of installations: its last line has no id`);
 }

@@ -1,22 +1,18 @@
 import type { Command } from "commander";
 
-import { exitCodes } from "../../lib/errors.ts";
 import { createCatalog } from "../../installations/catalog-cache.ts";
-import {
-  createInstallationImporter,
-  type ImportedInstallations,
-  type InstallationImporter,
-} from "../../installations/import.ts";
+import { createInstallationImporter, type InstallationImporter } from "../../installations/import.ts";
 import type { Installation } from "../../installations/installation.ts";
-import { createCatalogStore } from "../../storage/catalog.ts";
-import { createInstallationArchive } from "../../storage/installation-archive.ts";
+import { exitCodes } from "../../lib/errors.ts";
 import { newId } from "../../lib/sys-id.ts";
+import { createCatalogStore } from "../../storage/catalog.ts";
+import { createInstallationImportStore } from "../../storage/installation-import.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, parseJson, readLines } from "../input/files.ts";
 import { printError, printLine, sanitize } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 
-const recordsABulk = 250;
+const recordsPerBatch = 250;
 const maxFaultsShown = 20;
 
 interface ImportFlags {
@@ -28,14 +24,12 @@ interface ImportFlags {
 export function addImportCommand(installations: Command): void {
   installations
     .command("import")
-    .description(
-      "store exported installations; of two records of a token the one that was changed later stays, so the same can be imported again",
-    )
-    .argument("<file...>", 'NDJSON, as `export` writes it; "-" is standard input', collectFile)
-    .option("--dry-run", "say what would come of it, and store nothing")
-    .option("--json", "print what came of it as JSON")
+    .description("store exported installations; of two records of a token the later change wins")
+    .argument("<file...>", 'NDJSON as written by `export`; "-" for standard input', collectFile)
+    .option("--dry-run", "check the files and store nothing")
+    .option("--json", "print the result as JSON")
     .action((files: string[], flags: ImportFlags) =>
-      runCommand((connection) => importAll(connection, files, flags)),
+      runCommand((context) => importAll(context, files, flags)),
     );
 }
 
@@ -45,82 +39,74 @@ async function importAll(
   flags: ImportFlags,
 ): Promise<void> {
   const dryRun = flags.dryRun === true;
-  const size = await getTotalSize(files);
+  const totalBytes = await getTotalSize(files);
   const record = dryRun ? undefined : audit();
   const store = await database();
   const catalog = createCatalog(createCatalogStore(store, newId));
-  const importer = createInstallationImporter(createInstallationArchive(store), catalog, newId);
-  const progress = createProgress("importing (bytes)", size, process.stderr);
+  const importer = createInstallationImporter(createInstallationImportStore(store), catalog, newId);
+  const progress = createProgress("importing (bytes)", totalBytes, process.stderr);
   const totals = { added: 0, updated: 0, kept: 0, refused: 0 };
   const refuse = (place: string, fault: string): void => {
     totals.refused += 1;
     if (totals.refused <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
   };
 
-  let before = 0;
+  let bytesBefore = 0;
   for (const file of files) {
-    for await (const bulk of bulksOf(file, importer, refuse)) {
-      const { idTaken, ...counts } = await importer.store([...bulk.placed.keys()], { dryRun });
-      addCounts(totals, counts);
-      const stored = counts.added + counts.updated;
-      // For each bulk, so that an import that is cut off is told of as well.
-      if (stored > 0) record?.({ action: "installations.imported", count: stored });
+    for await (const { placed, bytes, lastPlace } of readBatches(file, importer, refuse)) {
+      const { added, updated, kept, idTaken } = await importer.store([...placed.keys()], { dryRun });
+      totals.added += added;
+      totals.updated += updated;
+      totals.kept += kept;
+      // Recorded for each batch, so that an interrupted import is recorded too.
+      if (added + updated > 0) record?.({ action: "installations.imported", count: added + updated });
       for (const one of idTaken)
-        refuse(
-          bulk.placed.get(one) ?? file,
-          "/id is that of another installation; leave it out for a new one.",
-        );
-      progress.at(Math.min(before + bulk.bytes, size));
-      if (abort.aborted) throw new Error(`stopped at ${bulk.last}; import the same again to go on`);
+        refuse(placed.get(one) ?? file, "/id belongs to another installation; leave it out to get a new one");
+      progress.at(Math.min(bytesBefore + bytes, totalBytes));
+      if (abort.aborted)
+        throw new Error(`interrupted at ${lastPlace}; import the same files again to continue`);
     }
-    before += await getTotalSize([file]);
+    bytesBefore += await getTotalSize([file]);
   }
   if (totals.refused > maxFaultsShown) printError(`and ${totals.refused - maxFaultsShown} more`);
-  progress.end(dryRun ? "nothing was stored: this is a dry run" : "all is stored that could be");
+  progress.end(dryRun ? "dry run: nothing stored" : "import finished");
   const { added, updated, kept, refused } = totals;
   if (flags.json) printLine(JSON.stringify(totals));
   else
     printLine(
-      `${added} added, ${updated} updated, ${kept} kept as they are (as new, or newer), ${refused} refused`,
+      `${added} added, ${updated} updated, ${kept} kept (stored version not older), ${refused} refused`,
     );
   if (refused > 0) process.exitCode = exitCodes.refused;
 }
 
-/** Some installations, each with the place of its line, and how far the file is read. */
-interface Bulk {
+interface Batch {
+  /** The installations with the places of their lines. */
   readonly placed: ReadonlyMap<Installation, string>;
+  /** How far the file has been read. */
   readonly bytes: number;
-  readonly last: string;
+  readonly lastPlace: string;
 }
 
-async function* bulksOf(
+async function* readBatches(
   file: string,
   importer: InstallationImporter,
   refuse: (place: string, fault: string) => void,
-): AsyncGenerator<Bulk, void, undefined> {
+): AsyncGenerator<Batch, void, undefined> {
   const name = file === "-" ? "standard input" : file;
   let placed = new Map<Installation, string>();
-  let [bytes, last] = [0, name];
+  let bytes = 0;
+  let lastPlace = name;
   for await (const line of readLines(file)) {
     ({ bytes } = line);
-    last = `${name}:${line.number}`;
+    lastPlace = `${name}:${line.number}`;
     if (line.text.trim() === "") continue;
     const json = parseJson(line.text);
     const read = json instanceof Error ? `is not JSON: ${json.message}` : await importer.read(json);
-    if (typeof read === "string") refuse(last, read);
-    else placed.set(read, last);
-    if (placed.size < recordsABulk) continue;
-    yield { placed, bytes, last };
+    if (typeof read === "string") refuse(lastPlace, read);
+    else placed.set(read, lastPlace);
+    if (placed.size < recordsPerBatch) continue;
+    yield { placed, bytes, lastPlace };
     placed = new Map();
   }
-  yield { placed, bytes, last };
-}
-
-function addCounts(
-  totals: { added: number; updated: number; kept: number },
-  { added, updated, kept }: Omit<ImportedInstallations, "idTaken">,
-): void {
-  totals.added += added;
-  totals.updated += updated;
-  totals.kept += kept;
+  yield { placed, bytes, lastPlace };
 }

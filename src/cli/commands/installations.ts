@@ -1,46 +1,47 @@
 import type { Command } from "commander";
 
+import { sweep } from "../../installations/deactivation.ts";
 import { abbreviateToken, toInstallationView, type Installation } from "../../installations/installation.ts";
-import { sweep } from "../../installations/sweep.ts";
+import { createInstallationDeactivator } from "../../storage/installation-deactivation.ts";
 import { createInstallationReader } from "../../storage/installation-reader.ts";
-import { parseDuration } from "../input/options.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { isConfirmed } from "../input/confirm.ts";
+import { parseDuration } from "../input/options.ts";
+import { formatCount, formatMinute } from "../output/format.ts";
+import { openOutput, printLine, sanitize } from "../output/output.ts";
+import { createProgress } from "../output/progress.ts";
+import { createTableWriter } from "../output/table.ts";
 import {
+  addInstallationFlags,
+  addScopeFlags,
   createListing,
   toInstallationQuery,
-  withInstallationFlags,
-  withScope,
   type InstallationFlags,
 } from "./installation-flags.ts";
 import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
-import { formatCount } from "../output/format.ts";
-import { openOutput, printLine, sanitize } from "../output/output.ts";
-import { createProgress } from "../output/progress.ts";
-import { createTableWriter } from "../output/table.ts";
 
-/** Adds `topicsync installations …`: the push tokens that are registered. */
+/** Adds `topicsync installations …`: the registered push tokens. */
 export function addInstallationsCommand(program: Command): void {
   const installations = program
     .command("installations")
-    .description("look into registered push tokens, deactivate forgotten ones, move them between databases");
+    .description("list, deactivate, export and import registered push tokens");
 
-  withInstallationFlags(installations.command("list"))
-    .description("list installations in the order of their ids")
-    .option("--full-tokens", "show tokens whole: whoever has one can send to its device")
-    .option("--json", "print a line of JSON for each (NDJSON) instead of a table")
-    .action((flags: ListFlags) => runCommand((connection) => list(connection, flags)));
+  addInstallationFlags(installations.command("list"))
+    .description("list installations, sorted by id")
+    .option("--full-tokens", "show whole tokens; anyone who has one can send to its device")
+    .option("--json", "print NDJSON, one installation per line, instead of a table")
+    .action((flags: ListFlags) => runCommand((context) => list(context, flags)));
 
-  withScope(installations.command("sweep"))
-    .description("deactivate tokens that were not seen for long; stopped, it goes on when it is run again")
-    .requiredOption("--unseen-for <duration>", "not registered for this time: 270d", parseDuration)
-    .option("--dry-run", "say how many there are, and deactivate nothing")
-    .option("--yes", "do not ask")
+  addScopeFlags(installations.command("sweep"))
+    .description("deactivate tokens that were not registered for a long time; safe to interrupt and repeat")
+    .requiredOption("--unseen-for <duration>", "not registered for this long: 270d", parseDuration)
+    .option("--dry-run", "only count them")
+    .option("--yes", "do not ask for confirmation")
     .action((flags: SweepFlags, command: Command) => {
       if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
-        command.error("error: this is no terminal to ask on: give --yes to sweep, or --dry-run to look");
-      return runCommand((connection) => sweepTokens(connection, flags));
+        command.error("error: no terminal to ask for confirmation: pass --yes, or --dry-run to count only");
+      return runCommand((context) => sweepTokens(context, flags));
     });
 
   addExportCommand(installations);
@@ -52,42 +53,40 @@ interface ListFlags extends InstallationFlags {
   readonly json?: true;
 }
 
-const columns = ["token", "application", "platform", "user", "active", "last seen", "why not"].map((head) => {
-  return { head };
-});
+const columns = ["token", "application", "platform", "user", "active", "last seen", "reason"].map((head) => ({
+  head,
+}));
 
 async function list({ database, abort }: CommandContext, flags: ListFlags): Promise<void> {
   const { json, fullTokens = false } = flags;
   const listing = createListing(await database());
   const output = openOutput();
-  const rows = json ? undefined : await createTableWriter(output, columns);
+  const table = json ? undefined : await createTableWriter(output, columns);
+  const write = (one: Installation): Promise<boolean> =>
+    table === undefined
+      ? output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
+      : table.add(formatRow(one, fullTokens));
   let count = 0;
   for await (const { installations } of listing.all(toInstallationQuery(flags))) {
     for (const one of installations) {
       count += 1;
-      const goesOn =
-        rows === undefined
-          ? await output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
-          : await rows.add(rowOf(one, fullTokens));
-      if (!goesOn) return;
+      if (!(await write(one))) return;
     }
     if (abort.aborted) break;
   }
-  if (rows === undefined) return;
-  if (count > 0) await rows.end();
-  await output.write(
-    count === 0 ? "There are no such installations.\n" : `${formatCount(count, "installation")}\n`,
-  );
+  if (table === undefined) return;
+  if (count > 0) await table.end();
+  await output.write(count === 0 ? "No installations match.\n" : `${formatCount(count, "installation")}\n`);
 }
 
-const rowOf = (one: Installation, fullTokens: boolean): string[] =>
+const formatRow = (one: Installation, fullTokens: boolean): string[] =>
   [
     fullTokens ? one.token : abbreviateToken(one.token),
     one.application,
     one.platform,
     one.user,
     one.active ? "yes" : "no",
-    one.lastSeenOn.toISOString().slice(0, 16).replace("T", " "),
+    formatMinute(one.lastSeenOn),
     one.deactivatedReason ?? "",
   ].map(sanitize);
 
@@ -100,56 +99,55 @@ interface SweepFlags extends InstallationFlags {
 async function sweepTokens({ database, audit, abort }: CommandContext, flags: SweepFlags): Promise<void> {
   const { application, platform, unseenFor } = flags;
   const store = await database();
-  const reader = createInstallationReader(store);
+  const deactivator = createInstallationDeactivator(store);
   const unseenSince = new Date(Date.now() - unseenFor);
-  const reason = `not seen for ${spanText(unseenFor)}`;
-  const total = await reader.count();
+  const reason = `not seen for ${formatSpan(unseenFor)}`;
+  const total = await createInstallationReader(store).estimateCount();
 
-  async function go(title: string, deactivate: Parameters<typeof sweep>[1]["deactivate"]) {
+  async function run(title: string, deactivate: ((ids: readonly string[]) => Promise<number>) | undefined) {
     const progress = createProgress(title, total, process.stderr);
-    const swept = await sweep(createListing(store), {
-      filter: { application, platform },
+    const result = await sweep(createListing(store), {
+      query: { application, platform },
       unseenSince,
       deactivate,
       abort,
-      progress: (looked) => {
-        progress.at(Math.min(looked, total));
+      onProgress: (scanned) => {
+        progress.at(Math.min(scanned, total));
       },
     });
-    progress.end(abort.aborted ? "stopped; run it again to go on" : `looked at ${total} installations`);
-    return swept;
+    progress.end(abort.aborted ? "interrupted; run again to continue" : `scanned ${total} installations`);
+    return result;
   }
 
   if (!flags.yes || flags.dryRun) {
-    const { found } = await go("looking", undefined);
-    printLine(
-      `${formatCount(found, "installation")} ${found === 1 ? "was" : "were"} last seen before ${unseenSince.toISOString()}.`,
-    );
+    const { found } = await run("counting", undefined);
+    const count = formatCount(found, "installation");
+    printLine(`${count} last seen before ${unseenSince.toISOString()}`);
     if (found === 0 || flags.dryRun || abort.aborted) return;
-    if (!(await isConfirmed(`Deactivate ${formatCount(found, "installation")}?`))) {
-      printLine("Nothing was deactivated.");
+    if (!(await isConfirmed(`Deactivate ${count}?`))) {
+      printLine("nothing deactivated");
       return;
     }
   }
   const record = audit();
   let deactivated = 0;
   try {
-    await go("sweeping", async (ids) => {
-      const count = await reader.deactivate(ids, { unseenSince, reason });
+    await run("sweeping", async (ids) => {
+      const count = await deactivator.deactivateUnseen(ids, { unseenSince, reason });
       deactivated += count;
       return count;
     });
   } finally {
-    // Also of a sweep that is cut off.
+    // Recorded even if the sweep fails half way.
     if (deactivated > 0) record({ action: "installations.swept", count: deactivated });
   }
   printLine(`deactivated ${formatCount(deactivated, "installation")}: ${reason}`);
 }
 
-const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000 };
+const unitsMs = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1_000, millisecond: 1 };
 
-/** A time in its largest whole unit, so that nothing is rounded: 36 hours are not 2 days. */
-function spanText(span: number): string {
-  const [unit, length] = Object.entries(units).find(([, one]) => span % one === 0) ?? ["millisecond", 1];
-  return `${span / length} ${unit}${span === length ? "" : "s"}`;
+/** Formats a time in its largest whole unit, so that nothing is rounded: 36 hours are not 2 days. */
+function formatSpan(spanMs: number): string {
+  const [unit, unitMs] = Object.entries(unitsMs).find(([, ms]) => spanMs % ms === 0) ?? ["millisecond", 1];
+  return formatCount(spanMs / unitMs, unit);
 }

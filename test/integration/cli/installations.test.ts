@@ -60,7 +60,7 @@ describe("topicsync installations list", () => {
       [token],
     );
     const none = await cli("list", "--user", "carla");
-    assert.match(none.output, /no such installations/);
+    assert.match(none.output, /No installations match/);
   });
 });
 
@@ -77,7 +77,7 @@ describe("topicsync installations sweep", () => {
     const before = await all();
     const choice = ["--unseen-for", "270d", "--application", "agent"];
     const dry = await cli("sweep", ...choice, "--dry-run");
-    assert.match(dry.output, /^300 installations were last seen before/);
+    assert.match(dry.output, /^300 installations last seen before/);
     assert.deepEqual(await all(), before);
     assert.equal((await cli("sweep", ...choice)).code, 64, "there is nobody to ask");
     const swept = await cli("sweep", ...choice, "--yes");
@@ -137,7 +137,7 @@ describe("an export of installations", () => {
       assert.equal(readFileSync(left, "utf8"), whole, `left after ${bytes} bytes`);
     }
     appendFileSync(left, '{"other":1}\n');
-    assert.match((await source.cli("export", "--out", left, "--resume")).errors, /is no export/);
+    assert.match((await source.cli("export", "--out", left, "--resume")).errors, /is not an export/);
   });
 });
 
@@ -200,10 +200,10 @@ describe("an import of installations", () => {
     assert.match(output, /1 added, 0 updated, 0 kept .* 5 refused/);
     for (const [number, what] of [
       [1, /is not JSON/],
-      [2, /\/application names no push application: "nothing"/],
-      [3, /\/platform names no push platform: "symbian"/],
+      [2, /\/application is not a push application: "nothing"/],
+      [3, /\/platform is not a push platform: "symbian"/],
       [5, /\/token must not be empty.*\/lastSeenOn must be a time/],
-      [6, /\/id is that of another installation/],
+      [6, /\/id belongs to another installation/],
     ] as const) {
       const line = lines(errors).find((one) => one.startsWith(`${file}:${number}: `));
       assert.match(line ?? "", what);

@@ -95,17 +95,17 @@ describe("listing installations over HTTP", () => {
   });
 
   it("finds tokens by their end, and not by more of them", async () => {
-    const { json } = await list("?tokenEnd=9abcdef");
+    const { json } = await list("?tokenSuffix=9abcdef");
     assert.deepEqual(
       json.installations.map(({ user }: { user: string }) => user),
       ["bob", "bob"],
     );
-    assert.ok(json.looked >= 2);
-    assert.deepEqual(usersOf(await list("?tokenEnd=defg")), ["ann"]);
-    assert.deepEqual(usersOf(await list("?tokenEnd=9abcdef&user=ann")), []);
-    assert.equal((await list("?tokenEnd=9abcdef&user=bob&platform=ios")).json.looked, 1);
+    assert.ok(json.scanned >= 2);
+    assert.deepEqual(usersOf(await list("?tokenSuffix=defg")), ["ann"]);
+    assert.deepEqual(usersOf(await list("?tokenSuffix=9abcdef&user=ann")), []);
+    assert.equal((await list("?tokenSuffix=9abcdef&user=bob&platform=ios")).json.scanned, 1);
     // What means something in a regular expression means itself.
-    assert.deepEqual(usersOf(await list("?tokenEnd=...g")), []);
+    assert.deepEqual(usersOf(await list("?tokenSuffix=...g")), []);
   });
 
   it("refuses a query that it does not understand, by the name of its member", async () => {
@@ -120,8 +120,8 @@ describe("listing installations over HTTP", () => {
       ["?aplication=x", "/aplication"],
       ["?token=bobs-token-0123456789abcdef", "/token"],
       ["?user[$ne]=x", "/user[$ne]"],
-      ["?tokenEnd=def", "/tokenEnd"],
-      ["?tokenEnd=bobs-token-0123456789abcdef", "/tokenEnd"],
+      ["?tokenSuffix=def", "/tokenSuffix"],
+      ["?tokenSuffix=bobs-token-0123456789abcdef", "/tokenSuffix"],
     ] as const) {
       const { status, json } = await list(query);
       assert.equal(status, 400, query);

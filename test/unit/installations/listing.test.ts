@@ -92,17 +92,17 @@ describe("listing installations", () => {
     );
   });
 
-  it("finds tokens by their end, and says how many it looked at", async () => {
-    assert.deepEqual(await idsOf({ tokenEnd: "n-1234" }), [idOf(1_234)]);
+  it("finds tokens by their end, and says how many it examined", async () => {
+    assert.deepEqual(await idsOf({ tokenSuffix: "n-1234" }), [idOf(1_234)]);
     assert.deepEqual(
-      await idsOf({ tokenEnd: "99", active: false }),
+      await idsOf({ tokenSuffix: "99", active: false }),
       expected((i) => i % 100 === 99),
     );
-    assert.deepEqual(await idsOf({ tokenEnd: "n.1234" }), []);
-    const { installations, next, looked } = await listing.page({ tokenEnd: "n-7" }, { limit: 1 });
-    assert.deepEqual([installations.length, looked], [1, 1]);
-    const rest = await listing.page({ tokenEnd: "n-7" }, { after: next, limit: 1 });
-    assert.deepEqual([rest.installations, rest.next, rest.looked >= 1_000], [[], undefined, true]);
+    assert.deepEqual(await idsOf({ tokenSuffix: "n.1234" }), []);
+    const { installations, next, scanned } = await listing.page({ tokenSuffix: "n-7" }, { limit: 1 });
+    assert.deepEqual([installations.length, scanned], [1, 1]);
+    const rest = await listing.page({ tokenSuffix: "n-7" }, { after: next, limit: 1 });
+    assert.deepEqual([rest.installations, rest.next, rest.scanned >= 1_000], [[], undefined, true]);
   });
 
   it("finds a token in the form that the platform's rule keeps it in, and in no other", async () => {

@@ -6,7 +6,7 @@ import type { Document } from "mongodb";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { Installation } from "../../../src/installations/installation.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
-import { createInstallationArchive } from "../../../src/storage/installation-archive.ts";
+import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
@@ -134,14 +134,14 @@ const newInstallation = (): Installation => ({
 
 describe("an import of installations", () => {
   it("tells a taken id from a taken token, whatever the store says of the index", async () => {
-    const archive = createInstallationArchive(database);
+    const importStore = createInstallationImportStore(database);
     const [stored, other] = [newInstallation(), newInstallation()];
-    assert.equal((await archive.add([stored])).size, 0);
+    assert.equal((await importStore.add([stored])).size, 0);
     const sameId = { ...newInstallation(), id: stored.id };
     const sameToken = { ...newInstallation(), token: stored.token };
     store.fail({ command: "insert", carriedOut: true, answer: nameless(1), times: 1 });
     assert.deepEqual(
-      await archive.add([other, sameToken, sameId]),
+      await importStore.add([other, sameToken, sameId]),
       new Map([
         [sameId, "id taken"],
         [sameToken, "key taken"],
@@ -151,12 +151,12 @@ describe("an import of installations", () => {
   });
 
   it("stores no id twice where the store would: in another shard", async () => {
-    const archive = createInstallationArchive(database);
+    const importStore = createInstallationImportStore(database);
     const stored = newInstallation();
-    await archive.add([stored]);
+    await importStore.add([stored]);
     const sameId = { ...newInstallation(), id: stored.id };
     inserted.length = 0;
-    assert.deepEqual(await archive.add([sameId]), new Map([[sameId, "id taken"]]));
+    assert.deepEqual(await importStore.add([sameId]), new Map([[sameId, "id taken"]]));
     assert.deepEqual(inserted, []);
   });
 });

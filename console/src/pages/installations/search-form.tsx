@@ -9,7 +9,7 @@ interface SearchFormProps {
   readonly search: (query: string) => void;
 }
 
-const fields = { user: "", tokenEnd: "", application: "", platform: "", active: "" };
+const fields = { user: "", tokenSuffix: "", application: "", platform: "", active: "" };
 /** More would be too much of a token to stand in a URL. */
 const maxEnd = 8;
 
@@ -47,9 +47,9 @@ export function SearchForm({ totals, search }: SearchFormProps) {
             pattern=".{4,}"
             title="At least the last 4 characters"
             aria-describedby="end"
-            value={given.tokenEnd}
+            value={given.tokenSuffix}
             onInput={(event) => {
-              set({ tokenEnd: event.currentTarget.value.trim().slice(-maxEnd) });
+              set({ tokenSuffix: event.currentTarget.value.trim().slice(-maxEnd) });
             }}
           />
           <small id="end">The last 4 to {maxEnd} characters. With a user it is found at once.</small>

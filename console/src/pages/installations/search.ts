@@ -51,7 +51,7 @@ export function useSearch(query: string | undefined, after: string | undefined):
         if (mine !== latest.current) return;
         progress = {
           found: [...progress.found, ...page.installations],
-          looked: progress.looked + page.looked,
+          looked: progress.looked + page.scanned,
           next: page.next,
         };
         cursor = page.next;

@@ -1,32 +1,32 @@
-import type { InstallationArchive } from "../installations/import.ts";
 import type { Installation } from "../installations/installation.ts";
+import type { InstallationImportStore } from "../installations/stores.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { toInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 
-/** Puts imported installations into MongoDB. */
-export function createInstallationArchive(database: Database): InstallationArchive {
+/** Stores imported installations in MongoDB. */
+export function createInstallationImportStore(database: Database): InstallationImportStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
-  /** Ids that a record has. Looked up: in a collection sharded by token, `_id` is unique within each shard only. */
-  async function findIds(among: readonly Installation[]): Promise<ReadonlySet<string>> {
-    if (among.length === 0) return new Set();
-    const ids = among.map(({ id }) => id);
+  /** Returns the ids that exist. A failed insertion does not tell: a sharded `_id` is unique only within its shard. */
+  async function findIds(candidates: readonly Installation[]): Promise<ReadonlySet<string>> {
+    if (candidates.length === 0) return new Set();
+    const ids = candidates.map(({ id }) => id);
     const found = await installations.find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray();
     return new Set(found.map(({ _id }) => _id));
   }
 
-  /** Gives those that a unique index refused. */
-  async function insert(all: readonly Installation[]): Promise<Installation[]> {
-    if (all.length === 0) return [];
+  /** Returns those that a unique index rejected. */
+  async function insert(candidates: readonly Installation[]): Promise<Installation[]> {
+    if (candidates.length === 0) return [];
     try {
-      await installations.insertMany(all.map(toInstallationRecord), { ordered: false });
+      await installations.insertMany(candidates.map(toInstallationRecord), { ordered: false });
       return [];
     } catch (error) {
       const errors = getWriteErrors(error);
       if (errors?.every((one) => isDuplicate(one.error)) !== true) throw error;
-      return errors.flatMap(({ index }) => all[index] ?? []);
+      return errors.flatMap(({ index }) => candidates[index] ?? []);
     }
   }
 
@@ -40,13 +40,13 @@ export function createInstallationArchive(database: Database): InstallationArchi
         });
       }),
 
-    add: (given) =>
+    add: (candidates) =>
       database.run(async () => {
-        const taken = await findIds(given);
-        const failed = await insert(given.filter(({ id }) => !taken.has(id)));
+        const taken = await findIds(candidates);
+        const failed = await insert(candidates.filter(({ id }) => !taken.has(id)));
         const takenMeanwhile = await findIds(failed);
         return new Map([
-          ...given.filter(({ id }) => taken.has(id)).map((one) => [one, "id taken"] as const),
+          ...candidates.filter(({ id }) => taken.has(id)).map((one) => [one, "id taken"] as const),
           ...failed.map((one) => [one, takenMeanwhile.has(one.id) ? "id taken" : "key taken"] as const),
         ]);
       }),
@@ -56,7 +56,7 @@ export function createInstallationArchive(database: Database): InstallationArchi
         if (replacements.length === 0) return 0;
         const operations = replacements.map(({ id, by }) => {
           const replacement = toInstallationRecord({ ...by, id });
-          // The token names the shard. A record that was changed since it was looked at is newer than what is imported.
+          // The token is the shard key. A record changed since the look-up is newer than the imported one.
           const filter = { _id: id, token: by.token, sys_updated_on: { $lt: by.updatedOn } };
           return { replaceOne: { filter, replacement } };
         });

@@ -3,10 +3,14 @@ import { after, beforeEach, describe, it } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createGroupCommit } from "../../../src/installations/group-commit.ts";
-import { shareRemovals, type RemovalRequest } from "../../../src/installations/removal.ts";
+import { shareDeactivations, sweep } from "../../../src/installations/deactivation.ts";
+import { createInstallationListing } from "../../../src/installations/listing.ts";
+import type { DeactivateAllRequest } from "../../../src/installations/stores.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
-import { createInstallationRemoval } from "../../../src/storage/installation-removal.ts";
+import { createCatalogStore } from "../../../src/storage/catalog.ts";
+import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
+import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
@@ -35,11 +39,12 @@ const database = createDatabase(
 );
 await database.connect(new AbortController().signal);
 after(() => database.close());
-const remove = createInstallationRemoval(database);
+const deactivator = createInstallationDeactivator(database);
+const remove = deactivator.deactivateAll;
 const { submit } = createGroupCommit(createInstallationStore(database, newId));
 
 const scope = { application: "agent", platform: "ios" } as const;
-const request: RemovalRequest = { ...scope, reason: "removed by the administrator root" };
+const request: DeactivateAllRequest = { ...scope, reason: "removed by the administrator root" };
 const register = (token: string): Promise<void> =>
   submit({ kind: "register", key: { ...scope, token }, user: "ann", previousToken: undefined });
 const isActive = async (token: string) => (await records.findOne({ token }))?.active;
@@ -133,7 +138,7 @@ describe("the removal of everybody's tokens", () => {
 describe("removals of the same", () => {
   it("run one at a time, and those who ask meanwhile share the one that begins after they asked", async () => {
     const runs: PromiseWithResolvers<undefined>[] = [];
-    const shared = shareRemovals(() => {
+    const shared = shareDeactivations(() => {
       const run = Promise.withResolvers<undefined>();
       runs.push(run);
       return run.promise;
@@ -154,5 +159,45 @@ describe("removals of the same", () => {
     runs[3]?.resolve(undefined);
     await last;
     assert.equal(runs.length, 4);
+  });
+});
+
+describe("a sweep", () => {
+  it("does not touch a token that was seen, or deactivated, after it was found", async () => {
+    const old = { last_seen_on: new Date("2026-01-01T00:00:00Z") };
+    await records.deleteMany({});
+    await records.insertMany([
+      installation("forgotten", old),
+      installation("seen meanwhile", old),
+      installation("dead meanwhile", old),
+    ]);
+    const unseenSince = new Date("2026-06-01T00:00:00Z");
+    const result = await sweep(
+      createInstallationListing(createInstallationReader(database), createCatalogStore(database, newId)),
+      {
+        query: {},
+        unseenSince,
+        abort: new AbortController().signal,
+        onProgress: () => undefined,
+        async deactivate(ids) {
+          await records.updateOne({ token: "seen meanwhile" }, { $set: { last_seen_on: new Date() } });
+          await records.updateOne(
+            { token: "dead meanwhile" },
+            { $set: { active: false, deactivated_reason: "Unregistered" } },
+          );
+          return deactivator.deactivateUnseen(ids, { unseenSince, reason: "not seen for long" });
+        },
+      },
+    );
+    assert.deepEqual(result, { found: 3, deactivated: 1 });
+    const found = await records.find().toArray();
+    assert.deepEqual(
+      new Map(found.map(({ token, active, deactivated_reason }) => [token, [active, deactivated_reason]])),
+      new Map([
+        ["forgotten", [false, "not seen for long"]],
+        ["seen meanwhile", [true, undefined]],
+        ["dead meanwhile", [false, "Unregistered"]],
+      ]),
+    );
   });
 });

@@ -1,0 +1,90 @@
+import type { InstallationKey } from "../installations/installation.ts";
+import type { InstallationDeactivator } from "../installations/stores.ts";
+import type { Database } from "./database.ts";
+import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
+import { chunks } from "./look-up.ts";
+import { collections } from "./names.ts";
+
+/** A slow store needs some milliseconds for each record. */
+const recordsPerUpdate = 250;
+
+type SeenRecord = Pick<InstallationRecord, "_id" | "last_seen_on">;
+
+/** Deactivates installations in MongoDB. */
+export function createInstallationDeactivator(database: Database): InstallationDeactivator {
+  const installations = database.collection<InstallationRecord>(collections.installations);
+
+  async function deactivateRead(records: readonly SeenRecord[], reason: string): Promise<void> {
+    // A record written by another program may have no time, or a text instead.
+    const seen = records.map(({ last_seen_on }) => Number(last_seen_on)).filter(Number.isFinite);
+    await installations.updateMany(
+      {
+        _id: { $in: records.map(({ _id }) => _id) },
+        active: true,
+        // Records registered again since they were read stay active, even if the store runs this late.
+        last_seen_on: { $not: { $gt: new Date(Math.max(0, ...seen)) } },
+      },
+      toDeactivation(reason, new Date()),
+    );
+  }
+
+  return {
+    async deactivateByIds(ids, reason) {
+      const records = await database.run(() =>
+        installations
+          .find(
+            { _id: { $in: [...ids] }, active: true },
+            { projection: { token: 1, application: 1, platform: 1 } },
+          )
+          .toArray(),
+      );
+      const update = toDeactivation(reason, new Date());
+      const deactivated: InstallationKey[] = [];
+      // One update each, to know which records others deactivated meanwhile. The token is the shard key.
+      for (const { _id, token, application, platform } of records) {
+        try {
+          const { modifiedCount } = await database.run(() =>
+            installations.updateOne({ _id, token, active: true }, update),
+          );
+          if (modifiedCount === 1) deactivated.push({ token, application, platform });
+        } catch (error) {
+          if (deactivated.length === 0) throw error;
+          break;
+        }
+      }
+      return deactivated;
+    },
+
+    async deactivateUnseen(ids, { unseenSince, reason }) {
+      let count = 0;
+      for (const chunk of chunks(ids, recordsPerUpdate)) {
+        const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
+        const update = toDeactivation(reason, new Date());
+        const { modifiedCount } = await database.run(() => installations.updateMany(filter, update));
+        count += modifiedCount;
+      }
+      return count;
+    },
+
+    /**
+     * In batches: a single update would exceed any time limit, and its outcome would be unknown. The owner index does not change
+     * while records are deactivated, and inactive records are skipped here rather than by the query, so each
+     * batch of the cursor is small.
+     */
+    deactivateAll: ({ application, platform, reason }) =>
+      database.run(async () => {
+        const records = installations.find(
+          { application, platform },
+          { projection: { active: 1, last_seen_on: 1 }, batchSize: recordsPerUpdate },
+        );
+        let batch: SeenRecord[] = [];
+        for await (const record of records) {
+          if (record.active) batch.push(record);
+          if (batch.length < recordsPerUpdate) continue;
+          await deactivateRead(batch, reason);
+          batch = [];
+        }
+        if (batch.length > 0) await deactivateRead(batch, reason);
+      }),
+  };
+}
