@@ -21,7 +21,7 @@ const words = process.argv.slice(2);
 /** Tests wait nearly as much as they work: three files at a time keep two cores busy. */
 const filesAtOnce = 3;
 /** A store for each: one SecantusDB answers one question at a time, and what one file asks for at length the others would wait for. */
-const storesAtOnce = filesAtOnce;
+const maxStores = filesAtOnce;
 /** Java's optimising compiler takes half of a broker's first minutes, and most brokers of the tests do not live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
@@ -62,7 +62,7 @@ async function runTests(files: readonly string[]): Promise<boolean> {
   const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
   started.defer(() => end(broker));
   const stores: Running[] = [];
-  for (let at = 0; at < storesAtOnce; at += 1) {
+  for (let at = 0; at < Math.min(maxStores, files.length); at += 1) {
     const store = await startStore({ ...options, dataFolder: join(folder, `store-${at}`) });
     started.defer(() => end(store));
     stores.push(store);
