@@ -5,7 +5,7 @@ import { parseEnv } from "node:util";
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
-import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/oidc-config.ts";
+import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openid.ts";
 import { createValidator } from "./lib/validation.ts";
 
 export interface KafkaConfig {

@@ -5,7 +5,7 @@ import {
   type SessionView,
 } from "../../schemas/session.ts";
 import type { Session, Sessions } from "../../src/sessions/session.ts";
-import type { Authenticate } from "../../src/users/credentials.ts";
+import type { Authenticate } from "../../src/users/authenticate.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { ownScheme } from "../framework/auth.ts";

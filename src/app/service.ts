@@ -50,12 +50,12 @@ import { newId } from "../lib/sys-id.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { readTlsPair } from "../lib/tls.ts";
 import { createUserAdministration } from "../users/administration.ts";
-import { createAuthenticate } from "../users/credentials.ts";
-import { createHashing } from "../users/hashing.ts";
-import type { VerifyToken } from "../users/oidc.ts";
-import type { OidcConfig, SignInConfig } from "../users/oidc-config.ts";
+import { createAuthenticate } from "../users/authenticate.ts";
+import { createHashing } from "../users/hash-queue.ts";
+import type { VerifyToken } from "../users/bearer-token.ts";
+import type { OidcConfig, SignInConfig } from "../users/openid.ts";
 import { hashPassword } from "../users/password.ts";
-import { createLoginThrottle, type LoginThrottle } from "../users/throttle.ts";
+import { createLoginThrottle, type LoginThrottle } from "../users/login-throttle.ts";
 
 /** Where the service finds its neighbours: the settings, or the embedded stack that stands in for them. */
 export interface Addresses {
@@ -296,7 +296,7 @@ const loginThrottle = (log: Logger) =>
 
 /** Its library is loaded only where it is used, as is that of the entry below. */
 async function tokenCheck(config: OidcConfig): Promise<VerifyToken> {
-  const { createVerifyToken: createCheckToken } = await import("../users/oidc.ts");
+  const { createVerifyToken: createCheckToken } = await import("../users/bearer-token.ts");
   return createCheckToken(config);
 }
 

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { getErrorMessage, TooManyAttemptsError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { InvalidTokenError, toUser } from "../users/oidc-claims.ts";
-import type { SignInConfig } from "../users/oidc-config.ts";
+import type { SignInConfig } from "../users/openid.ts";
 import type { OpenIdProvider, SignInSecrets } from "../users/openid-provider.ts";
 import { SignInError } from "../users/sign-in-error.ts";
-import type { LoginThrottle } from "../users/throttle.ts";
+import type { LoginThrottle } from "../users/login-throttle.ts";
 import type { User } from "../users/user.ts";
 import { digest } from "./session.ts";
 

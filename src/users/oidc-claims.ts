@@ -1,4 +1,4 @@
-import type { OidcConfig } from "./oidc-config.ts";
+import type { OidcConfig } from "./openid.ts";
 import { everyRole, type User } from "./user.ts";
 
 /** A token that is not taken, and why. */

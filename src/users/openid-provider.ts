@@ -4,7 +4,7 @@ import type { SignInFailureReason } from "../../schemas/session.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { getClaim, type TokenClaims } from "./oidc-claims.ts";
-import { isTrustworthy, type SignInConfig } from "./oidc-config.ts";
+import { isTrustworthy, type SignInConfig } from "./openid.ts";
 import { SignInError } from "./sign-in-error.ts";
 
 /** What only the browser that began a sign-in can bring back, and what only we can show for it. */

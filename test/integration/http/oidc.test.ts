@@ -6,7 +6,7 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { readConfig } from "../../../src/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvalidTokenError } from "../../../src/users/oidc-claims.ts";
-import { createVerifyToken } from "../../../src/users/oidc.ts";
+import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";
 import { call, type Answer } from "../../support/http.ts";
 import { audience, startIssuer } from "../../support/issuer.ts";

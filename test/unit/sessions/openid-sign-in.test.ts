@@ -5,7 +5,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createOpenIdSignIn } from "../../../src/sessions/openid-sign-in.ts";
 import type { OpenIdProvider } from "../../../src/users/openid-provider.ts";
 import { SignInError } from "../../../src/users/sign-in-error.ts";
-import { createLoginThrottle } from "../../../src/users/throttle.ts";
+import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { until } from "../../support/poll.ts";
 
 it("asks the provider of at most 16 who come back at once", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { OverloadedError } from "../../../src/lib/errors.ts";
-import { createHashing } from "../../../src/users/hashing.ts";
+import { createHashing } from "../../../src/users/hash-queue.ts";
 import { until } from "../../support/poll.ts";
 
 /** Work that ends when it is told to, and says when it began. */

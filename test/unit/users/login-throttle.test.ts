@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
-import { createLoginThrottle, type Attempt, type LoginLimit } from "../../../src/users/throttle.ts";
+import { createLoginThrottle, type Attempt, type LoginLimit } from "../../../src/users/login-throttle.ts";
 
 const open = () => {
   const reached: LoginLimit[] = [];

@@ -5,7 +5,7 @@ import { LRUCache } from "lru-cache";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import { InvalidTokenError, toUser } from "./oidc-claims.ts";
-import { isTrustworthy, type OidcConfig } from "./oidc-config.ts";
+import { isTrustworthy, type OidcConfig } from "./openid.ts";
 import type { User } from "./user.ts";
 
 /**

@@ -2,10 +2,10 @@ import { hash, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
 import { TooManyAttemptsError } from "../lib/errors.ts";
-import type { Hashing } from "./hashing.ts";
+import type { Hashing } from "./hash-queue.ts";
 import { toNetwork } from "./network.ts";
 import { computePadding, effortToVerify, padding, verifyPassword } from "./password.ts";
-import type { LoginThrottle } from "./throttle.ts";
+import type { LoginThrottle } from "./login-throttle.ts";
 import type { StoredUser, User, UserStore } from "./user.ts";
 
 /** A user's name and password, and the network address that they were sent from. */
