@@ -14,7 +14,7 @@ import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
-import { faultLines } from "../output/caret.ts";
+import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
@@ -59,7 +59,7 @@ function readFilter(text: string, member: FilterMember): Filter | undefined {
     return parseFilter(text, member);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    for (const line of faultLines(text, error)) printError(line);
+    for (const line of formatFilterError(text, error)) printError(line);
     return undefined;
   }
 }
@@ -127,7 +127,7 @@ const rowOf = ({ topic, filter, error }: StoredFault): string[] => [
   sanitize(topic.externalId),
   sanitize(topic.name),
   filter,
-  faultLines(topic[filter], error).join("\n"),
+  formatFilterError(topic[filter], error).join("\n"),
 ];
 
 const jsonOf = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: StoredFault) => ({

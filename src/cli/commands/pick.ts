@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { exitCodes, getErrorMessage } from "../../lib/errors.ts";
 import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { explain, readFilters, type FilterTexts } from "../../matching/filter/topic-filters.ts";
-import { faultLines } from "../output/caret.ts";
+import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, readText } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
@@ -95,7 +95,7 @@ function explainer(
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
     printError(sanitize(`the ${error.member} of ${externalId} cannot be read:`));
-    for (const line of faultLines(filters[error.member] ?? "", error)) printError(line);
+    for (const line of formatFilterError(filters[error.member] ?? "", error)) printError(line);
     process.exitCode = exitCodes.refused;
     return undefined;
   }

@@ -1,72 +1,54 @@
+import stringWidth from "string-width";
+
 import type { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import { sanitize } from "./output.ts";
 
-/** So wide is the part of a long text that is shown, in columns. */
-const windowWidth = 70;
-/** A fault may quote the text; more of it is not shown. */
-const maxProblem = 200;
-
-/** A character as it is shown. */
-interface Cell {
-  readonly shown: string;
-  /** In columns. */
-  readonly width: number;
-}
+/** How much of a long text is shown, in columns. */
+const maxColumns = 70;
+const maxProblemLength = 200;
 
 /**
- * A filter's text, or what is around the fault of a long one, with a caret under the fault, and what is wrong. Three lines,
- * safe to show.
+ * Formats a filter's syntax error in three lines: the text, or the part of a long one around the error, a caret below the
+ * error, and the problem.
  */
-export function faultLines(text: string, { problem, position }: FilterSyntaxError): string[] {
-  return [
-    ...caretLines(text, position),
-    `error: the filter ${shortened(problem)} (character ${position + 1})`,
-  ];
+export const formatFilterError = (text: string, { problem, position }: FilterSyntaxError): string[] => [
+  ...formatCaret(text, position),
+  `error: the filter ${abbreviate(problem)} (character ${position + 1})`,
+];
+
+/** Formats a text and, on a second line, a caret below a position, given in UTF-16 code units. */
+export function formatCaret(text: string, position: number): string[] {
+  const before = splitCharacters(text.slice(0, position));
+  const after = splitCharacters(text.slice(position));
+  // The half left of the caret gives up columns that it does not need, and the other way round.
+  const right = takeColumns(after, Math.max(maxColumns - stringWidth(before.join("")), maxColumns / 2));
+  const left = takeColumns(before.toReversed(), maxColumns - stringWidth(right.join(""))).toReversed();
+  const start = left.length < before.length ? "…" : "";
+  const end = right.length < after.length ? "…" : "";
+  const shownBefore = start + left.join("");
+  return [`  ${shownBefore}${right.join("")}${end}`, `  ${" ".repeat(stringWidth(shownBefore))}^`];
 }
 
-/** A text and below it a caret at a place, counted in UTF-16 code units, which may be its end. Two lines, safe to show. */
-export function caretLines(text: string, position: number): string[] {
-  const cells = cellsOf(text);
-  const at = cellsOf(text.slice(0, position)).length;
-  const rightMost = Math.max(windowWidth - widthOf(cells.slice(0, at)), windowWidth / 2);
-  const right = fitting(cells.slice(at), rightMost);
-  const left = fitting(cells.slice(0, at).reverse(), windowWidth - widthOf(right)).reverse();
-  const before = left.length < at ? "…" : "";
-  const behind = at + right.length < cells.length ? "…" : "";
-  return [
-    `  ${before}${textOf(left)}${textOf(right)}${behind}`,
-    `  ${" ".repeat(before.length + widthOf(left))}^`,
-  ];
-}
+const segmenter = new Intl.Segmenter();
 
-const cellsOf = (text: string): Cell[] =>
-  Array.from(text, (character) => {
-    const shown = sanitize(character);
-    return { shown, width: shown === character ? columnsOf(character) : shown.length };
-  });
+/** Splits a text into characters as they are displayed, control characters escaped. */
+const splitCharacters = (text: string): string[] =>
+  Array.from(segmenter.segment(text), ({ segment }) => sanitize(segment));
 
-/** Close to what terminals do: marks stand on the character before them, East Asian characters and emoji are wide. */
-function columnsOf(character: string): number {
-  if (/\p{M}/u.test(character)) return 0;
-  return /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{Emoji_Presentation}\uFF01-\uFF60]/u.test(
-    character,
-  )
-    ? 2
-    : 1;
-}
-
-const widthOf = (cells: readonly Cell[]): number => cells.reduce((sum, { width }) => sum + width, 0);
-const textOf = (cells: readonly Cell[]): string => cells.map(({ shown }) => shown).join("");
-
-/** The first cells, as many as fit into a width. */
-function fitting(cells: readonly Cell[], most: number): Cell[] {
+/** Returns the first characters, up to a width in columns. */
+function takeColumns(characters: readonly string[], max: number): string[] {
+  const taken: string[] = [];
   let width = 0;
-  const end = cells.findIndex((cell) => (width += cell.width) > most);
-  return cells.slice(0, end === -1 ? cells.length : end);
+  for (const character of characters) {
+    width += stringWidth(character);
+    if (width > max) break;
+    taken.push(character);
+  }
+  return taken;
 }
 
-/** A text without its middle where it is long: the end may say what to do. */
-function shortened(text: string): string {
-  const half = maxProblem / 2;
-  return sanitize(text.length <= maxProblem ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
+/** Cuts the middle of a long text: its end may name the cure. */
+function abbreviate(text: string): string {
+  const half = maxProblemLength / 2;
+  return sanitize(text.length <= maxProblemLength ? text : `${text.slice(0, half)}…${text.slice(-half)}`);
 }

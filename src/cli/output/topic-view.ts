@@ -2,7 +2,7 @@ import { FilterSyntaxError, type FilterMember } from "../../matching/filter/filt
 import { parseFilter } from "../../matching/filter/parse.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { RetiredTopic, ListedTopic, Source, Topic, TopicDefinition } from "../../topics/topic.ts";
-import { faultLines } from "./caret.ts";
+import { formatFilterError } from "./caret.ts";
 import { sanitize } from "./output.ts";
 import { formatMinute } from "./format.ts";
 import type { Column } from "./table.ts";
@@ -110,7 +110,7 @@ function filterLines(topic: Topic, member: FilterMember): string[] {
     return [`${head}${sanitize(text)}`, ...words];
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    return [`${head}cannot be read: no event belongs to this topic`, ...faultLines(text, error)];
+    return [`${head}cannot be read: no event belongs to this topic`, ...formatFilterError(text, error)];
   }
 }
 
