@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { parseEnv } from "node:util";
 
+import ipaddr from "ipaddr.js";
+
 import { secretSettings, settingsSchema, type SettingName, type Settings } from "../schemas/settings.ts";
 import { ConfigurationError, getErrorMessage } from "./lib/errors.ts";
 import { readTlsPair, type TlsFiles, type TlsPair } from "./lib/tls.ts";
@@ -223,11 +225,9 @@ function publicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): strin
   return undefined;
 }
 
-function isAddressRange(text: string): boolean {
-  const [, address = "", prefix = "1"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const version = isIP(address);
-  return version !== 0 && Number(prefix) >= 1 && Number(prefix) <= (version === 4 ? 32 : 128);
-}
+/** An IP address or a CIDR range; a prefix of 0 would trust every caller. */
+const isAddressRange = (text: string): boolean =>
+  text.includes("/") ? ipaddr.isValidCIDR(text) && !/\/0+$/.test(text) : isIP(text) !== 0;
 
 function httpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
   const { HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key } = settings;

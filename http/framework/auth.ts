@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { UnavailableError } from "../../src/lib/errors.ts";
 import type { Session, Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
-import { InvalidTokenError } from "../../src/users/oidc-claims.ts";
+import { InvalidTokenError } from "../../src/users/openid.ts";
 import type { VerifyToken } from "../../src/users/bearer-token.ts";
 import type { User } from "../../src/users/user.ts";
 import type { IsSecure } from "./address.ts";

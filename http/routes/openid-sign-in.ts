@@ -1,7 +1,7 @@
 import { signInOptionsSchema, type SignInOptions } from "../../schemas/session.ts";
 import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
-import { SignInError } from "../../src/users/sign-in-error.ts";
+import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 import { formatSessionCookie } from "../framework/session-cookie.ts";

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import type { Audit, Origin } from "../lib/audit.ts";
 import type { Config } from "../config.ts";
 import type { CatalogStore } from "../installations/catalog.ts";
-import { ensureUser } from "../users/ensure-user.ts";
+import { ensureUser } from "../users/administration.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 
 export interface BootstrapOptions {

@@ -51,7 +51,7 @@ import type { Tracing } from "../tracing/tracing.ts";
 import { readTlsPair } from "../lib/tls.ts";
 import { createUserAdministration } from "../users/administration.ts";
 import { createAuthenticate } from "../users/authenticate.ts";
-import { createHashing } from "../users/hash-queue.ts";
+import { createHashQueue } from "../users/hash-queue.ts";
 import type { VerifyToken } from "../users/bearer-token.ts";
 import type { OidcConfig, SignInConfig } from "../users/openid.ts";
 import { hashPassword } from "../users/password.ts";
@@ -196,7 +196,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     history.stop();
   });
   const throttle = loginThrottle(log);
-  const hashing = createHashing();
+  const hashQueue = createHashQueue();
   const app = createApp({
     topics,
     topicListing: createTopicListing(createTopicReader(database)),
@@ -217,11 +217,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       users,
       sessions: sessionStore,
       // Logins go first.
-      hash: (password) => hashing.run(false, () => hashPassword(password)),
+      hash: (password) => hashQueue.run("last", () => hashPassword(password)),
     }),
     applications: createCatalogAdministration("application", catalogStore.applications),
     platforms: createCatalogAdministration("platform", catalogStore.platforms),
-    verify: createAuthenticate({ users, throttle, hashing }),
+    verify: createAuthenticate({ users, throttle, hashQueue }),
     checkToken: config.oidc === undefined ? undefined : await tokenCheck(config.oidc),
     sessions: createSessions({
       store: sessionStore,
@@ -289,7 +289,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
 const loginThrottle = (log: Logger) =>
   createLoginThrottle({
-    reached(limit, { name, address }) {
+    onLimit(limit, { name, address }) {
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins; more are refused");
     },
   });

@@ -2,35 +2,32 @@ import { randomBytes } from "node:crypto";
 
 import { getErrorMessage, TooManyAttemptsError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import { InvalidTokenError, toUser } from "../users/oidc-claims.ts";
-import type { SignInConfig } from "../users/openid.ts";
 import type { OpenIdProvider, SignInSecrets } from "../users/openid-provider.ts";
-import { SignInError } from "../users/sign-in-error.ts";
+import { InvalidTokenError, SignInError, toUser, type SignInConfig } from "../users/openid.ts";
 import type { LoginThrottle } from "../users/login-throttle.ts";
 import type { User } from "../users/user.ts";
 import { digest } from "./session.ts";
 
-/** Whoever comes back from the provider. */
-export interface Returning {
-  /** What `begin` gave the browser, if it still has it. */
+/** A browser that returns from the provider. */
+export interface OpenIdCallback {
+  /** The id from `begin`, if the browser still has it. */
   readonly id: string | undefined;
-  /** What the provider sent with them. */
+  /** The query that the provider sent. */
   readonly answer: URLSearchParams;
-  /** Network address. */
+  /** IP address of the caller. */
   readonly address: string;
 }
 
-/** Signing in by way of an OpenID provider. */
+/** Signs users in through an OpenID provider. */
 export interface OpenIdSignIn {
-  /** As the provider is named in its tokens. */
   readonly issuer: string;
   /**
-   * Begins: `id` is for the browser alone to keep, `location` is where it goes. All that has to come back follows from the id,
-   * so that nothing is stored, and any instance can finish. Throws a SignInError.
+   * Begins a sign-in: the browser keeps `id` and goes to `location`. State, nonce and verifier are derived from the id, so
+   * nothing is stored and any instance can finish. Throws a SignInError.
    */
   begin(): Promise<{ readonly id: string; readonly location: string }>;
-  /** The user that the provider means. Throws a SignInError. */
-  finish(returning: Returning): Promise<User>;
+  /** Returns the user whom the provider names. Throws a SignInError. */
+  finish(callback: OpenIdCallback): Promise<User>;
 }
 
 export interface OpenIdSignInOptions {
@@ -40,39 +37,38 @@ export interface OpenIdSignInOptions {
   readonly log: Logger;
 }
 
-/** Each asks the provider up to three times: whoever sends made-up answers must not flood it through us. */
+/** Each sends up to three requests to the provider; forged callbacks must not flood it. */
 const maxPending = 16;
 
-/** Makes the sign-in. */
 export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSignInOptions): OpenIdSignIn {
-  let running = 0;
+  let pending = 0;
 
-  async function finish({ id, answer, address }: Returning): Promise<User> {
-    const secrets = id === undefined ? undefined : secretsOf(id);
+  async function finish({ id, answer, address }: OpenIdCallback): Promise<User> {
+    const secrets = id === undefined ? undefined : deriveSecrets(id);
     if (secrets === undefined || answer.get("state") !== secrets.state)
-      throw new SignInError("expired", "the answer belongs to no sign-in of this browser");
+      throw new SignInError("expired", "the callback does not match a sign-in of this browser");
     const attempt = { name: `openid ${address}`, address };
     await throttle.check(attempt);
-    if (running >= maxPending) throw new SignInError("unavailable", "too many sign-ins at once");
-    running += 1;
+    if (pending >= maxPending) throw new SignInError("unavailable", "too many sign-ins at once");
+    pending += 1;
     try {
-      const user = toUser(await provider.claims(answer, secrets), config);
-      await throttle.succeeded(attempt);
+      const user = toUser(await provider.fetchClaims(answer, secrets), config);
+      await throttle.recordSuccess(attempt);
       return user;
     } catch (error) {
-      if (error instanceof SignInError && error.reason === "refused") await throttle.failed(attempt);
+      if (error instanceof SignInError && error.reason === "refused") await throttle.recordFailure(attempt);
       throw error;
     } finally {
-      running -= 1;
+      pending -= 1;
     }
   }
 
-  /** What only whoever operates the service can mend is told to them. */
-  function failed(error: unknown): never {
-    const failure = failureOf(error);
+  /** Logs failures that only an operator can fix. */
+  function fail(error: unknown): never {
+    const failure = toSignInError(error);
     if (failure === undefined) throw error;
     if (["refused", "nameless", "unavailable"].includes(failure.reason))
-      log.warn({ reason: failure.message }, "signing in with OpenID failed");
+      log.warn({ reason: failure.message }, "OpenID sign-in failed");
     throw failure;
   }
 
@@ -80,20 +76,20 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
     issuer: config.issuer,
     async begin() {
       const id = randomBytes(32).toString("base64url");
-      return { id, location: await provider.signInUrl(secretsOf(id)).catch(failed) };
+      return { id, location: await provider.buildSignInUrl(deriveSecrets(id)).catch(fail) };
     },
-    finish: (returning) => finish(returning).catch(failed),
+    finish: (callback) => finish(callback).catch(fail),
   };
 }
 
-/** Whoever sees one of them knows neither the others nor the id. */
-const secretsOf = (id: string): SignInSecrets => ({
+/** None of them reveals the others or the id. */
+const deriveSecrets = (id: string): SignInSecrets => ({
   state: digest(`state ${id}`),
   nonce: digest(`nonce ${id}`),
   codeVerifier: digest(`verifier ${id}`),
 });
 
-function failureOf(error: unknown): SignInError | undefined {
+function toSignInError(error: unknown): SignInError | undefined {
   if (error instanceof SignInError) return error;
   if (error instanceof InvalidTokenError) return new SignInError("nameless", getErrorMessage(error), error);
   if (error instanceof TooManyAttemptsError)

@@ -1,30 +1,36 @@
 import type { AuditEvent } from "../lib/audit.ts";
+import { NameTakenError } from "../lib/errors.ts";
 import type { SessionStore } from "../sessions/session.ts";
-import { addUser, type NewUser } from "./ensure-user.ts";
-import type { User, UserPage, UserStore } from "./user.ts";
+import { hashPassword, verifyPassword } from "./password.ts";
+import { everyRole, type User, type UserPage, type UserStore } from "./user.ts";
 
-/** Roles to give and roles to take away. */
+export interface NewUser {
+  readonly name: string;
+  readonly password: string;
+  readonly roles: readonly string[];
+}
+
+/** Roles to grant and roles to revoke. */
 export interface RoleChange {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }
 
-/** A user as changed, and what the audit says of the change. */
+/** A changed user, and the audit event of the change. */
 export interface ChangedUser {
   readonly user: User;
   readonly event: AuditEvent;
 }
 
 /**
- * What an administrator does with users, over HTTP and on the command line alike. A change gives undefined when there is no
- * such user. Every function throws UnavailableError.
+ * Manages users, for HTTP and the command line. A change returns undefined when the user does not exist. Every function throws
+ * UnavailableError.
  */
 export interface UserAdministration {
   readonly list: UserStore["list"];
   readonly page: UserPage;
-  /** Without the password's hash, which is never shown; undefined when there is none of that name. */
   find(name: string): Promise<User | undefined>;
-  /** Adds an active user. Throws NameTakenError, and OverloadedError. */
+  /** Adds an active user. Throws NameTakenError and OverloadedError. */
   add(user: NewUser): Promise<ChangedUser>;
   /** Disabling a user ends the user's sessions for good. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
@@ -36,27 +42,27 @@ export interface UserAdministration {
 export interface UserAdministrationOptions {
   readonly users: UserStore;
   readonly sessions: Pick<SessionStore, "removeAll">;
-  /** Hashes a password, as soon as that may be done. */
-  readonly hash: (password: string) => Promise<string>;
+  /** Hashes a password; may wait in a queue. */
+  readonly hash?: (password: string) => Promise<string>;
 }
 
 export function createUserAdministration({
   users,
   sessions,
-  hash,
+  hash = hashPassword,
 }: UserAdministrationOptions): UserAdministration {
   async function find(name: string): Promise<User | undefined> {
-    const found = await users.find(name);
-    return found && { name, roles: found.roles, active: found.active };
+    const stored = await users.find(name);
+    return stored && { name, roles: stored.roles, active: stored.active };
   }
 
-  async function changed(
+  async function toChanged(
     name: string,
     change: Promise<boolean>,
-    event: (user: User) => AuditEvent,
+    toEvent: (user: User) => AuditEvent,
   ): Promise<ChangedUser | undefined> {
     const user = (await change) ? await find(name) : undefined;
-    return user && { user, event: event(user) };
+    return user && { user, event: toEvent(user) };
   }
 
   return {
@@ -66,23 +72,23 @@ export function createUserAdministration({
 
     async add({ name, password, roles: given }) {
       const user = { name, roles: [...new Set(given)], active: true };
-      await addUser(users, { ...user, password }, hash);
+      await users.insert({ ...user, passwordHash: await hash(password) });
       return { user, event: { action: "user.added", user: name, roles: user.roles } };
     },
 
     async setActive(name, active) {
-      // A process that was killed while it disabled the user may have left sessions, which must not live again.
+      // A process killed while disabling the user may have left sessions, which must not become valid again.
       if (active && (await users.find(name))?.active === false) await sessions.removeAll(name);
-      const user = await changed(name, users.change(name, { active }), () => ({
+      const changed = await toChanged(name, users.change(name, { active }), () => ({
         action: active ? "user.enabled" : "user.disabled",
         user: name,
       }));
       if (!active) await sessions.removeAll(name);
-      return user;
+      return changed;
     },
 
     changeRoles: (name, change) =>
-      changed(name, users.changeRoles(name, change), ({ roles }) => ({
+      toChanged(name, users.changeRoles(name, change), ({ roles }) => ({
         action: "user.changed",
         user: name,
         roles,
@@ -91,19 +97,54 @@ export function createUserAdministration({
     async setPassword(name, password) {
       if ((await users.find(name)) === undefined) return undefined;
       const passwordHash = await hash(password);
-      const user = await changed(name, users.change(name, { passwordHash }), () => ({
+      const changed = await toChanged(name, users.change(name, { passwordHash }), () => ({
         action: "user.password-changed",
         user: name,
       }));
       await sessions.removeAll(name);
-      return user;
+      return changed;
     },
   };
 }
 
-/** What is wrong with a change of roles; undefined when nothing is. */
+/** Returns why a change of roles is invalid; undefined when it is valid. */
 export function findRoleChangeFault({ add, remove }: RoleChange): string | undefined {
-  if (add.length + remove.length === 0) return "say which roles: some to add, some to remove, or both";
+  if (add.length + remove.length === 0) return "name roles to add, to remove, or both";
   const both = add.find((one) => remove.includes(one));
-  return both === undefined ? undefined : `${both} is both to be added and to be removed`;
+  return both === undefined ? undefined : `${both} is in both lists, to add and to remove`;
+}
+
+/**
+ * Ensures that the user of the settings exists, is active and has every role and this password, so that an operator who is
+ * locked out can get back in. Returns what it did.
+ */
+export async function ensureUser(
+  users: UserStore,
+  name: string,
+  password: string,
+): Promise<"added" | "changed" | "unchanged"> {
+  try {
+    if ((await users.find(name)) === undefined) {
+      await users.insert({
+        name,
+        roles: everyRole,
+        active: true,
+        passwordHash: await hashPassword(password),
+      });
+      return "added";
+    }
+  } catch (error) {
+    // Another instance that starts at the same time has added the user.
+    if (!(error instanceof NameTakenError)) throw error;
+  }
+  const stored = await users.find(name);
+  const isSamePassword = await verifyPassword(password, stored?.passwordHash);
+  const missing = everyRole.filter((role) => stored?.roles.includes(role) !== true);
+  if (isSamePassword && stored?.active === true && missing.length === 0) return "unchanged";
+  await users.change(name, {
+    active: true,
+    roles: [...(stored?.roles ?? []), ...missing],
+    ...(isSamePassword ? {} : { passwordHash: await hashPassword(password) }),
+  });
+  return "changed";
 }

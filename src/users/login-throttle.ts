@@ -1,30 +1,29 @@
 import { hash } from "node:crypto";
+
+import ipaddr from "ipaddr.js";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 
 import { TooManyAttemptsError } from "../lib/errors.ts";
-import { toNetwork } from "./network.ts";
 
-/** Who tries to log in, and from where. */
+/** A login attempt. */
 export interface Attempt {
   readonly name: string;
-  /** Network address. */
+  /** IP address of the caller. */
   readonly address: string;
 }
 
-/** Counts failed logins, and refuses further ones where too many failed. */
+/** Counts failed logins and rejects further attempts beyond a limit. */
 export interface LoginThrottle {
-  /** Whether nothing failed lately from the attempt's address. Throws TooManyAttemptsError. */
+  /** Returns whether no login from this network failed recently. Throws TooManyAttemptsError. */
   check(attempt: Attempt): Promise<{ readonly clean: boolean }>;
-  /** A check of credentials failed. */
-  failed(attempt: Attempt): Promise<void>;
-  /** A check of credentials succeeded: what this user mistyped here is forgotten. */
-  succeeded(attempt: Attempt): Promise<void>;
+  recordFailure(attempt: Attempt): Promise<void>;
+  /** Clears the failures of this user at this address. */
+  recordSuccess(attempt: Attempt): Promise<void>;
 }
 
 /**
- * So many logins may fail within five minutes from the first one on. The tight limit is for a user at an address, so that
- * who attacks a user from elsewhere does not lock them out; the wide ones stop those who try many users, or come from
- * many addresses.
+ * Failures allowed within five minutes of the first. The tight limit applies to one user at one address, so that an attack
+ * from elsewhere does not lock the user out; the wide ones stop attacks on many users or from many addresses.
  */
 export const loginLimits = { userAtAddress: 10, address: 100, user: 100 } as const;
 const windowSeconds = 5 * 60;
@@ -32,27 +31,24 @@ const windowSeconds = 5 * 60;
 export type LoginLimit = keyof typeof loginLimits;
 
 export interface LoginThrottleOptions {
-  /** Told when a limit is reached, once in its window. */
-  readonly reached: (limit: LoginLimit, attempt: Attempt) => void;
+  /** Called when a limit is reached, once per window. */
+  readonly onLimit: (limit: LoginLimit, attempt: Attempt) => void;
   readonly limits?: Readonly<Record<LoginLimit, number>>;
 }
 
-/**
- * Makes the throttle. It remembers failures only, each of which cost a hash: so its memory is bounded by the number of
- * hashes that can be computed in five minutes.
- */
-export function createLoginThrottle({ reached, limits = loginLimits }: LoginThrottleOptions): LoginThrottle {
-  const limiterOf = (limit: LoginLimit): RateLimiterMemory =>
+/** Keeps failures only. Each of them cost a hash, so memory is bounded by the hashes computed in five minutes. */
+export function createLoginThrottle({ onLimit, limits = loginLimits }: LoginThrottleOptions): LoginThrottle {
+  const createLimiter = (limit: LoginLimit): RateLimiterMemory =>
     new RateLimiterMemory({ points: limits[limit], duration: windowSeconds });
   const limiters = {
-    userAtAddress: limiterOf("userAtAddress"),
-    address: limiterOf("address"),
-    user: limiterOf("user"),
+    userAtAddress: createLimiter("userAtAddress"),
+    address: createLimiter("address"),
+    user: createLimiter("user"),
   };
 
   return {
     async check(attempt) {
-      const keys = keysOf(attempt);
+      const keys = toKeys(attempt);
       const [atAddress, address, user] = await Promise.all([
         limiters.userAtAddress.get(keys.userAtAddress),
         limiters.address.get(keys.address),
@@ -63,28 +59,40 @@ export function createLoginThrottle({ reached, limits = loginLimits }: LoginThro
       );
       const waitMs = Math.max(...waits);
       if (waitMs > 0) {
-        throw new TooManyAttemptsError("too many logins failed lately", Math.ceil(waitMs / 1_000));
+        throw new TooManyAttemptsError("too many failed logins", Math.ceil(waitMs / 1_000));
       }
       return { clean: address === null };
     },
 
-    async failed(attempt) {
-      const keys = keysOf(attempt);
+    async recordFailure(attempt) {
+      const keys = toKeys(attempt);
       for (const limit of ["userAtAddress", "address", "user"] as const) {
         const { consumedPoints } = await limiters[limit].penalty(keys[limit]);
-        if (consumedPoints === limits[limit]) reached(limit, attempt);
+        if (consumedPoints === limits[limit]) onLimit(limit, attempt);
       }
     },
 
-    async succeeded(attempt) {
-      await limiters.userAtAddress.delete(keysOf(attempt).userAtAddress);
+    async recordSuccess(attempt) {
+      await limiters.userAtAddress.delete(toKeys(attempt).userAtAddress);
     },
   };
 }
 
-/** Names are kept as digests: whoever sends long ones fills no memory. */
-function keysOf({ name, address }: Attempt): Readonly<Record<LoginLimit, string>> {
+/** Names are kept as digests, so that long ones do not fill memory. */
+function toKeys({ name, address }: Attempt): Readonly<Record<LoginLimit, string>> {
   const user = hash("sha256", name, "base64");
   const network = toNetwork(address);
   return { userAtAddress: `${user} ${network}`, address: network, user };
+}
+
+/** Maps an IP address to what counts as one caller: the IPv4 address, or the /64 of an IPv6 address (RFC 6177). */
+export function toNetwork(address: string): string {
+  // Fast path: this runs for every request, and most addresses are IPv4.
+  if (!address.includes(":") || !ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
 }

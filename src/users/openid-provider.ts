@@ -3,43 +3,41 @@ import * as client from "openid-client";
 import type { SignInFailureReason } from "../../schemas/session.ts";
 import { cached } from "../lib/cached.ts";
 import { getErrorMessage } from "../lib/errors.ts";
-import { getClaim, type TokenClaims } from "./oidc-claims.ts";
-import { isTrustworthy, type SignInConfig } from "./openid.ts";
-import { SignInError } from "./sign-in-error.ts";
+import { getClaim, isTrustworthy, SignInError, type SignInConfig, type TokenClaims } from "./openid.ts";
 
-/** What only the browser that began a sign-in can bring back, and what only we can show for it. */
+/** Values that bind a callback to the browser that began the sign-in. */
 export interface SignInSecrets {
   readonly state: string;
-  /** Comes back within the ID token. */
+  /** Returned in the ID token. */
   readonly nonce: string;
-  /** The provider gets its digest first, and itself with the code (RFC 7636). */
+  /** Its digest is sent first, the value itself with the code (PKCE, RFC 7636). */
   readonly codeVerifier: string;
 }
 
-/** An OpenID provider, asked by the authorization code flow (OpenID Connect Core 1.0, section 3.1). */
+/** An OpenID provider, used by the authorization code flow (OpenID Connect Core 1.0, section 3.1). */
 export interface OpenIdProvider {
-  /** Where a browser is sent to sign in. Throws a SignInError. */
-  signInUrl(secrets: SignInSecrets): Promise<string>;
-  /** What it says of whoever comes back with these parameters. Throws a SignInError. */
-  claims(answer: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
+  /** Returns the URL where the browser signs in. Throws a SignInError. */
+  buildSignInUrl(secrets: SignInSecrets): Promise<string>;
+  /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
+  fetchClaims(answer: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
 }
 
-const patienceSeconds = 5;
+const timeoutSeconds = 5;
 const clockToleranceSeconds = 30;
 
-/** Makes the provider. Nothing is asked of it before the first sign-in. */
+/** Creates the provider. It is contacted at the first sign-in. */
 export function createOpenIdProvider(config: SignInConfig, redirectUri: string): OpenIdProvider {
-  const discovered = cached(
+  const getConfiguration = cached(
     () =>
       discover(config).catch((error: unknown) => {
-        throw unavailable(error);
+        throw toUnavailable(error);
       }),
     {},
   );
 
   return {
-    async signInUrl({ state, nonce, codeVerifier }) {
-      const url = client.buildAuthorizationUrl(await discovered(), {
+    async buildSignInUrl({ state, nonce, codeVerifier }) {
+      const url = client.buildAuthorizationUrl(await getConfiguration(), {
         redirect_uri: redirectUri,
         scope: config.scope,
         state,
@@ -51,8 +49,8 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
       throw new SignInError("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
     },
 
-    async claims(answer, { state, nonce, codeVerifier }) {
-      const provider = await discovered();
+    async fetchClaims(answer, { state, nonce, codeVerifier }) {
+      const provider = await getConfiguration();
       try {
         const tokens = await client.authorizationCodeGrant(
           provider,
@@ -65,40 +63,40 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
           },
         );
         const claims: TokenClaims & { readonly sub?: string } = tokens.claims() ?? {};
-        const isWhole = [config.userClaim, config.rolesClaim].every(
+        const isComplete = [config.userClaim, config.rolesClaim].every(
           (one) => getClaim(claims, one) !== undefined,
         );
-        if (isWhole || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
+        if (isComplete || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
         const more = await client.fetchUserInfo(provider, tokens.access_token, claims.sub ?? "");
         return { ...claims, ...more };
       } catch (error) {
-        throw failureOf(error);
+        throw toSignInError(error);
       }
     },
   };
 }
 
-/** OpenID Connect Discovery 1.0, section 4. The ID token's signature is checked, though it comes from the provider itself. */
+/** OpenID Connect Discovery 1.0, section 4. The ID token's signature is checked although it comes over TLS. */
 const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<client.Configuration> =>
   client.discovery(
     new URL(issuer),
     clientId,
     { [client.clockTolerance]: clockToleranceSeconds },
-    clientSecret === undefined ? client.None() : shownAsAskedFor(clientSecret),
+    clientSecret === undefined ? client.None() : authenticateClient(clientSecret),
     {
-      [client.customFetch]: fetched,
-      timeout: patienceSeconds,
+      [client.customFetch]: fetchTrusted,
+      timeout: timeoutSeconds,
       execute: [
         client.enableNonRepudiationChecks,
-        // Only an issuer on this machine may have plain HTTP, and `fetched` sees to it that nothing else has.
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is marked so only to stand out
+        // Plain HTTP is for an issuer on the loopback interface only; `fetchTrusted` enforces this.
+        // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked deprecated only as a warning
         ...(issuer.startsWith("http:") ? [client.allowInsecureRequests] : []),
       ],
     },
   );
 
-/** By HTTP Basic unless the provider takes it in the body only: Basic is what a provider means that says nothing. */
-function shownAsAskedFor(clientSecret: string): client.ClientAuth {
+/** Uses HTTP Basic, the default of the specification, unless the provider accepts the secret in the body only. */
+function authenticateClient(clientSecret: string): client.ClientAuth {
   const [inHeader, inBody] = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
   return (provider, ...rest) => {
     const { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] } = provider;
@@ -107,53 +105,53 @@ function shownAsAskedFor(clientSecret: string): client.ClientAuth {
   };
 }
 
-async function fetched(url: string, options: client.CustomFetchOptions): Promise<Response> {
+async function fetchTrusted(url: string, options: client.CustomFetchOptions): Promise<Response> {
   if (!isTrustworthy(url)) throw new SignInError("unavailable", `${url} is not HTTPS`);
   let response: Response;
   try {
     response = await fetch(url, options as RequestInit);
   } catch (error) {
     const { cause = error } = error as Error;
-    throw new SignInError("unavailable", `${url} does not answer: ${getErrorMessage(cause)}`, error);
+    throw new SignInError("unavailable", `${url} does not respond: ${getErrorMessage(cause)}`, error);
   }
   if (response.status < 500) return response;
-  throw new SignInError("unavailable", `${url} answers ${response.status}`);
+  throw new SignInError("unavailable", `${url} responded with ${response.status}`);
 }
 
-/** Whatever is wrong with the provider's configuration, nobody can sign in. */
-function unavailable(error: unknown): SignInError {
-  const failure = failureOf(error);
+/** Any fault in the provider's configuration makes sign-in unavailable. */
+function toUnavailable(error: unknown): SignInError {
+  const failure = toSignInError(error);
   if (failure.reason === "unavailable") return failure;
   return new SignInError("unavailable", `the provider's configuration: ${failure.message}`, error);
 }
 
-function failureOf(error: unknown): SignInError {
+function toSignInError(error: unknown): SignInError {
   if (error instanceof SignInError) return error;
-  // What our own fetch threw comes wrapped.
+  // Errors thrown by `fetchTrusted` arrive wrapped.
   if (error instanceof Error && error.cause instanceof SignInError) return error.cause;
   if (error instanceof client.AuthorizationResponseError)
-    return new SignInError(reasons.get(error.error) ?? "refused", said(error), error);
-  if (error instanceof client.ResponseBodyError) return new SignInError("refused", said(error), error);
+    return new SignInError(reasons.get(error.error) ?? "refused", describe(error), error);
+  if (error instanceof client.ResponseBodyError) return new SignInError("refused", describe(error), error);
   if (error instanceof client.ClientError && error.code === "OAUTH_TIMEOUT")
-    return new SignInError("unavailable", "the provider does not answer in time", error);
+    return new SignInError("unavailable", "the provider timed out", error);
   const { cause } = error as Error;
   const why = cause instanceof Error ? `: ${cause.message}` : "";
   return new SignInError("refused", `${getErrorMessage(error)}${why}`, error);
 }
 
-/** Errors of an authorization response (RFC 6749, section 4.1.2.1) that are not the fault of anybody here. */
+/** Errors of an authorization response (RFC 6749, section 4.1.2.1) that are not failed attempts. */
 const reasons: ReadonlyMap<string, SignInFailureReason> = new Map([
   ["access_denied", "declined"],
   ["server_error", "unavailable"],
   ["temporarily_unavailable", "unavailable"],
 ]);
 
-const maxDescription = 200;
+const maxDescriptionLength = 200;
 
-const said = ({
+const describe = ({
   error,
   error_description: more = "",
 }: {
   error: string;
   error_description?: string;
-}): string => `the provider says ${error} ${more}`.trim().slice(0, maxDescription);
+}): string => `the provider says ${error} ${more}`.trim().slice(0, maxDescriptionLength);

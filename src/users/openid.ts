@@ -1,25 +1,44 @@
-/** Whose bearer tokens are taken. */
+import type { SignInFailureReason } from "../../schemas/session.ts";
+import { everyRole, type User } from "./user.ts";
+
+/** Which bearer tokens are accepted, and how users are read from them. */
 export interface OidcConfig {
-  /** As it stands in the claim `iss`. */
+  /** Must equal the claim `iss`. */
   readonly issuer: string;
   readonly audience: string;
-  /** The claim with the roles, or the path to it: `realm_access.roles`. */
+  /** Name or path of the claim with the roles: `realm_access.roles`. */
   readonly rolesClaim: string;
   readonly userClaim: string;
 }
 
-/** How people sign in on the console by way of the provider. */
+/** How people sign in on the console through the provider. */
 export interface SignInConfig extends OidcConfig {
   readonly clientId: string;
   /** Undefined for a public client. */
   readonly clientSecret: string | undefined;
-  /** What the provider is asked for, with spaces between. */
+  /** The scopes requested from the provider, separated by spaces. */
   readonly scope: string;
-  /** Where browsers find the service, without a path: `https://topicsync.example.org`. */
+  /** The public origin of the service: `https://topicsync.example.org`. */
   readonly publicUrl: string;
 }
 
-/** Whether nobody on the way can change what comes from there: HTTPS, or HTTP on this very machine. */
+/** The token cannot be accepted; the message says why. */
+export class InvalidTokenError extends Error {
+  override readonly name = "InvalidTokenError";
+}
+
+/** A sign-in with OpenID failed. The message is for the log; the console explains the reason to the user. */
+export class SignInError extends Error {
+  override readonly name = "SignInError";
+  readonly reason: SignInFailureReason;
+
+  constructor(reason: SignInFailureReason, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** Whether traffic to this URL cannot be tampered with: HTTPS, or HTTP on the loopback interface. */
 export function isTrustworthy(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
@@ -27,4 +46,36 @@ export function isTrustworthy(url: string): boolean {
   return (
     protocol === "http:" && (/^127(\.\d+){3}$/.test(hostname) || ["localhost", "[::1]"].includes(hostname))
   );
+}
+
+/** The claims of a user, by name. */
+export type TokenClaims = Readonly<Record<string, unknown>>;
+
+const maxNameLength = 200;
+
+/**
+ * Reads the user from the claims. The name is prefixed with `oidc:`; names of stored users contain no colon, so the two
+ * cannot collide. Throws InvalidTokenError when the claims name nobody.
+ */
+export function toUser(claims: TokenClaims, { userClaim, rolesClaim }: OidcConfig): User {
+  const name = getClaim(claims, userClaim);
+  if (typeof name !== "string" || !isName(name))
+    throw new InvalidTokenError(`the claim ${userClaim} is not a user name`);
+  const given = getClaim(claims, rolesClaim) ?? [];
+  const listed: unknown[] = typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
+  return { name: `oidc:${name}`, roles: everyRole.filter((role) => listed.includes(role)), active: true };
+}
+
+const isName = (text: string): boolean =>
+  text !== "" && text.length <= maxNameLength && text.isWellFormed() && !/\p{Cc}/u.test(text);
+
+/** Returns the claim of exactly this name (`https://example.org/roles` contains dots), else the claim at this path. */
+export function getClaim(claims: TokenClaims, claim: string): unknown {
+  if (Object.hasOwn(claims, claim)) return claims[claim];
+  let current: unknown = claims;
+  for (const name of claim.split(".")) {
+    if (typeof current !== "object" || current === null || !Object.hasOwn(current, name)) return undefined;
+    current = (current as Record<string, unknown>)[name];
+  }
+  return current;
 }

@@ -1,90 +1,69 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 
-/** Parameters of scrypt: N = 2^ln, block size, parallelism (computed one after another here). */
-export interface Cost {
+/** Parameters of scrypt: N = 2^ln, block size, parallelism (computed sequentially here). */
+interface Cost {
   readonly ln: number;
   readonly r: number;
   readonly p: number;
 }
 
 /**
- * Cost of a new hash: 2^15 blocks of 8 × 128 bytes (32 MiB), three times over, the strength that OWASP's password
- * storage cheat sheet asks of scrypt. A stored hash carries its own cost, so that this can be raised later.
+ * Cost of a hash: 2^15 blocks of 8 × 128 bytes (32 MiB), three times over, as OWASP's password storage cheat sheet
+ * recommends for scrypt. Each stored hash names its cost, so this can be raised later.
  */
 const cost: Cost = { ln: 15, r: 8, p: 3 };
 const hashBytes = 32;
-/** What is stored may be weaker or stronger than ours, within reason: a mistaken record must not stop the service. */
-const smallestLn = 10;
-const maxEffort = 16 * effortOf(cost);
+/** Bounds for stored hashes: a corrupt record must not block the service. */
+const minLn = 10;
+const maxWork = 16 * computeWork(cost);
+
+interface Hash {
+  readonly cost: Cost;
+  readonly salt: Buffer;
+  readonly bytes: Buffer;
+}
 
 /** Hashes a password: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>` (the PHC string format, base64 without padding). */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
-  const hash = await derive(password, salt, cost);
-  return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${unpadded(salt)}$${unpadded(hash)}`;
+  const hash = await derive(password, { cost, salt });
+  return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${encode(salt)}$${encode(hash)}`;
 }
 
-/** Whether the password is the one that was hashed; false for a hash that is not of our form. */
-export async function verifyPassword(password: string, stored: string): Promise<boolean> {
-  const parsed = parse(stored);
-  if (parsed === undefined) return false;
-  const actual = await derive(password, parsed.salt, parsed.cost);
-  return actual.length === parsed.hash.length && timingSafeEqual(actual, parsed.hash);
+/** Verified where there is no user, so that the response time does not tell which users exist. */
+const dummyHash: Hash = { cost, salt: randomBytes(16), bytes: Buffer.alloc(hashBytes) };
+
+/** Whether the password is the one that was hashed. Takes as long as usual, and is false, for no hash or a malformed one. */
+export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const parsed = stored === undefined ? undefined : parse(stored);
+  const expected = parsed ?? dummyHash;
+  const actual = await derive(password, expected);
+  return (
+    parsed !== undefined && actual.length === expected.bytes.length && timingSafeEqual(actual, expected.bytes)
+  );
 }
 
-/** What computing a hash takes, in blocks of 128 bytes. */
-export function effortOf({ ln, r, p }: Cost): number {
-  return 2 ** ln * r * p;
-}
-
-/** What checking a password against a stored hash takes, without one: what `hashPassword` takes. */
-export const effortToVerify = (stored: string | undefined): number =>
-  effortOf((stored === undefined ? undefined : parse(stored)?.cost) ?? cost);
-
-/**
- * What is to be computed besides the check of a stored hash, or instead of it where there is none, so that all of it
- * takes `effort`: from the time of an answer nobody can tell which users there are. Undefined: nothing.
- */
-export function padding(stored: string | undefined, effort: number): Cost | undefined {
-  const done = stored === undefined ? undefined : parse(stored)?.cost;
-  const rest = effort - (done === undefined ? 0 : effortOf(done));
-  // The time is proportional to p, so small blocks hit any effort well.
-  const ln = Math.max(smallestLn, Math.min(done?.ln ?? cost.ln, cost.ln));
-  const p = Math.round(rest / effortOf({ ln, r: cost.r, p: 1 }));
-  return p > 0 ? { ln, r: cost.r, p } : undefined;
-}
-
-/** Computes a hash that nobody needs. */
-export async function computePadding(password: string, padded: Cost): Promise<void> {
-  await derive(password, paddingSalt, padded);
-}
-
-const paddingSalt = randomBytes(16);
-
-interface Parsed {
-  readonly cost: Cost;
-  readonly salt: Buffer;
-  readonly hash: Buffer;
-}
-
-function parse(stored: string): Parsed | undefined {
+function parse(stored: string): Hash | undefined {
   const parts = /^\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(stored);
   if (parts === null) return undefined;
   const [, ln, r, p, salt = "", hash = ""] = parts;
-  const its: Cost = { ln: Number(ln), r: Number(r), p: Number(p) };
-  const bearable = its.ln >= smallestLn && its.r >= 1 && its.p >= 1 && effortOf(its) <= maxEffort;
-  if (!bearable) return undefined;
-  return {
-    cost: its,
-    salt: Buffer.from(salt, "base64"),
-    hash: Buffer.from(hash, "base64"),
-  };
+  const stated: Cost = { ln: Number(ln), r: Number(r), p: Number(p) };
+  if (stated.ln < minLn || stated.r < 1 || stated.p < 1 || computeWork(stated) > maxWork) return undefined;
+  return { cost: stated, salt: Buffer.from(salt, "base64"), bytes: Buffer.from(hash, "base64") };
 }
 
-function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buffer> {
+/** Returns the work of a hash in blocks of 128 bytes. */
+function computeWork({ ln, r, p }: Cost): number {
+  return 2 ** ln * r * p;
+}
+
+function derive(
+  password: string,
+  { cost: { ln, r, p }, salt }: Pick<Hash, "cost" | "salt">,
+): Promise<Buffer> {
   const N = 2 ** ln;
   return new Promise((resolve, reject) => {
-    // Unicode has several ways to write "é"; NFKC makes them one, as RFC 8265 asks.
+    // NFKC makes composed and decomposed letters equal (RFC 8265).
     scrypt(password.normalize("NFKC"), salt, hashBytes, { N, r, p, maxmem: 256 * N * r }, (error, key) => {
       if (error) reject(error);
       else resolve(key);
@@ -92,4 +71,4 @@ function derive(password: string, salt: Buffer, { ln, r, p }: Cost): Promise<Buf
   });
 }
 
-const unpadded = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");
+const encode = (bytes: Buffer): string => bytes.toString("base64").replaceAll("=", "");

@@ -6,39 +6,39 @@ export type Role = (typeof roles)[keyof typeof roles];
 
 export const everyRole: readonly Role[] = Object.values(roles);
 
-/** A user, without the password's hash. */
+/** A user, without the password hash. */
 export interface User {
   readonly name: string;
   readonly roles: readonly string[];
   readonly active: boolean;
 }
 
-/** A user as it is stored. */
+/** A user as stored. */
 export interface StoredUser extends User {
   /** See password.ts. */
   readonly passwordHash: string;
 }
 
-/** Gives some users by name: at most `limit` behind the name `after`, only those whose name begins with `prefix`. */
+/** Returns up to `limit` users by name: those after the name `after`, and with the prefix if given. */
 export type UserPage = (query: {
   readonly prefix?: string | undefined;
   readonly after?: string | undefined;
   readonly limit: number;
 }) => Promise<User[]>;
 
-/** Where users are kept. Every function throws UnavailableError while the store does not answer. */
+/** Every function throws UnavailableError when the store does not respond. */
 export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
   list(): Promise<User[]>;
   readonly page: UserPage;
   /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;
-  /** Changes the members that are given; false when there is no such user. */
+  /** Sets the given members; false when the user does not exist. */
   change(
     name: string,
     change: Partial<Pick<StoredUser, "passwordHash" | "roles" | "active">>,
   ): Promise<boolean>;
-  /** Gives a user some roles and takes others away; false when there is no such user. */
+  /** Grants and revokes roles; false when the user does not exist. */
   changeRoles(
     name: string,
     change: { readonly add: readonly string[]; readonly remove: readonly string[] },

@@ -5,7 +5,7 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
 import { readConfig } from "../../../src/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
-import { InvalidTokenError } from "../../../src/users/oidc-claims.ts";
+import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";
 import { call, type Answer } from "../../support/http.ts";

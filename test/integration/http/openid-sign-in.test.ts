@@ -96,9 +96,7 @@ function assertFailed(answer: Answer, reason: string): void {
 
 const said = (reason: RegExp): Promise<unknown> =>
   until(`the log says ${reason}`, () =>
-    here.log.find(
-      (line) => line.msg === "signing in with OpenID failed" && reason.test(String(line["reason"])),
-    ),
+    here.log.find((line) => line.msg === "OpenID sign-in failed" && reason.test(String(line["reason"]))),
   );
 
 describe("signing in with OpenID", () => {

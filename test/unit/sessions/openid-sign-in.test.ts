@@ -4,16 +4,16 @@ import { it } from "node:test";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createOpenIdSignIn } from "../../../src/sessions/openid-sign-in.ts";
 import type { OpenIdProvider } from "../../../src/users/openid-provider.ts";
-import { SignInError } from "../../../src/users/sign-in-error.ts";
+import { SignInError } from "../../../src/users/openid.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { until } from "../../support/poll.ts";
 
-it("asks the provider of at most 16 who come back at once", async () => {
+it("asks the provider about at most 16 sign-ins at once", async () => {
   const states: string[] = [];
   const held: (() => void)[] = [];
   const provider: OpenIdProvider = {
-    signInUrl: ({ state }) => Promise.resolve(`https://id.example.org/?${states.push(state)}`),
-    claims: () =>
+    buildSignInUrl: ({ state }) => Promise.resolve(`https://id.example.org/?${states.push(state)}`),
+    fetchClaims: () =>
       new Promise((resolve) => {
         held.push(() => {
           resolve({ sub: "ann" });
@@ -32,19 +32,19 @@ it("asks the provider of at most 16 who come back at once", async () => {
       publicUrl: "https://topicsync.example.org",
     },
     provider,
-    throttle: createLoginThrottle({ reached: () => undefined }),
+    throttle: createLoginThrottle({ onLimit: () => undefined }),
     log: await createLogger("silent"),
   });
-  const comeBack = async () => {
+  const returnFromProvider = async () => {
     const { id } = await signIn.begin();
     const answer = new URLSearchParams({ state: states.at(-1) ?? "" });
     return { finished: signIn.finish({ id, answer, address: "192.0.2.1" }) };
   };
   const all = [];
-  for (let at = 0; at < 16; at += 1) all.push((await comeBack()).finished);
-  await until("all are asked of", () => held.length === 16);
+  for (let at = 0; at < 16; at += 1) all.push((await returnFromProvider()).finished);
+  await until("all requests to the provider are open", () => held.length === 16);
   await assert.rejects(
-    (await comeBack()).finished,
+    (await returnFromProvider()).finished,
     (error) => error instanceof SignInError && error.reason === "unavailable",
   );
   for (const release of held) release();

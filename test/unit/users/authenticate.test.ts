@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import crypto from "node:crypto";
+import { syncBuiltinESMExports } from "node:module";
 import { after, beforeEach, describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
@@ -7,9 +9,9 @@ import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { createAuthenticate } from "../../../src/users/authenticate.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { createHashing } from "../../../src/users/hash-queue.ts";
-import { addUser, ensureUser } from "../../../src/users/ensure-user.ts";
-import { effortOf, hashPassword, padding, verifyPassword } from "../../../src/users/password.ts";
+import { createHashQueue } from "../../../src/users/hash-queue.ts";
+import { createUserAdministration, ensureUser } from "../../../src/users/administration.ts";
+import { hashPassword, verifyPassword } from "../../../src/users/password.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { everyRole } from "../../../src/users/user.ts";
 import { unique } from "../../support/names.ts";
@@ -20,8 +22,9 @@ const database = createDatabase(uri, await createLogger("silent"));
 await database.connect(new AbortController().signal);
 after(() => database.close());
 const users = createUserStore(database, newId);
+const administration = createUserAdministration({ users, sessions: { removeAll: () => Promise.resolve() } });
 
-describe("a password's hash", () => {
+describe("a password hash", () => {
   it("verifies the password and no other", async () => {
     const hash = await hashPassword("pässword");
     assert.equal(await verifyPassword("pässword", hash), true);
@@ -33,32 +36,28 @@ describe("a password's hash", () => {
     assert.equal(await verifyPassword("password", hash), false);
   });
 
-  it("differs each time", async () => {
+  it("has a random salt", async () => {
     assert.notEqual(await hashPassword("x"), await hashPassword("x"));
   });
 
-  it("that is none verifies nothing", async () => {
+  it("never matches when it is malformed", async () => {
     const tooCostly = "$scrypt$ln=30,r=8,p=3$c2FsdA$aGFzaA";
     for (const hash of ["", "x", "$scrypt$", "plain", tooCostly, "$scrypt$ln=0,r=0,p=0$c2FsdA$aGFzaA"])
       assert.equal(await verifyPassword("", hash), false);
   });
 
-  it("takes as much computing for nobody, and for a hash of another cost, as for every other", () => {
-    const ours = 2 ** 15 * 8 * 3;
-    const work = (stored: string | undefined, done: number, effort: number): number => {
-      const besides = padding(stored, effort);
-      return done + (besides === undefined ? 0 : effortOf(besides));
-    };
-    const hash = (cost: string): string => `$scrypt$${cost}$c2FsdA$aGFzaA`;
-    assert.equal(work(hash("ln=15,r=8,p=3"), ours, ours), ours);
-    assert.equal(work(undefined, 0, ours), ours);
-    assert.equal(work("no hash at all", 0, ours), ours);
-    assert.equal(work(hash("ln=14,r=8,p=1"), 2 ** 14 * 8, ours), ours, "a weaker one");
-    assert.equal(work(hash("ln=10,r=8,p=1"), 2 ** 10 * 8, ours), ours, "a much weaker one");
-    const strong = 2 ** 16 * 8 * 3;
-    assert.equal(work(hash("ln=16,r=8,p=3"), strong, strong), strong, "a stronger one");
-    assert.equal(work(undefined, 0, strong), strong, "nobody, once a stronger one was seen");
-    assert.equal(work(hash("ln=15,r=8,p=3"), ours, strong), strong, "ours, once a stronger one was seen");
+  it("costs the same where there is no user, or no valid hash", async (t) => {
+    const derive = t.mock.method(crypto, "scrypt");
+    syncBuiltinESMExports();
+    t.after(() => {
+      derive.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const stored = await hashPassword("right");
+    for (const hash of [stored, undefined, "not a hash"]) await verifyPassword("wrong", hash);
+    const [expected, ...costs] = derive.mock.calls.map(({ arguments: given }) => given[3]);
+    assert.ok(expected !== undefined);
+    assert.deepEqual(costs, [expected, expected, expected]);
   });
 });
 
@@ -68,11 +67,11 @@ describe("checking credentials", () => {
   let name = "";
   const clock = () => now;
   const counted = { ...users, find: (one: string) => ((reads += 1), users.find(one)) };
-  const throttle = createLoginThrottle({ reached: () => undefined });
+  const throttle = createLoginThrottle({ onLimit: () => undefined });
   const check = createAuthenticate({
     users: counted,
     throttle,
-    hashing: createHashing({ rest: 0, longestWaitMs: 120_000 }),
+    hashQueue: createHashQueue({ maxWaiting: 100, maxWaitMs: 120_000 }),
     clock,
   });
   const authenticate = async (user: string, password: string, address = "192.0.2.1") =>
@@ -80,24 +79,24 @@ describe("checking credentials", () => {
 
   beforeEach(async () => {
     name = unique("user");
-    await addUser(users, { name, password: "right", roles: ["push_admin"] });
+    await administration.add({ name, password: "right", roles: ["push_admin"] });
     reads = 0;
   });
 
-  it("gives the user with its roles, or nothing", async () => {
+  it("returns the user with its roles, or undefined", async () => {
     assert.deepEqual(await authenticate(name, "right"), { name, roles: ["push_admin"], active: true });
     assert.equal(await authenticate(name, "wrong"), undefined);
     assert.equal(await authenticate(unique("nobody"), "right"), undefined);
   });
 
-  it("computes a hash again after five minutes, however often it was asked meanwhile", async () => {
+  it("computes a hash again after five minutes, even if requests keep coming", async () => {
     const minute = 60_000;
-    const hashing = createHashing({ rest: 0, longestWaitMs: 120_000 });
+    const hashQueue = createHashQueue({ maxWaiting: 100, maxWaitMs: 120_000 });
     let hashes = 0;
     const counting = createAuthenticate({
       users,
       throttle,
-      hashing: { run: (urgent, work) => ((hashes += 1), hashing.run(urgent, work)) },
+      hashQueue: { run: (priority, work) => ((hashes += 1), hashQueue.run(priority, work)) },
       clock,
     });
     const logIn = async () => counting({ name, password: "right", address: "192.0.2.1" });
@@ -110,13 +109,13 @@ describe("checking credentials", () => {
     assert.equal(hashes, 2);
   });
 
-  it("reads the record once for many requests", async () => {
+  it("reads the record once for concurrent requests", async () => {
     await Promise.all(Array.from({ length: 50 }, async () => authenticate(name, "right")));
     await authenticate(name, "right");
     assert.equal(reads, 1);
   });
 
-  it("refuses a user who was deactivated, or whose password was changed, after 30 seconds at most", async () => {
+  it("refuses a disabled user or an old password within 30 seconds", async () => {
     await authenticate(name, "right");
     await users.change(name, { active: false });
     now += 30_000;
@@ -126,7 +125,7 @@ describe("checking credentials", () => {
     assert.equal((await authenticate(name, "new"))?.name, name);
   });
 
-  it("notices changed roles after 30 seconds at most", async () => {
+  it("notices changed roles within 30 seconds", async () => {
     await authenticate(name, "right");
     await users.change(name, { roles: [] });
     now += 30_000;
@@ -141,19 +140,19 @@ describe("checking wrong credentials", () => {
   let now = 0;
   let reached: string[] = [];
   const clock = () => now;
-  const hashing = createHashing({ rest: 0, longestWaitMs: 120_000 });
-  const counted: typeof hashing = {
-    run: (urgent, work) => hashing.run(urgent, () => ((hashes += 1), work())),
+  const hashQueue = createHashQueue({ maxWaiting: 100, maxWaitMs: 120_000 });
+  const counted: typeof hashQueue = {
+    run: (priority, work) => hashQueue.run(priority, () => ((hashes += 1), work())),
   };
   const fresh = () => {
     hashes = 0;
     now = 1;
     reached = [];
     const throttle = createLoginThrottle({
-      reached: (limit) => reached.push(limit),
+      onLimit: (limit) => reached.push(limit),
       limits: { userAtAddress: 3, address: 5, user: 7 },
     });
-    const check = createAuthenticate({ users, throttle, hashing: counted, clock });
+    const check = createAuthenticate({ users, throttle, hashQueue: counted, clock });
     return async (name: string, password: string, address = here) => check({ name, password, address });
   };
   const newUser = async (): Promise<string> => {
@@ -171,7 +170,7 @@ describe("checking wrong credentials", () => {
     return true;
   };
 
-  it("is refused without a hash once a user failed too often from an address, right ones as well", async () => {
+  it("is refused without a hash after too many failures of a user at an address, even with the right password", async () => {
     const authenticate = fresh();
     const name = await newUser();
     for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong), undefined);
@@ -180,21 +179,25 @@ describe("checking wrong credentials", () => {
     await assert.rejects(authenticate(name, "d"), refused);
     await assert.rejects(authenticate(name, "right"), refused);
     assert.equal(hashes, 0);
-    assert.equal((await authenticate(name, "right", elsewhere))?.name, name, "from elsewhere nothing failed");
+    assert.equal(
+      (await authenticate(name, "right", elsewhere))?.name,
+      name,
+      "no failures from the other network",
+    );
   });
 
-  it("counts no more failures at once than one after another", async () => {
+  it("counts simultaneous failures like successive ones", async () => {
     const authenticate = fresh();
     const name = await newUser();
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) => authenticate(name, `wrong ${index}`)),
     );
-    // As many as are hashed at once may pass beyond the limit.
+    // Hashes that run concurrently may exceed the limit.
     const failed = all.filter(({ status }) => status === "fulfilled").length;
     assert.ok(failed >= 3 && failed <= 4, String(failed));
   });
 
-  it("does not lock out a user who logged in from the same network, also when the record is read again", async () => {
+  it("does not lock out a user who logged in from the same network, even when the record is read again", async () => {
     const authenticate = fresh();
     const name = await newUser();
     await authenticate(name, "right");
@@ -205,7 +208,7 @@ describe("checking wrong credentials", () => {
     assert.equal((await authenticate(name, "right"))?.name, name);
   });
 
-  it("is refused from another network, right or wrong, however often the user logged in from here", async () => {
+  it("is refused from another network, right or wrong, even if the user has logged in from this one", async () => {
     const authenticate = fresh();
     const name = await newUser();
     assert.equal((await authenticate(name, "right", here))?.name, name);
@@ -217,7 +220,7 @@ describe("checking wrong credentials", () => {
     assert.equal(hashes, 0);
   });
 
-  it("makes a remembered credential count no more after 100 refused guesses at the user from there", async () => {
+  it("drops a remembered credential after 100 rejected guesses at the user from that network", async () => {
     const authenticate = fresh();
     const [name, other] = [await newUser(), await newUser()];
     for (const user of [name, other]) await authenticate(user, "right");
@@ -235,7 +238,7 @@ describe("checking wrong credentials", () => {
     assert.equal((await authenticate(other, "right"))?.name, other);
   });
 
-  it("lets no more than 100 simultaneous guesses beyond the limit through to what is remembered", async () => {
+  it("counts simultaneous guesses against the remembered credential", async () => {
     const authenticate = fresh();
     const name = await newUser();
     await authenticate(name, "right");
@@ -245,7 +248,7 @@ describe("checking wrong credentials", () => {
     assert.deepEqual([...new Set(all.map(({ status }) => status))], ["rejected"]);
   });
 
-  it("is refused when an address tried many users, whether they exist or not", async () => {
+  it("is refused after failures of many users at one address, whether the users exist or not", async () => {
     const authenticate = fresh();
     for (let user = 0; user < 5; user += 1) await authenticate(unique("nobody"), "x");
     assert.deepEqual(reached, ["address"]);
@@ -253,7 +256,7 @@ describe("checking wrong credentials", () => {
     await assert.rejects(authenticate(await newUser(), "right"), refused);
   });
 
-  it("is refused when a user was tried from many addresses", async () => {
+  it("is refused after failures of one user at many addresses", async () => {
     const authenticate = fresh();
     const name = await newUser();
     for (let host = 1; host <= 7; host += 1) await authenticate(name, "x", `203.0.113.${host}`);
@@ -261,7 +264,7 @@ describe("checking wrong credentials", () => {
     await assert.rejects(authenticate(name, "right"), refused);
   });
 
-  it("begins anew after a success", async () => {
+  it("starts counting again after a success", async () => {
     const authenticate = fresh();
     const name = await newUser();
     for (const password of ["a", "b", "right", "c", "d"]) await authenticate(name, password);
@@ -269,19 +272,19 @@ describe("checking wrong credentials", () => {
   });
 });
 
-describe("the user of the settings", () => {
-  it("exists afterwards with every role, active and with this password, whatever was before", async () => {
+describe("the bootstrap user", () => {
+  it("is added or repaired: active, with every role and the password of the settings", async () => {
     const name = unique("bootstrap");
     await ensureUser(users, name, "first");
     const created = await users.find(name);
     assert.deepEqual(created?.roles, everyRole);
     await ensureUser(users, name, "first");
-    assert.equal((await users.find(name))?.passwordHash, created.passwordHash, "nothing to change");
+    assert.equal((await users.find(name))?.passwordHash, created.passwordHash, "unchanged");
     await users.change(name, { active: false, roles: ["another"] });
     await ensureUser(users, name, "second");
-    const mended = await users.find(name);
-    assert.equal(mended?.active, true);
-    assert.deepEqual(mended.roles, ["another", ...everyRole]);
-    assert.equal(await verifyPassword("second", mended.passwordHash), true);
+    const repaired = await users.find(name);
+    assert.equal(repaired?.active, true);
+    assert.deepEqual(repaired.roles, ["another", ...everyRole]);
+    assert.equal(await verifyPassword("second", repaired.passwordHash), true);
   });
 });

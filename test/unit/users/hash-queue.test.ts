@@ -2,123 +2,101 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { OverloadedError } from "../../../src/lib/errors.ts";
-import { createHashing } from "../../../src/users/hash-queue.ts";
+import { createHashQueue } from "../../../src/users/hash-queue.ts";
 import { until } from "../../support/poll.ts";
 
-/** Work that ends when it is told to, and says when it began. */
-function works() {
-  const began: string[] = [];
+/** Creates work that records its start and ends on demand. */
+function createWork() {
+  const started: string[] = [];
   const ends = new Map<string, () => void>();
   const work = (name: string) => () => {
-    began.push(name);
+    started.push(name);
     return new Promise<string>((resolve) => {
       ends.set(name, () => {
         resolve(name);
       });
     });
   };
-  return { began, work, end: (name: string) => ends.get(name)?.() };
+  return { started, work, end: (name: string) => ends.get(name)?.() };
 }
 
-/** Waits until these have begun, and sees that no others have. */
-async function untilBegan(began: readonly string[], ...names: string[]): Promise<void> {
-  await until(`${names.join(", ")} began`, () => began.length >= names.length);
-  assert.deepEqual(began, names);
+async function untilStarted(started: readonly string[], ...names: string[]): Promise<void> {
+  await until(`${names.join(", ")} started`, () => started.length >= names.length);
+  assert.deepEqual(started, names);
 }
 
-it("computes only so many hashes at once, in the order of their coming", async () => {
-  const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 2, mostWaiting: 10, rest: 0 });
-  const all = ["a", "b", "c", "d"].map((name) => hashing.run(false, work(name)));
-  await untilBegan(began, "a", "b");
+it("limits concurrency, and keeps the order of arrival", async () => {
+  const { started, work, end } = createWork();
+  const queue = createHashQueue({ concurrency: 2 });
+  const all = ["a", "b", "c", "d"].map((name) => queue.run("last", work(name)));
+  await untilStarted(started, "a", "b");
   end("b");
-  await untilBegan(began, "a", "b", "c");
+  await untilStarted(started, "a", "b", "c");
   end("a");
   end("c");
-  await untilBegan(began, "a", "b", "c", "d");
+  await untilStarted(started, "a", "b", "c", "d");
   end("d");
   assert.deepEqual(await Promise.all(all), ["a", "b", "c", "d"]);
 });
 
-it("computes one or two hashes at once unless told otherwise, and lets 32 wait", async () => {
-  const { began, work, end } = works();
-  const hashing = createHashing();
+it("runs one or two hashes at once by default, and lets 32 wait", async () => {
+  const { started, work, end } = createWork();
+  const queue = createHashQueue();
   const names = Array.from({ length: 50 }, (_, index) => `work ${index}`);
-  const all = names.map((name) => hashing.run(true, work(name)));
+  const all = names.map((name) => queue.run("first", work(name)));
   const refused: string[] = [];
   all.forEach((one, index) => void one.catch(() => refused.push(names[index] ?? "")));
-  await until("some began", () => began.length > 0);
-  const atOnce = began.length;
-  assert.ok(atOnce >= 1 && atOnce <= 2, `${atOnce} at once`);
+  await until("some started", () => started.length > 0);
+  const concurrency = started.length;
+  assert.ok(concurrency >= 1 && concurrency <= 2, `${concurrency} at once`);
   await until("some were refused", () => refused.length > 0);
-  assert.deepEqual(refused, names.slice(atOnce + 32));
-  for (const name of names.slice(0, atOnce + 32)) {
-    await until(`${name} began`, () => began.includes(name));
+  assert.deepEqual(refused, names.slice(concurrency + 32));
+  for (const name of names.slice(0, concurrency + 32)) {
+    await until(`${name} started`, () => started.includes(name));
     end(name);
   }
-  assert.equal(
-    (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled").length,
-    atOnce + 32,
-  );
+  const fulfilled = (await Promise.allSettled(all)).filter(({ status }) => status === "fulfilled");
+  assert.equal(fulfilled.length, concurrency + 32);
 });
 
-it("does what is urgent first, and in the place of what is not when too many wait", async () => {
-  const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 1, mostWaiting: 2, rest: 0 });
-  const first = hashing.run(false, work("first"));
-  await untilBegan(began, "first");
-  const older = hashing.run(false, work("older"));
-  const younger = hashing.run(false, work("younger"));
-  await assert.rejects(hashing.run(false, work("too many")), OverloadedError);
-  const urgent = hashing.run(true, work("urgent"));
-  await assert.rejects(younger, OverloadedError);
+it("runs the priority `first` first, and keeps half of the places for it", async () => {
+  const { started, work, end } = createWork();
+  const queue = createHashQueue({ concurrency: 1, maxWaiting: 2 });
+  const running = queue.run("last", work("running"));
+  await untilStarted(started, "running");
+  const last = queue.run("last", work("last"));
+  await assert.rejects(queue.run("last", work("too many")), OverloadedError);
+  const first = queue.run("first", work("first"));
+  await assert.rejects(queue.run("first", work("too many")), OverloadedError);
+  end("running");
+  await untilStarted(started, "running", "first");
   end("first");
-  await untilBegan(began, "first", "urgent");
-  end("urgent");
-  await untilBegan(began, "first", "urgent", "older");
-  end("older");
-  assert.deepEqual(await Promise.all([first, urgent, older]), ["first", "urgent", "older"]);
+  await untilStarted(started, "running", "first", "last");
+  end("last");
+  assert.deepEqual(await Promise.all([running, first, last]), ["running", "first", "last"]);
 });
 
-it("lets what is not urgent rest between its works, in which what is urgent goes on", async () => {
-  const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 1, mostWaiting: 10, rest: 1_000_000 });
-  const tired = hashing.run(false, work("tired"));
-  void hashing.run(false, work("resting")).catch(() => undefined);
-  await untilBegan(began, "tired");
-  end("tired");
-  await tired;
-  const urgent = [hashing.run(true, work("urgent")), hashing.run(true, work("as urgent"))];
-  await untilBegan(began, "tired", "urgent");
-  end("urgent");
-  await untilBegan(began, "tired", "urgent", "as urgent");
-  end("as urgent");
-  assert.deepEqual(await Promise.all(urgent), ["urgent", "as urgent"]);
-  assert.deepEqual(began, ["tired", "urgent", "as urgent"]);
-});
-
-it("goes on after work that failed", async () => {
-  const hashing = createHashing({ atOnce: 1, mostWaiting: 1 });
-  const failing = hashing.run(false, () => Promise.reject(new Error("no")));
-  const next = hashing.run(false, () => Promise.resolve("done"));
+it("continues after work that failed", async () => {
+  const queue = createHashQueue({ concurrency: 1 });
+  const failing = queue.run("last", () => Promise.reject(new Error("no")));
+  const next = queue.run("last", () => Promise.resolve("done"));
   await assert.rejects(failing, /no/);
   assert.equal(await next, "done");
-  assert.equal(await hashing.run(false, () => Promise.resolve("again")), "again");
 });
 
-it("refuses what does not get its turn in time, and never begins it", async () => {
-  const { began, work, end } = works();
-  const hashing = createHashing({ atOnce: 1, longestWaitMs: 50, rest: 0 });
-  const first = hashing.run(false, work("first"));
-  await untilBegan(began, "first");
-  const late = [false, true].map((urgent) =>
-    assert.rejects(hashing.run(urgent, work("late")), OverloadedError),
+it("refuses work whose turn does not come in time, and never starts it", async () => {
+  const { started, work, end } = createWork();
+  const queue = createHashQueue({ concurrency: 1, maxWaitMs: 50 });
+  const running = queue.run("last", work("running"));
+  await untilStarted(started, "running");
+  const late = (["first", "last"] as const).map((priority) =>
+    assert.rejects(queue.run(priority, work("late")), OverloadedError),
   );
   await Promise.all(late);
-  end("first");
-  assert.equal(await first, "first");
-  const next = hashing.run(false, work("next"));
-  await untilBegan(began, "first", "next");
+  end("running");
+  assert.equal(await running, "running");
+  const next = queue.run("last", work("next"));
+  await untilStarted(started, "running", "next");
   end("next");
   assert.equal(await next, "next");
 });

@@ -2,11 +2,16 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
-import { createLoginThrottle, type Attempt, type LoginLimit } from "../../../src/users/login-throttle.ts";
+import {
+  createLoginThrottle,
+  toNetwork,
+  type Attempt,
+  type LoginLimit,
+} from "../../../src/users/login-throttle.ts";
 
 const open = () => {
   const reached: LoginLimit[] = [];
-  return { reached, throttle: createLoginThrottle({ reached: (limit) => reached.push(limit) }) };
+  return { reached, throttle: createLoginThrottle({ onLimit: (limit) => reached.push(limit) }) };
 };
 
 const refused = (error: unknown): boolean => {
@@ -36,23 +41,39 @@ describe("failed logins", () => {
       { name: "ann", address: "198.51.100.1" },
     ],
   ] as const satisfies readonly [LoginLimit, number, (at: number) => Attempt, Attempt][]) {
-    it(`are refused beyond ${most} of the kind ${limit}, for up to five minutes, which is told once`, async () => {
+    it(`are refused beyond ${most} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
       const { throttle, reached } = open();
       for (let at = 0; at < most; at += 1) {
         await throttle.check(next);
-        await throttle.failed(attemptAt(at));
+        await throttle.recordFailure(attemptAt(at));
       }
       await assert.rejects(throttle.check(next), refused);
-      await throttle.failed(attemptAt(most));
+      await throttle.recordFailure(attemptAt(most));
       assert.deepEqual(reached, [limit]);
     });
   }
 
-  it("make an address one that has to wait behind those without a failure", async () => {
+  it("mark a network as not clean", async () => {
     const { throttle } = open();
     const [here, elsewhere] = ["192.0.2.1", "198.51.100.1"];
-    await throttle.failed({ name: "ann", address: here });
+    await throttle.recordFailure({ name: "ann", address: here });
     assert.deepEqual(await throttle.check({ name: "ben", address: here }), { clean: false });
     assert.deepEqual(await throttle.check({ name: "ann", address: elsewhere }), { clean: true });
   });
+});
+
+it("counts an IPv4 address, or the /64 of an IPv6 address, as one caller", () => {
+  for (const [address, network] of [
+    ["192.0.2.1", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:DB8:0001:2::6", "2001:db8:1:2::/64"],
+    ["2001:db8::6", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["fe80::1%eth0", "fe80:0:0:0::/64"],
+    ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+    ["", ""],
+  ] as const) {
+    assert.equal(toNetwork(address), network, address);
+  }
 });
