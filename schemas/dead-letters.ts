@@ -4,7 +4,7 @@ const text = { type: "string" } as const;
 const count = { type: "integer", minimum: 0 } as const;
 const time = { type: ["string", "null"], format: "date-time" } as const;
 
-/** What was refused has a mailbox for each Kafka topic that is read. */
+/** Each consumed Kafka topic has dead letters of its own. */
 export const deadLetterChannels = ["announcements", "push-feedback"] as const;
 
 export type DeadLetterChannel = (typeof deadLetterChannels)[number];
@@ -13,25 +13,25 @@ const channel = {
   enum: deadLetterChannels,
   default: "announcements",
   description:
-    "Which Kafka topic the letters were refused from. Those of the push feedback have push tokens in them: they need the role `push_admin` besides.",
+    "The consumed Kafka topic that the dead letters came from. Those of push feedback contain push tokens and also require the role `push_admin`.",
 } as const;
 
-const place = {
+const position = {
   type: "object",
   additionalProperties: false,
   required: ["topic", "partition", "offset"],
   properties: { topic: text, partition: count, offset: count },
-  description: "A record of a Kafka topic.",
+  description: "The position of a Kafka record.",
 } as const;
 
-const sourcePlace = {
-  ...place,
+const source = {
+  ...position,
   properties: {
-    ...place.properties,
+    ...position.properties,
     epoch: {
       ...count,
       description:
-        "The epoch of the partition's log: absent for the first, 2 after the Kafka topic was deleted and created again.",
+        "The epoch of the partition: absent for the first, 2 after the Kafka topic was deleted and created again.",
     },
   },
 } as const;
@@ -39,30 +39,30 @@ const sourcePlace = {
 const outcome = {
   type: "object",
   additionalProperties: false,
-  required: ["kind"],
+  required: ["status"],
   properties: {
-    kind: {
-      enum: ["perhaps replayed", "waiting", "taken", "refused again"],
+    status: {
+      enum: ["unknown", "pending", "applied", "rejected"],
       description:
-        "`perhaps replayed`: it was about to be sent and never confirmed, or its Kafka topic was deleted and created again since. `waiting`: the sync has not come to it yet.",
+        "`unknown`: sending it was not confirmed, or its Kafka topic was deleted and created again since. `pending`: the sync has not reached it yet. `rejected`: it is a dead letter again.",
     },
-    code: { ...text, description: "Why it was refused again." },
-    letter: { ...text, description: "The id of the letter that it became then." },
+    code: { ...text, description: "Why it was rejected." },
+    deadLetterId: { ...text, description: "The id of the new dead letter." },
   },
 } as const;
 
 const replay = {
   type: "object",
   additionalProperties: false,
-  required: ["on", "sentTo", "outcome"],
+  required: ["replayedAt", "sentTo", "outcome"],
   properties: {
-    on: { type: "string", format: "date-time" },
+    replayedAt: { type: "string", format: "date-time" },
     sentTo: {
       type: "object",
       additionalProperties: false,
       required: ["topic"],
-      properties: sourcePlace.properties,
-      description: "Where it lies; partition and offset are absent while that is not known.",
+      properties: source.properties,
+      description: "Its new position; without partition and offset while they are unknown.",
     },
     outcome,
   },
@@ -70,37 +70,38 @@ const replay = {
 
 export type ReplayView = FromSchema<typeof replay>;
 
-const letterFacts = {
+const summaryProperties = {
   id: {
     ...text,
     description:
-      "Topic, partition and offset of what was refused, from the second epoch of the log on the epoch as well; or those of the letter where somebody else wrote it.",
+      "Topic, partition and offset of the original record, and its epoch from the second one on. A dead letter that topicsync did not write has its own position instead.",
   },
-  time: { ...time, description: "When it was announced; null where that is not known." },
-  code: { ...text, description: "Why it was refused; OTHER: somebody else wrote the letter." },
+  time: { ...time, description: "When the record was written; null where that is unknown." },
+  code: { ...text, description: "Why it was refused; `OTHER` if topicsync did not write the dead letter." },
   message: text,
-  externalId: { type: ["string", "null"], description: "Of the topic that it speaks of, where it says so." },
-  source: { description: "Where it came from.", anyOf: [{ type: "null" }, sourcePlace] },
+  externalId: { type: ["string", "null"], description: "The external id in the record, if any." },
+  source: { description: "The position of the original record.", anyOf: [{ type: "null" }, source] },
 } as const;
 
-const letterItem = {
+/** A dead letter in a list. */
+export const deadLetterItemSchema = {
   type: "object",
   additionalProperties: false,
   required: ["id", "time", "code", "message", "externalId", "source", "replay"],
   properties: {
-    ...letterFacts,
+    ...summaryProperties,
     replay: {
-      description: "The last one; null when it was never replayed.",
+      description: "The last replay; null if there is none.",
       anyOf: [{ type: "null" }, replay],
     },
   },
 } as const;
 
-export type DeadLetterItem = FromSchema<typeof letterItem>;
+export type DeadLetterItem = FromSchema<typeof deadLetterItemSchema>;
 
-const truth = { enum: ["true", "false"] } as const;
+const booleanText = { enum: ["true", "false"] } as const;
 
-/** The query of `GET /api/topicsync/v1/dead-letters`: texts, as they stand in a URL. */
+/** The query of `GET /api/topicsync/v1/dead-letters`. */
 export const deadLetterQuerySchema = {
   $id: "dead-letter-query",
   type: "object",
@@ -108,55 +109,57 @@ export const deadLetterQuerySchema = {
   required: [],
   properties: {
     channel,
-    code: { type: "string", minLength: 1, maxLength: 100, description: "Only those refused with this code." },
-    replayed: { ...truth, description: "Only those that were replayed, or only those that were not." },
+    code: { type: "string", minLength: 1, maxLength: 100, description: "Only dead letters with this code." },
+    replayed: {
+      ...booleanText,
+      description: "Only dead letters that were replayed, or only those that were not.",
+    },
     limit: {
       type: "string",
       pattern: "^(?:[1-9]|[1-9][0-9]|1[0-9][0-9]|200)$",
       expected: "a whole number from 1 to 200",
       default: "50",
-      description: "How many letters a page has at most, 1 to 200.",
+      description: "The maximum number of dead letters on the page, 1 to 200.",
     },
     after: {
       type: "string",
-      pattern: "^[0-9]{1,16}-[0-9]{1,10}-[0-9]{1,16}$",
-      expected: "the `next` of another page",
-      description: "The page behind this cursor: the `next` of the one before.",
+      minLength: 1,
+      maxLength: 200,
+      description: "The cursor of the page: the `next` of the previous one.",
     },
   },
 } as const;
 
-/** The query; `FromSchema` takes a member with a default for one that is always there. */
+/** The query with its defaults. */
 export type DeadLetterQueryTexts = FromSchema<typeof deadLetterQuerySchema>;
 
-/** The answer to it. */
 export const deadLetterListSchema = {
   $id: "dead-letter-list",
   type: "object",
   additionalProperties: false,
-  required: ["channels", "counts", "all", "older", "letters", "next"],
+  required: ["channels", "counts", "total", "unlisted", "deadLetters", "next"],
   properties: {
     channels: {
       type: "array",
       items: { enum: deadLetterChannels },
-      description: "Those that the caller may ask for.",
+      description: "The channels that the caller may read.",
     },
     counts: {
       type: "object",
       additionalProperties: count,
-      description: "How many letters there are of each code, whatever is asked for.",
+      description: "The number of dead letters per code, without regard to the query.",
     },
-    all: { ...count, description: "How many there are altogether." },
-    older: {
+    total: { ...count, description: "The number of all listed dead letters." },
+    unlisted: {
       ...count,
       description:
-        "About how many older letters lie in the topic that are neither counted nor listed: the newest 50,000 are.",
+        "About how many older dead letters the topic holds. They are neither counted nor listed: only the newest 50,000 are.",
     },
-    letters: { type: "array", items: letterItem, description: "The newest first." },
+    deadLetters: { type: "array", items: deadLetterItemSchema, description: "Newest first." },
     next: {
       type: ["string", "null"],
       description:
-        "Where the next page begins; null behind the last. With `replayed` a page may be short, or empty, and still have one.",
+        "The cursor of the next page; null after the last. With `replayed`, a page may be short or empty and still have a next one.",
     },
   },
 } as const;
@@ -177,7 +180,7 @@ export type DeadLetterChannelQuery = FromSchema<typeof deadLetterChannelQuerySch
 const base64 = { type: "string", contentEncoding: "base64" } as const;
 const base64OrNull = { type: ["string", "null"], contentEncoding: "base64" } as const;
 
-/** The answer to it: everything about a letter. */
+/** Everything about a dead letter. */
 export const deadLetterSchema = {
   $id: "dead-letter",
   type: "object",
@@ -190,7 +193,7 @@ export const deadLetterSchema = {
     "externalId",
     "source",
     "details",
-    "at",
+    "position",
     "copies",
     "key",
     "value",
@@ -200,7 +203,7 @@ export const deadLetterSchema = {
     "replays",
   ],
   properties: {
-    ...letterFacts,
+    ...summaryProperties,
     details: {
       type: "array",
       items: {
@@ -208,16 +211,16 @@ export const deadLetterSchema = {
         additionalProperties: false,
         required: ["path", "message"],
         properties: {
-          path: { ...text, description: "A JSON Pointer (RFC 6901); empty for the whole." },
+          path: { ...text, description: "A JSON Pointer (RFC 6901); empty for the whole value." },
           message: text,
         },
       },
-      description: "What is wrong, and where.",
+      description: "What is wrong, with the path of each fault.",
     },
-    at: { ...place, description: "Where the letter lies." },
-    copies: { ...count, description: "How often it lies there: a crash can send it twice." },
-    key: { ...base64OrNull, description: "Its bytes; null when it has none." },
-    value: { ...base64OrNull, description: "Its bytes; null when it has none." },
+    position: { ...position, description: "The position in the dead-letter topic." },
+    copies: { ...count, description: "How often the topic has it: a crash can send it twice." },
+    key: { ...base64OrNull, description: "The key in base64; null if there is none." },
+    value: { ...base64OrNull, description: "The value in base64; null if there is none." },
     headers: {
       type: "array",
       items: {
@@ -226,11 +229,15 @@ export const deadLetterSchema = {
         required: ["name", "value"],
         properties: { name: text, value: base64 },
       },
-      description: "The headers that it came with. A name can stand more than once.",
+      description:
+        "The headers of the original record, with values in base64. A name may occur more than once.",
     },
-    omitted: { type: ["string", "null"], description: "Why the value is not here; null when it is." },
-    replayOf: { type: ["string", "null"], description: "The id of the letter that it was a replay of." },
-    replays: { type: "array", items: replay, description: "The oldest first." },
+    omitted: { type: ["string", "null"], description: "Why the value is missing; null if it is not." },
+    replayOf: {
+      type: ["string", "null"],
+      description: "The id of the dead letter that the record was a replay of.",
+    },
+    replays: { type: "array", items: replay, description: "Oldest first." },
   },
 } as const;
 
@@ -241,10 +248,10 @@ const ids = {
   minItems: 1,
   maxItems: 1_000,
   items: { type: "string", minLength: 1, maxLength: 300 },
-  description: "Of the letters that are meant.",
+  description: "The ids of the dead letters.",
 } as const;
 
-/** The body of `POST /api/topicsync/v1/dead-letter-replay`. */
+/** The body of `POST /api/topicsync/v1/dead-letters/replays`. */
 export const replayBodySchema = {
   $id: "replay-body",
   type: "object",
@@ -253,88 +260,88 @@ export const replayBodySchema = {
   properties: {
     ids,
     channel: { enum: deadLetterChannels, description: channel.description },
-    again: { type: "boolean", description: "Also what was replayed before." },
+    again: { type: "boolean", description: "Also send what was replayed before." },
     force: {
       type: "boolean",
       description:
-        "Also what is superseded: its topic was announced or retired later, whether the sync has applied that or not, and this overwrites it.",
+        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that.",
     },
-    dryRun: { type: "boolean", description: "Only says what would be sent." },
+    dryRun: { type: "boolean", description: "Return what would be sent, and send nothing." },
   },
 } as const;
 
 export type ReplayBody = FromSchema<typeof replayBodySchema>;
 
-/** Why a letter is not sent; the schema below says what each means. */
-export const skipKinds = ["missing", "omitted", "replayed", "superseded", "refused", "interrupted"] as const;
+/** Why a dead letter is not sent; the schema below explains each reason. */
+const skipReasons = ["missing", "omitted", "replayed", "superseded", "rejected", "interrupted"] as const;
 
-export type SkipKind = (typeof skipKinds)[number];
+export type SkipReason = (typeof skipReasons)[number];
 
-/** The answer to it. */
 export const replayResultSchema = {
   $id: "replay-result",
   type: "object",
   additionalProperties: false,
-  required: ["to", "sent", "skipped"],
+  required: ["topic", "sent", "skipped"],
   properties: {
-    to: { ...text, description: "The Kafka topic that they are sent to." },
+    topic: { ...text, description: "The Kafka topic that the dead letters are sent to." },
     sent: {
       type: "array",
       items: text,
-      description: "Ids of the letters that were sent; with `dryRun`, of those that would be.",
+      description: "The ids of the dead letters that were sent, or with `dryRun` would be.",
     },
     skipped: {
       type: "array",
       items: {
         type: "object",
         additionalProperties: false,
-        required: ["id", "kind", "reason"],
+        required: ["id", "reason", "message"],
         properties: {
           id: text,
-          kind: {
-            enum: skipKinds,
+          reason: {
+            enum: skipReasons,
             description:
-              "`missing`: there is no such letter among the newest. `omitted`: its bytes are not here. `replayed`: it was before. `superseded`: its topic was announced or retired later. `refused`: Kafka does not take it. `interrupted`: Kafka or the database stopped answering; the letter's replays say whether it was sent.",
+              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped answering, or the service is stopping; the replays of the dead letter say whether it was sent.",
           },
-          reason: { ...text, description: "The same in words." },
+          message: { ...text, description: "The reason in words." },
         },
       },
-      description: "What is not sent.",
+      description: "The dead letters that are not sent.",
     },
   },
 } as const;
 
 export type ReplayResult = FromSchema<typeof replayResultSchema>;
 
-/** The body of `POST /api/topicsync/v1/dead-letter-outcomes`. */
-export const outcomesBodySchema = {
-  $id: "outcomes-body",
+export type SkippedReplay = ReplayResult["skipped"][number];
+
+/** The body of `POST /api/topicsync/v1/dead-letters/replay-outcomes`. */
+export const replayOutcomesBodySchema = {
+  $id: "replay-outcomes-body",
   type: "object",
   additionalProperties: false,
   required: ["ids"],
   properties: { ids, channel: { enum: deadLetterChannels, description: channel.description } },
 } as const;
 
-export type OutcomesBody = FromSchema<typeof outcomesBodySchema>;
+export type ReplayOutcomesBody = FromSchema<typeof replayOutcomesBodySchema>;
 
-/** The answer to it. */
-export const outcomesSchema = {
-  $id: "outcomes",
+export const replayOutcomesSchema = {
+  $id: "replay-outcomes",
   type: "object",
   additionalProperties: false,
-  required: ["letters"],
+  required: ["deadLetters"],
   properties: {
-    letters: {
+    deadLetters: {
       type: "array",
       items: {
         type: "object",
         additionalProperties: false,
         required: ["id", "replay"],
-        properties: { id: text, replay: letterItem.properties.replay },
+        properties: { id: text, replay: deadLetterItemSchema.properties.replay },
       },
-      description: "In the order in which they were asked for.",
+      description: "In the order of the request.",
     },
   },
 } as const;
 
-export type Outcomes = FromSchema<typeof outcomesSchema>;
+export type ReplayOutcomes = FromSchema<typeof replayOutcomesSchema>;

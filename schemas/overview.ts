@@ -1,5 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { deadLetterItemSchema } from "./dead-letters.ts";
 import { readinessSchema } from "./health.ts";
 import { roles } from "./roles.ts";
 import { syncStatusSchema } from "./sync-status.ts";
@@ -21,21 +22,6 @@ const sample = {
 
 export type Sample = FromSchema<typeof sample>;
 
-const latestLetter = {
-  type: "object",
-  additionalProperties: false,
-  required: ["id", "time", "code", "message", "externalId"],
-  properties: {
-    id: { type: "string", description: "Of the dead letter." },
-    time: { type: ["string", "null"], format: "date-time" },
-    code: { type: "string" },
-    message: { type: "string" },
-    externalId: { type: ["string", "null"] },
-  },
-} as const;
-
-export type LatestDeadLetter = FromSchema<typeof latestLetter>;
-
 const installationTotal = {
   type: "object",
   additionalProperties: false,
@@ -55,7 +41,17 @@ export const overviewSchema = {
   $id: "overview",
   type: "object",
   additionalProperties: false,
-  required: ["at", "version", "ready", "checks", "sync", "history", "letters", "installations", "problems"],
+  required: [
+    "at",
+    "version",
+    "ready",
+    "checks",
+    "sync",
+    "history",
+    "deadLetters",
+    "installations",
+    "problems",
+  ],
   properties: {
     at: { type: "string", format: "date-time" },
     version: { type: "string", description: "Of topicsync." },
@@ -67,9 +63,9 @@ export const overviewSchema = {
       items: sample,
       description: "The last hour, as the answering process saw it, every ten seconds; the oldest first.",
     },
-    letters: {
-      description: `What was refused last, the latest first; null while it is not known, and without the role \`${roles.eventManagement}\`.`,
-      anyOf: [{ type: "null" }, { type: "array", items: latestLetter }],
+    deadLetters: {
+      description: `The newest dead letters; null while they are unknown, and without the role \`${roles.eventManagement}\`.`,
+      anyOf: [{ type: "null" }, { type: "array", items: deadLetterItemSchema }],
     },
     installations: {
       description:

@@ -4,33 +4,33 @@ import {
   deadLetterListSchema,
   deadLetterQuerySchema,
   deadLetterSchema,
-  outcomesBodySchema,
-  outcomesSchema,
   replayBodySchema,
+  replayOutcomesBodySchema,
+  replayOutcomesSchema,
   replayResultSchema,
   type DeadLetterChannel,
   type DeadLetterChannelQuery,
   type DeadLetterList,
   type DeadLetterQueryTexts,
-  type Outcomes,
-  type OutcomesBody,
   type ReplayBody,
+  type ReplayOutcomes,
+  type ReplayOutcomesBody,
   type ReplayResult,
 } from "../../schemas/dead-letters.ts";
-import { replayedEvent } from "../../src/dead-letters/audit.ts";
+import { skip } from "../../src/dead-letters/replay-plan.ts";
+import { toReplayEvent } from "../../src/dead-letters/replay.ts";
 import type { DeadLetterService } from "../../src/dead-letters/service.ts";
-import { toDeadLetterView, toReplayView } from "../../src/dead-letters/view.ts";
-import { RefusalError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import { roles, type User } from "../../src/users/user.ts";
-import { createValidator, type ValidationResult } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation } from "../framework/operation.ts";
+import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
-/** The dead letters of each channel that is read. */
+/** The dead letters of each channel that is consumed. */
 export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
 
 const path = "/api/topicsync/v1/dead-letters";
-const uncached = { "Cache-Control": "no-store" } as const;
+const noStore = { "Cache-Control": "no-store" } as const;
 const common = { access: roles.eventManagement, tag: "dead letters" } as const;
 
 const checkQuery = createValidator<DeadLetterQueryTexts>(deadLetterQuerySchema, { defaults: true });
@@ -38,10 +38,10 @@ const checkChannelQuery = createValidator<DeadLetterChannelQuery>(deadLetterChan
   defaults: true,
 });
 const checkReplay = createValidator<ReplayBody>(replayBodySchema);
-const checkOutcomes = createValidator<OutcomesBody>(outcomesBodySchema);
+const checkOutcomes = createValidator<ReplayOutcomesBody>(replayOutcomesBodySchema);
 
-/** What was refused: looking at it, sending it back, and what came of that. */
-export const deadLetterOperations = (offices: DeadLetterServices): readonly Operation[] => [
+/** Lists, shows and replays dead letters, and returns the outcomes of replays. */
+export const deadLetterOperations = (services: DeadLetterServices): readonly Operation[] => [
   operation({
     ...common,
     id: "listDeadLetters",
@@ -49,29 +49,21 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     paths: [path],
     summary: "List dead letters",
     description: "Newest first, with the number of dead letters per code.",
-    query: parametersOf(deadLetterQuerySchema.properties),
+    query: toQueryParameters(deadLetterQuerySchema),
     replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ query, user }) {
-      const { channel, replayed, limit, code, after } = checked(checkQuery, query);
-      const page = await getService(offices, channel, user).page({
-        code,
+      const { channel, replayed, limit, code, after } = validateQuery(checkQuery, query);
+      const page = await getService(services, channel, user).list({
+        filter: code === undefined ? {} : { codes: new Set([code]) },
         replayed: replayed === undefined ? undefined : replayed === "true",
         after,
         limit: Number(limit),
       });
-      const json: DeadLetterList = {
-        channels: deadLetterChannels.filter((one) => offices[one] !== undefined && isAllowed(one, user)),
-        counts: Object.fromEntries(page.counts),
-        all: page.all,
-        older: page.older,
-        letters: page.letters.map((one) => ({
-          ...one,
-          replay: one.replay ? toReplayView(one.replay) : null,
-        })),
-        next: page.next ?? null,
-      };
-      return { status: 200, json, headers: uncached };
+      const channels = deadLetterChannels.filter(
+        (one) => services[one] !== undefined && isAllowed(one, user),
+      );
+      return { status: 200, json: { channels, ...page } satisfies DeadLetterList, headers: noStore };
     },
   }),
   operation({
@@ -80,17 +72,17 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     method: "GET",
     paths: [`${path}/{id}`],
     summary: "Get a dead letter",
-    description: "Its original key, value and headers, why it was rejected, and its replays.",
-    parameters: { id: "Topic, partition and offset of the rejected record." },
-    query: parametersOf(deadLetterChannelQuerySchema.properties),
+    description: "The original key, value and headers, what is wrong with them, and the replays.",
+    parameters: { id: "Topic, partition and offset of the original record, joined by hyphens." },
+    query: toQueryParameters(deadLetterChannelQuerySchema),
     replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
     refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ parameters: { id = "" }, query, user }) {
-      const { channel } = checked(checkChannelQuery, query);
-      const found = await getService(offices, channel, user).show(id);
-      if (found !== undefined) return { status: 200, json: toDeadLetterView(found), headers: uncached };
+      const { channel } = validateQuery(checkChannelQuery, query);
+      const json = await getService(services, channel, user).get(id);
+      if (json !== undefined) return { status: 200, json, headers: noStore };
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
-        detail: "Only the newest are looked at; `topicsync dead-letters` has all.",
+        detail: "Only the newest are available here; `topicsync dead-letters` reads all of them.",
       });
     },
   }),
@@ -98,72 +90,69 @@ export const deadLetterOperations = (offices: DeadLetterServices): readonly Oper
     ...common,
     id: "replayDeadLetters",
     method: "POST",
-    // A path of its own: below the letters it would stand where an id does.
-    paths: ["/api/topicsync/v1/dead-letter-replay"],
+    paths: [`${path}/replays`],
     summary: "Replay dead letters",
     description:
-      "Sends the original key, value and headers to the original partition, in order. Records that are not sent are listed with the reason. A dead letter is sent only once, unless `again` is true.",
+      "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests.",
     body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
-    replies: {
-      200: { description: "The records sent and the records skipped.", schema: replayResultSchema },
-    },
+    replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
     refusals: ["NOT_FOUND"],
     async handle({ body, user }) {
-      const { ids, channel = "announcements", again = false, force = false, dryRun = false } = body;
-      const result = await getService(offices, channel, user).replay({ ids, again, force, dryRun });
-      const { to, sent, skipped } = result;
-      const json: ReplayResult = { to, sent: [...sent], skipped: [...skipped] };
-      const reply = { status: 200, json };
-      return dryRun || sent.length === 0 ? reply : { ...reply, audit: replayedEvent(to, sent) };
+      const { ids, channel = "announcements", again, force, dryRun = false } = body;
+      const service = getService(services, channel, user);
+      const plan = await service.plan({ filter: { ids: new Set(ids) }, again, force });
+      const planned = plan.send.map(({ id }) => id);
+      const skipped = [...plan.skipped];
+      if (dryRun) {
+        const json: ReplayResult = { topic: plan.topic, sent: planned, skipped };
+        return { status: 200, json };
+      }
+      const result = await service.send(plan);
+      const sent = [...result.sent];
+      if (result.failure !== undefined && sent.length === 0) throw result.failure;
+      const done = new Set([...sent, ...result.skipped.map(({ id }) => id)]);
+      skipped.push(...result.skipped, ...planned.filter((id) => !done.has(id)).map(interrupt));
+      const json: ReplayResult = { topic: plan.topic, sent, skipped };
+      return sent.length === 0
+        ? { status: 200, json }
+        : { status: 200, json, audit: toReplayEvent(plan.topic, sent) };
     },
   }),
-  operation<OutcomesBody>({
+  operation<ReplayOutcomesBody>({
     ...common,
     id: "getReplayOutcomes",
     method: "POST",
-    paths: ["/api/topicsync/v1/dead-letter-outcomes"],
-    summary: "Get replay outcomes",
-    description: "The last replay of each dead letter and its outcome. Read-only.",
-    body: { schema: outcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
-    replies: { 200: { description: "The last replay of each dead letter.", schema: outcomesSchema } },
+    paths: [`${path}/replay-outcomes`],
+    summary: "Get the outcomes of replays",
+    description: "The last replay of each dead letter and its outcome. Changes nothing.",
+    body: { schema: replayOutcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The last replay of each dead letter.", schema: replayOutcomesSchema } },
     refusals: ["NOT_FOUND"],
     async handle({ body: { ids, channel = "announcements" }, user }) {
-      const outcomes = await getService(offices, channel, user).outcomes(ids);
-      const letters = ids.map((id, i) => {
-        const replay = outcomes[i];
-        return { id, replay: replay === undefined ? null : toReplayView(replay) };
-      });
-      return { status: 200, json: { letters } satisfies Outcomes, headers: uncached };
+      const replays = await getService(services, channel, user).getOutcomes(ids);
+      const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };
+      return { status: 200, json, headers: noStore };
     },
   }),
 ];
 
-const parametersOf = (properties: Readonly<Record<string, { readonly description: string }>>) =>
-  Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
+const interrupt = (id: string) =>
+  skip(id, "interrupted", "Kafka or the database stopped answering, or the service is stopping");
 
-function checked<T>(
-  check: (value: unknown) => ValidationResult<T>,
-  query: Readonly<Record<string, unknown>>,
-): T {
-  const found = check({ ...query });
-  if (found.ok) return found.value;
-  throw new RefusalError("SCHEMA_VIOLATION", "The query is not what this operation takes.", found.faults);
-}
-
-/** What was refused of the push feedback has push tokens in it. */
+/** Dead letters of push feedback contain push tokens. */
 const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>
   channel === "announcements" || user.roles.includes(roles.pushAdmin);
 
-/** The letters of a channel. Throws an HttpError where there are none, or not for this user. */
-function getService(offices: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {
+/** The service of a channel. Throws an HttpError if the user may not read it or it is not consumed. */
+function getService(services: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {
   if (!isAllowed(channel, user)) {
-    throw new HttpError("FORBIDDEN", `The user "${user.name}" may not see dead letters of the ${channel}.`, {
-      detail: `They have push tokens in them: that needs the role ${roles.pushAdmin} as well.`,
+    throw new HttpError("FORBIDDEN", `The user "${user.name}" may not read dead letters of ${channel}.`, {
+      detail: `They contain push tokens: this also requires the role ${roles.pushAdmin}.`,
     });
   }
-  const office = offices[channel];
-  if (office !== undefined) return office;
-  throw new HttpError("NOT_FOUND", "No push feedback is read here.", {
+  const service = services[channel];
+  if (service !== undefined) return service;
+  throw new HttpError("NOT_FOUND", "Push feedback is not consumed.", {
     detail: "KAFKA_PUSH_FEEDBACK_TOPIC is not set.",
   });
 }

@@ -8,7 +8,7 @@ const everyMs = 2_000;
 
 /** Refused announcements, and why they cannot be read, are shown to those who may read dead letters. */
 const visibleTo = (user: User, overview: Overview): Overview =>
-  user.roles.includes(roles.eventManagement) ? overview : { ...overview, letters: null, problems: [] };
+  user.roles.includes(roles.eventManagement) ? overview : { ...overview, deadLetters: null, problems: [] };
 
 /** The overview, once and as a stream. */
 export const overviewOperations = (overview: () => Promise<Overview>): readonly Operation[] => [

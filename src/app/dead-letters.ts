@@ -1,9 +1,12 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
 import type { ConsumerChannel, KafkaConfig } from "../config.ts";
-import { createDeadLetterService, type DeadLetterService } from "../dead-letters/service.ts";
+import {
+  createDeadLetterService,
+  type DeadLetterLimits,
+  type DeadLetterService,
+} from "../dead-letters/service.ts";
 import type { Broker } from "../kafka/client.ts";
-import type { Lifecycle } from "../lib/lifecycle.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import type { Database } from "../storage/database.ts";
@@ -11,39 +14,41 @@ import type { Database } from "../storage/database.ts";
 export interface DeadLetterServicesOptions {
   readonly database: Database;
   readonly broker: Broker;
-  readonly lifecycle: Lifecycle;
   readonly abort: AbortSignal;
+  readonly limits?: DeadLetterLimits;
 }
 
-/** Wires the dead letters of each channel that is read, for whoever looks at them over HTTP. */
+/** The dead letters of each channel that is consumed. */
+export interface DeadLetterServices {
+  readonly announcements: DeadLetterService;
+  readonly "push-feedback"?: DeadLetterService;
+}
+
+/** Creates the service of each channel that is consumed. */
 export function createDeadLetterServices(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
-  { database, broker, lifecycle, abort }: DeadLetterServicesOptions,
-): Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>> {
+  { database, broker, ...options }: DeadLetterServicesOptions,
+): DeadLetterServices {
   const replays = createReplayStore(database);
 
-  function createServiceForChannel(
+  const create = (
     channel: DeadLetterChannel,
     { topic, deadLetterTopic, groupId }: ConsumerChannel,
-  ): DeadLetterService {
-    const producer = broker.producer(topic);
-    lifecycle.onStop(`replays of the ${channel}`, () => producer.close());
-    const sync = createSyncState(database, groupId);
-    return createDeadLetterService({
+  ): DeadLetterService =>
+    createDeadLetterService({
+      ...options,
       channel,
       topic,
       deadLetterTopic,
       reader: broker,
-      producer,
+      createProducer: () => broker.producer(topic),
       replays,
-      sync,
+      sync: createSyncState(database, groupId),
       identify: identifyTopic,
-      abort,
     });
-  }
 
   return {
-    announcements: createServiceForChannel("announcements", { topic, deadLetterTopic, groupId }),
-    ...(pushFeedback && { "push-feedback": createServiceForChannel("push-feedback", pushFeedback) }),
+    announcements: create("announcements", { topic, deadLetterTopic, groupId }),
+    ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
   };
 }

@@ -1,5 +1,4 @@
 import { createAnnouncementHandler } from "../../consumers/announcements/handler.ts";
-import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import { createGroupConsumer } from "../../consumers/group-consumer.ts";
 import { createApp } from "../../http/app.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
@@ -21,7 +20,6 @@ import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createMetrics } from "./metrics.ts";
 import { createHistory } from "./overview/history.ts";
-import { createLatestDeadLetters } from "./overview/latest-letters.ts";
 import { createOverview } from "./overview/overview.ts";
 import { createLiveTopicIndex } from "../matching/live-topic-index.ts";
 import { createReadiness } from "./readiness.ts";
@@ -119,8 +117,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);
   const registrations = createGroupCommit(createInstallationStore(database, newId), {
-    onWritten: (batch) => {
-      metrics.registrationsWritten(batch);
+    written: (bulk) => {
+      metrics.registrationsWritten(bulk);
     },
   });
 
@@ -197,6 +195,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   });
   const throttle = loginThrottle(log);
   const hashQueue = createHashQueue();
+  const deadLetterServices = createDeadLetterServices(config.kafka, { database, broker, abort });
   const app = createApp({
     topics,
     topicListing: createTopicListing(createTopicReader(database)),
@@ -238,10 +237,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       readiness,
       status,
       history,
-      letters: createLatestDeadLetters(broker, config.kafka.deadLetterTopic, identifyTopic),
+      deadLetters: deadLetterServices.announcements,
       installations: () => installationReader.countByScope({}),
     }),
-    deadLetters: createDeadLetterServices(config.kafka, { database, broker, lifecycle, abort }),
+    deadLetters: deadLetterServices,
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,

@@ -1,120 +1,186 @@
 import type { LogBounds, LogReader, PartitionRecord } from "../sync/records.ts";
-import { toSummary, newestFirst, type DeadLetterSummary } from "./summary.ts";
-import { parseDeadLetter, type IdentifyTopic } from "./dead-letter.ts";
+import { parseDeadLetter, type DeadLetter, type DeadLetterCode, type IdentifyTopic } from "./dead-letter.ts";
+import { getRecordBytes } from "./record-cache.ts";
+
+/** What the index keeps of a dead letter: about 700 bytes. */
+export interface DeadLetterSummary extends Pick<DeadLetter, "id" | "at" | "source" | "code" | "omitted"> {
+  /** Milliseconds since 1970. */
+  readonly time: number | undefined;
+  /** Cut when long, as is the external id. */
+  readonly message: string;
+  readonly externalId: string | undefined;
+  /** Of the whole record. */
+  readonly bytes: number;
+  readonly copies: number;
+  /**
+   * The latest time seen in the partition so far. It orders the dead letters of several partitions and keeps those of one
+   * partition in offset order, whatever their own times are.
+   */
+  readonly rank: number;
+}
 
 export interface DeadLetterIndexOptions {
   readonly reader: LogReader;
   /** The dead-letter topic. */
   readonly topic: string;
   readonly identify: IdentifyTopic;
-  /** So many letters are known at most, the newest; each takes some 700 bytes. */
-  readonly most: number;
-  /** Told of every record that is read, in passing. */
-  readonly passing: (placed: PartitionRecord) => void;
-  /** Ends a reading. */
+  /** Only the newest are indexed. */
+  readonly maxDeadLetters: number;
+  /** Called with each record that is read. */
+  readonly onRecord: (record: PartitionRecord) => void;
+  /** Called while the topic is read, with the number of records. */
+  readonly onProgress: (read: number, total: number) => void;
   readonly abort: AbortSignal;
 }
 
-/** What is known of the letters of a dead-letter topic, as far as it was read. */
+/** An index of a dead-letter topic, as far as the topic has been read. */
 export interface DeadLetterIndex {
-  /** Reads on to the end of the topic, as it is now; whoever asks meanwhile shares the reading. Throws UnavailableError. */
-  readOn(): Promise<void>;
+  /** Reads to the current end of the topic. Not to be called while another call runs. Throws UnavailableError. */
+  refresh(): Promise<void>;
   find(id: string): DeadLetterSummary | undefined;
-  /** The newest first. */
-  all(): readonly DeadLetterSummary[];
-  /** About how many letters lie in the topic before the first that is known. */
-  older(): number;
+  /** Newest first. */
+  list(): readonly DeadLetterSummary[];
+  countByCode(): Readonly<Record<string, number>>;
+  /** About how many older dead letters the topic holds that are not indexed. */
+  countUnlisted(): number;
 }
 
-/** Makes an index of a dead-letter topic; nothing is read yet. */
-export function createDeadLetterIndex({
-  reader,
-  topic,
-  identify,
-  most,
-  passing,
-  abort,
-}: DeadLetterIndexOptions): DeadLetterIndex {
-  /** In the order in which they were read; of copies the last. */
-  const letters = new Map<string, DeadLetterSummary>();
-  /** The offset to read on at, by partition. */
-  const next = new Map<number, number>();
-  /** The offset of the first record that is known, by partition. */
-  const begin = new Map<number, number>();
+/**
+ * Creates an empty index.
+ *
+ * Invariant: every record from `firstOffsets` up to `nextOffsets` has been read, and `summaries` has the last copy of each dead
+ * letter among them, in reading order.
+ */
+export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLetterIndex {
+  const { reader, topic, identify, maxDeadLetters, onRecord, onProgress, abort } = options;
+  const summaries = new Map<string, DeadLetterSummary>();
+  const nextOffsets = new Map<number, number>();
+  const firstOffsets = new Map<number, number>();
   const ranks = new Map<number, number>();
   let bounds: ReadonlyMap<number, LogBounds> = new Map();
   let sorted: readonly DeadLetterSummary[] | undefined;
-  let reading: Promise<void> | undefined;
 
-  function forget(): void {
-    for (const one of [letters, next, begin, ranks]) one.clear();
+  function clear(): void {
+    for (const map of [summaries, nextOffsets, firstOffsets, ranks]) map.clear();
     sorted = undefined;
   }
 
-  function take(placed: PartitionRecord): void {
+  function add(placed: PartitionRecord): void {
     const { partition, record } = placed;
     const letter = parseDeadLetter(topic, placed, identify);
     const rank = Math.max(ranks.get(partition) ?? 0, letter.time?.getTime() ?? 0);
-    const copies = (letters.get(letter.id)?.copies ?? 0) + 1;
-    letters.delete(letter.id);
-    letters.set(letter.id, toSummary(letter, { copies, rank }));
+    const copies = (summaries.get(letter.id)?.copies ?? 0) + 1;
+    summaries.delete(letter.id);
+    summaries.set(letter.id, summarize(letter, { bytes: getRecordBytes(placed), copies, rank }));
     ranks.set(partition, rank);
-    next.set(partition, record.offset + 1);
+    nextOffsets.set(partition, record.offset + 1);
     sorted = undefined;
-    if (letters.size > most) dropOldest();
-    passing(placed);
+    if (summaries.size > maxDeadLetters) removeOldest();
+    onRecord(placed);
   }
 
-  function dropOldest(): void {
-    const oldest = letters.values().next().value;
+  function removeOldest(): void {
+    const oldest = summaries.values().next().value;
     if (oldest === undefined) return;
-    letters.delete(oldest.id);
+    summaries.delete(oldest.id);
     const { partition, offset } = oldest.at;
-    begin.set(partition, Math.max(begin.get(partition) ?? 0, offset + 1));
+    firstOffsets.set(partition, Math.max(firstOffsets.get(partition) ?? 0, offset + 1));
   }
 
-  /** Letters whose time has come to be deleted from the topic. */
-  function dropDeleted(): void {
-    for (const { id, at } of letters.values()) {
+  /** Removes what the topic's retention has deleted. */
+  function removeDeleted(): void {
+    for (const { id, at } of summaries.values()) {
       if (at.offset >= (bounds.get(at.partition)?.low ?? Infinity)) continue;
-      letters.delete(id);
+      summaries.delete(id);
       sorted = undefined;
     }
   }
 
-  async function read(): Promise<void> {
-    const found = (await reader.bounds(topic)) ?? new Map<number, LogBounds>();
-    const isAnother = [...next].some(([partition, offset]) => (found.get(partition)?.high ?? 0) < offset);
-    if (isAnother) forget();
-    const hasLost = [...found].some(([partition, { low }]) => low > (bounds.get(partition)?.low ?? low));
-    bounds = found;
-    if (hasLost) dropDeleted();
-
-    // Among several partitions each gets its share: which of them has the newest is not known before.
-    const share = Math.ceil(most / Math.max(found.size, 1));
+  /** Where to read on. A large topic is read from its newest records, an equal share of each partition. */
+  function findStart(): Map<number, number> {
+    const share = Math.ceil(maxDeadLetters / Math.max(bounds.size, 1));
     const from = new Map<number, number>();
-    for (const [partition, { low, high }] of found) {
-      const first = Math.max(low, next.get(partition) ?? low, high - share);
-      if (first > (next.get(partition) ?? low)) begin.set(partition, first);
+    for (const [partition, { low, high }] of bounds) {
+      const next = nextOffsets.get(partition) ?? low;
+      const first = Math.max(low, next, high - share);
+      if (first > next) firstOffsets.set(partition, first);
       from.set(partition, first);
     }
-    const isBehind = [...found].some(([partition, { high }]) => (from.get(partition) ?? 0) < high);
-    if (isBehind) for await (const placed of reader.read(topic, { from, abort })) take(placed);
-    // What is left out at the end are the marks of transactions.
-    for (const [partition, { high }] of found) next.set(partition, Math.max(high, next.get(partition) ?? 0));
+    return from;
+  }
+
+  async function readFrom(from: ReadonlyMap<number, number>): Promise<void> {
+    const total = sum([...bounds].map(([partition, { high }]) => high - (from.get(partition) ?? high)));
+    if (total <= 0) return;
+    let read = 0;
+    for await (const placed of reader.read(topic, { from, abort })) {
+      add(placed);
+      read += 1;
+      onProgress(read, total);
+    }
   }
 
   return {
-    readOn: () =>
-      (reading ??= read().finally(() => {
-        reading = undefined;
-      })),
-    find: (id) => letters.get(id),
-    all: () => (sorted ??= [...letters.values()].toSorted(newestFirst)),
-    older: () => {
-      let sum = 0;
-      for (const [partition, { low }] of bounds) sum += Math.max(0, (begin.get(partition) ?? low) - low);
-      return sum;
+    async refresh() {
+      const found = (await reader.bounds(topic)) ?? new Map<number, LogBounds>();
+      const isRecreated = [...nextOffsets].some(
+        ([partition, next]) => (found.get(partition)?.high ?? 0) < next,
+      );
+      if (isRecreated) clear();
+      const isShortened = [...found].some(
+        ([partition, { low }]) => low > (bounds.get(partition)?.low ?? low),
+      );
+      bounds = found;
+      if (isShortened) removeDeleted();
+      await readFrom(findStart());
+      // The last offsets may be markers of transactions, which are not delivered.
+      for (const [partition, { high }] of bounds)
+        nextOffsets.set(partition, Math.max(high, nextOffsets.get(partition) ?? 0));
     },
+
+    find: (id) => summaries.get(id),
+    list: () => (sorted ??= [...summaries.values()].toSorted(compareNewestFirst)),
+
+    countByCode() {
+      const counts: Partial<Record<DeadLetterCode, number>> = {};
+      for (const { code } of summaries.values()) counts[code] = (counts[code] ?? 0) + 1;
+      return counts;
+    },
+
+    countUnlisted: () =>
+      sum([...bounds].map(([partition, { low }]) => Math.max(0, (firstOffsets.get(partition) ?? low) - low))),
   };
 }
+
+export type SortKey = Pick<DeadLetterSummary, "rank"> & {
+  readonly at: Pick<DeadLetterSummary["at"], "partition" | "offset">;
+};
+
+export const compareNewestFirst = (a: SortKey, b: SortKey): number =>
+  b.rank - a.rank || b.at.partition - a.at.partition || b.at.offset - a.at.offset;
+
+const maxMessageCharacters = 200;
+const maxExternalIdCharacters = 1_000;
+
+const summarize = (
+  { id, at, source, code, omitted, time, message, externalId }: DeadLetter,
+  rest: Pick<DeadLetterSummary, "bytes" | "copies" | "rank">,
+): DeadLetterSummary => ({
+  id,
+  at,
+  source,
+  code,
+  omitted,
+  time: time?.getTime(),
+  message: cut(message, maxMessageCharacters),
+  externalId: externalId === undefined ? undefined : cut(externalId, maxExternalIdCharacters),
+  ...rest,
+});
+
+function cut(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return text;
+  // A slice alone would keep the whole text in memory.
+  return Buffer.from(`${text.slice(0, maxCharacters)}…`).toString();
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);

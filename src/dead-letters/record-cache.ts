@@ -1,85 +1,136 @@
 import { LRUCache } from "lru-cache";
 
 import type { LogReader, PartitionOffset, PartitionRecord, RecordHeaders } from "../sync/records.ts";
-import { getRecordSize } from "./mailbox.ts";
 
-/** Records of a dead-letter topic, whole. */
+/** A record to read, with its size in bytes. */
+export interface WantedRecord {
+  readonly at: PartitionOffset;
+  readonly bytes: number;
+}
+
+/** Reads whole records of a dead-letter topic; the newest and the last read are cached. */
 export interface RecordCache {
-  /** Keeps a record at hand, as long as nothing newer needs its place. */
-  readonly keep: (placed: PartitionRecord) => void;
+  readonly add: (record: PartitionRecord) => void;
   /**
-   * The records at these places, in the order of the topic. What is not at hand is read from the topic, from the first of
-   * them on; what is gone is left out. Throws UnavailableError.
+   * The records in the given order, without those that the topic has deleted. Bounded memory: reads and holds a few MB at a
+   * time. Throws UnavailableError.
    */
-  take(places: readonly PartitionOffset[]): AsyncGenerator<PartitionRecord, void, undefined>;
+  read<T extends WantedRecord>(wanted: readonly T[]): AsyncGenerator<readonly [T, PartitionRecord]>;
 }
 
 export interface RecordCacheOptions {
   readonly reader: LogReader;
   readonly topic: string;
-  /** So many bytes are kept at hand at most. */
   readonly maxBytes: number;
   readonly abort: AbortSignal;
 }
 
-/** Makes an empty shelf. */
-export function createRecordCache({
-  reader,
-  topic,
-  maxBytes: mostBytes,
-  abort,
-}: RecordCacheOptions): RecordCache {
-  const kept = new LRUCache<string, PartitionRecord>({ maxSize: mostBytes, sizeCalculation: getRecordSize });
+/** Creates an empty cache. */
+export function createRecordCache({ reader, topic, maxBytes, abort }: RecordCacheOptions): RecordCache {
+  const cache = new LRUCache<string, PartitionRecord>({
+    maxSize: maxBytes,
+    sizeCalculation: getRecordBytes,
+  });
 
-  async function* read(places: readonly PartitionOffset[]): AsyncGenerator<PartitionRecord, void, undefined> {
-    const wanted = new Set(places.map(nameOf));
-    const from = new Map<number, number>();
-    for (const partition of (await reader.bounds(topic))?.keys() ?? []) from.set(partition, Infinity);
-    for (const { partition, offset } of places)
-      from.set(partition, Math.min(offset, from.get(partition) ?? Infinity));
-    for await (const placed of reader.read(topic, { from, abort })) {
-      if (!wanted.delete(nameOf({ partition: placed.partition, offset: placed.record.offset }))) continue;
-      yield keep(placed);
-      if (wanted.size === 0) return;
-    }
+  function add(placed: PartitionRecord): PartitionRecord {
+    const copied = copyRecord(placed);
+    cache.set(toKey({ partition: placed.partition, offset: placed.record.offset }), copied);
+    return copied;
   }
 
-  function keep(placed: PartitionRecord): PartitionRecord {
-    const own = copyOf(placed);
-    kept.set(nameOf({ partition: placed.partition, offset: placed.record.offset }), own);
-    return own;
+  /** These records, by key: from the cache, or else by one pass through the topic. */
+  async function load(positions: readonly PartitionOffset[]): Promise<Map<string, PartitionRecord>> {
+    const loaded = new Map<string, PartitionRecord>();
+    const missing = new Map<string, PartitionOffset>();
+    for (const at of positions) {
+      const cached = cache.get(toKey(at));
+      if (cached === undefined) missing.set(toKey(at), at);
+      else loaded.set(toKey(at), cached);
+    }
+    if (missing.size === 0) return loaded;
+    const from = await findStart([...missing.values()]);
+    for await (const placed of reader.read(topic, { from, abort })) {
+      const key = toKey({ partition: placed.partition, offset: placed.record.offset });
+      if (!missing.delete(key)) continue;
+      loaded.set(key, add(placed));
+      if (missing.size === 0) break;
+    }
+    return loaded;
+  }
+
+  /** Partitions with none of the positions are not read. */
+  async function findStart(positions: readonly PartitionOffset[]): Promise<Map<number, number>> {
+    const from = new Map<number, number>();
+    for (const partition of (await reader.bounds(topic))?.keys() ?? []) from.set(partition, Infinity);
+    for (const { partition, offset } of positions)
+      from.set(partition, Math.min(offset, from.get(partition) ?? Infinity));
+    return from;
   }
 
   return {
-    keep,
-    async *take(places) {
-      const atHand = places.flatMap((place) => kept.get(nameOf(place)) ?? []);
-      if (atHand.length < places.length) yield* read(places);
-      else yield* atHand.toSorted((a, b) => a.partition - b.partition || a.record.offset - b.record.offset);
+    add: (record) => void add(record),
+    async *read(wanted) {
+      for (const chunk of splitByBytes(wanted)) {
+        const loaded = await load(chunk.map(({ at }) => at));
+        for (const one of chunk) {
+          const record = loaded.get(toKey(one.at));
+          if (record !== undefined) yield [one, record];
+        }
+      }
     },
   };
 }
 
-const nameOf = ({ partition, offset }: PartitionOffset): string => `${partition}-${offset}`;
+const maxBytesPerChunk = 16 * 1024 * 1024;
 
-/** A record with bytes of its own: those of one that was fetched keep everything in memory that came with it. */
-function copyOf({ partition, record }: PartitionRecord): PartitionRecord {
-  const { key, value, headers } = record;
-  const copied = {
-    key: key && Buffer.from(key),
-    value: value && Buffer.from(value),
-    headers: copiedHeaders(headers),
-  };
-  return { partition, record: { ...record, ...copied } };
+function* splitByBytes<T extends WantedRecord>(wanted: readonly T[]): Generator<T[]> {
+  let chunk: T[] = [];
+  let chunkBytes = 0;
+  for (const one of wanted) {
+    if (chunk.length > 0 && chunkBytes + one.bytes > maxBytesPerChunk) {
+      yield chunk;
+      chunk = [];
+      chunkBytes = 0;
+    }
+    chunk.push(one);
+    chunkBytes += one.bytes;
+  }
+  if (chunk.length > 0) yield chunk;
 }
 
-function copiedHeaders(headers: RecordHeaders): RecordHeaders {
-  const copied = (one: Buffer | string): Buffer | string =>
-    typeof one === "string" ? one : Buffer.from(one);
+const toKey = ({ partition, offset }: PartitionOffset): string => `${partition}-${offset}`;
+
+const overheadBytes = 500;
+
+/** About how many bytes of memory a record takes. */
+export function getRecordBytes({ record: { key, value, headers } }: PartitionRecord): number {
+  const headerBytes = Object.values(headers)
+    .flat()
+    .reduce((total, header) => total + (header?.length ?? 0), 0);
+  return (key?.length ?? 0) + (value?.length ?? 0) + headerBytes + overheadBytes;
+}
+
+/** A fetched record shares a buffer with everything fetched with it, and would keep all of that in memory. */
+function copyRecord({ partition, record }: PartitionRecord): PartitionRecord {
+  const { key, value, headers } = record;
+  return {
+    partition,
+    record: {
+      ...record,
+      key: key && Buffer.from(key),
+      value: value && Buffer.from(value),
+      headers: copyHeaders(headers),
+    },
+  };
+}
+
+function copyHeaders(headers: RecordHeaders): RecordHeaders {
+  const copy = (header: Buffer | string): Buffer | string =>
+    typeof header === "string" ? header : Buffer.from(header);
   return Object.fromEntries(
     Object.entries(headers).map(([name, values]) => [
       name,
-      Array.isArray(values) ? values.map(copied) : values && copied(values),
+      Array.isArray(values) ? values.map(copy) : values && copy(values),
     ]),
   );
 }

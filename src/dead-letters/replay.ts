@@ -1,215 +1,194 @@
-import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, RecordProducer, RecordPosition } from "../sync/records.ts";
-import type { DeadLetters } from "./browse.ts";
-import type { Destination } from "./destination.ts";
-import type { DeadLetter } from "./dead-letter.ts";
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
-import type { Mailbox } from "./mailbox.ts";
+import type { SkippedReplay } from "../../schemas/dead-letters.ts";
+import type { AuditEvent } from "../lib/audit.ts";
+import { UnavailableError } from "../lib/errors.ts";
+import type { OutgoingRecord, PartitionRecord, RecordPosition, RecordProducer } from "../sync/records.ts";
+import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
+import type { RecordCache } from "./record-cache.ts";
 import {
   findSuperseding,
-  supersededText,
-  type PlannedLetter,
+  formatSuperseding,
+  skip,
+  type PlannedReplay,
   type ReplayPlan,
-  type SkippedLetter,
-} from "./plan.ts";
-import type { Replay } from "./stores.ts";
+} from "./replay-plan.ts";
+import type { Replay, ReplayStore, SyncPosition } from "./stores.ts";
 import type { TopicStates } from "./topic-states.ts";
 
-export interface ReplayOptions extends Pick<DeadLetters, "mailbox" | "replays" | "positions"> {
+export interface ReplayOptions {
+  readonly deadLetterTopic: string;
+  readonly identify: IdentifyTopic;
+  readonly records: RecordCache;
+  readonly replays: ReplayStore;
+  readonly positions: readonly SyncPosition[];
   readonly states: TopicStates;
-  readonly to: Destination;
   readonly producer: RecordProducer;
-  readonly now: () => Date;
+  /** Whether a header keeps the time of the original record: a report of a dead token is as old as it was. */
+  readonly keepTime: boolean;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
-  /** Told after each batch how many are through. */
-  readonly progress: (done: number) => void;
+  /** Called after each batch with the number of dead letters that are done. */
+  readonly onProgress: (done: number) => void;
 }
 
-export interface ReplayCounts {
-  /** Ids of the letters that Kafka has. */
+export interface SentReplays {
+  /** Ids of the dead letters that Kafka acknowledged. */
   readonly sent: readonly string[];
-  /** What the broker would not take, and what somebody else began to send or superseded meanwhile. */
-  readonly refused: readonly SkippedLetter[];
-  /** Why the replay ended before its end; whether the letters of its last batch were sent is not known then. */
+  /** Rejected by the broker, or replayed or superseded by somebody else since the plan was made. */
+  readonly skipped: readonly SkippedReplay[];
+  /** Why the replay ended early; it is unknown then whether its last batch was sent. */
   readonly failure: UnavailableError | undefined;
 }
 
 const maxRecordsPerBatch = 200;
 const maxBytesPerBatch = 512 * 1024;
 
-/** Letters that go to one partition together, with the records of their replays. */
+/** A dead letter of a batch. */
 interface Sending {
   readonly letter: DeadLetter;
-  readonly replay: Replay;
+  readonly attempt: number;
 }
 
 /**
- * Sends the letters of a plan, those of each partition in the order of their offsets. Each is remembered as being sent,
- * then sent, then remembered as sent: whatever ends this in between, no letter is sent unnoticed. An outage ends it early.
+ * Sends the dead letters of a plan, those of each partition in their order. Each attempt is stored before it is sent and marked
+ * after it, so that no crash lets a dead letter be sent without a trace. An outage ends the replay early.
  */
-export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<ReplayCounts> {
-  const { mailbox, replays, to, producer, now, abort } = options;
+export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Promise<SentReplays> {
+  const { replays, states, positions, producer, abort } = options;
   const sent: string[] = [];
-  const refused: SkippedLetter[] = [];
+  const skipped: SkippedReplay[] = [];
   let done = 0;
 
-  /** Where a record was sent to, in the epoch that the sync is in. */
-  function placeOf(partition: number, offset: number): RecordPosition {
-    const place = { topic: to.topic, partition, offset };
-    const { epoch = 1 } =
-      options.positions.find((one) => one.topic === to.topic && one.partition === partition) ?? {};
-    return epoch === 1 ? place : { ...place, epoch };
-  }
-
-  async function send(partition: number | undefined, sendings: readonly Sending[]): Promise<void> {
-    const results = await producer.send(
-      sendings.map(({ letter, replay }) => ({ ...replayOf(letter, replay, to), partition })),
-    );
-    const accepted: Replay[] = [];
-    const rejected: Replay[] = [];
-    for (const [index, { letter, replay }] of sendings.entries()) {
-      const result = results[index];
-      if (result === undefined) continue;
-      if ("rejection" in result) {
-        rejected.push(replay);
-        refused.push({ id: letter.id, kind: "refused", reason: result.rejection.message });
-      } else {
-        const sentTo = placeOf(result.partition, result.offset);
-        options.states.leaveOut(sentTo, 1);
-        sent.push(letter.id);
-        accepted.push({ ...replay, state: "sent", sentTo });
-      }
+  async function sendAll(): Promise<void> {
+    const batches = new Map<PlannedReplay["partition"], Batch>();
+    for await (const [{ attempt, partition, bytes }, record] of options.records.read(plan.send)) {
+      const batch = batches.get(partition) ?? { sendings: [], bytes: 0 };
+      batch.sendings.push({ letter: toDeadLetter(record), attempt });
+      batch.bytes += bytes;
+      batches.set(partition, batch);
+      if (batch.sendings.length < maxRecordsPerBatch && batch.bytes < maxBytesPerBatch) continue;
+      batches.delete(partition);
+      await sendBatch(partition, batch.sendings);
+      if (abort.aborted) return;
     }
-    if (accepted.length > 0) await replays.sent(accepted);
-    if (rejected.length > 0) await replays.forget(rejected);
+    for (const [partition, { sendings }] of batches) {
+      if (abort.aborted) return;
+      await sendBatch(partition, sendings);
+    }
   }
 
-  /** Leaves out what was superseded since the plan was made. */
-  async function withoutSuperseded(batch: readonly Turn[]): Promise<readonly Turn[]> {
-    if (plan.isForced) return batch;
-    const known = Map.groupBy(await replays.of(batch.map(({ letter }) => letter.id)), ({ letter }) => letter);
-    const superseding = await findSuperseding(
-      batch.map(({ letter }) => ({ letter, replays: known.get(letter.id) ?? [] })),
-      options.states,
+  const toDeadLetter = (record: PartitionRecord): DeadLetter =>
+    parseDeadLetter(options.deadLetterTopic, record, options.identify);
+
+  async function sendBatch(partition: number | undefined, batch: readonly Sending[]): Promise<void> {
+    const current = plan.force ? batch : await skipSuperseded(batch);
+    const claimed = await claim(partition, current);
+    // A request to several partitions can be rejected by some of them only.
+    if (partition === undefined) for (const one of claimed) await send([one]);
+    else if (claimed.length > 0) await send(claimed);
+    done += batch.length;
+    options.onProgress(done);
+  }
+
+  /** Removes what was superseded since the plan was made. */
+  async function skipSuperseded(batch: readonly Sending[]): Promise<readonly Sending[]> {
+    const letters = batch.map(({ letter }) => letter);
+    const known = Map.groupBy(
+      await replays.find(letters.map(({ id }) => id)),
+      ({ deadLetterId }) => deadLetterId,
     );
-    for (const [id, state] of superseding)
-      refused.push({ id, kind: "superseded", reason: supersededText(state) });
+    const superseding = await findSuperseding(letters, known, states);
+    for (const [id, state] of superseding) skipped.push(skip(id, "superseded", formatSuperseding(state)));
     return batch.filter(({ letter }) => !superseding.has(letter.id));
   }
 
-  async function flush(partition: number | undefined, planned: readonly Turn[]): Promise<void> {
-    const batch = await withoutSuperseded(planned);
-    if (batch.length > 0) await sendBatch(partition, batch);
-    done += planned.length;
-    options.progress(done);
-  }
-
-  async function sendBatch(partition: number | undefined, batch: readonly Turn[]): Promise<void> {
-    const on = now();
-    const sentTo = { topic: to.topic, ...(partition === undefined ? {} : { partition }) };
-    const begun = batch.map(({ letter, replay: id }): Sending => {
-      return { letter, replay: { id, letter: letter.id, on, state: "sending", sentTo } };
+  /** Stores the attempts, and removes those that somebody else has begun since the plan was made. */
+  async function claim(partition: number | undefined, batch: readonly Sending[]): Promise<Claimed[]> {
+    if (batch.length === 0) return [];
+    const startedAt = new Date();
+    const sentTo = partition === undefined ? { topic: plan.topic } : { topic: plan.topic, partition };
+    const claims = batch.map(({ letter, attempt }): Claimed => {
+      return { letter, replay: { deadLetterId: letter.id, attempt, startedAt, state: "sending", sentTo } };
     });
-    const others = await replays.begin(begun.map(({ replay }) => replay));
-    const sendings = begun.filter(({ replay }) => !others.has(replay.id));
-    for (const { letter, replay } of begun)
-      if (others.has(replay.id)) refused.push({ id: letter.id, kind: "replayed", reason: replayedMeanwhile });
-    if (partition === undefined) for (const one of sendings) await send(partition, [one]);
-    else if (sendings.length > 0) await send(partition, sendings);
+    const taken = await replays.begin(claims.map(({ replay }) => replay));
+    for (const id of taken) skipped.push(skip(id, "replayed", "somebody else is replaying it"));
+    return claims.filter(({ letter }) => !taken.has(letter.id));
   }
 
-  async function sendAll(): Promise<void> {
-    let batch: Turn[] = [];
-    let bytes = 0;
-    let lane: number | undefined;
-    for await (const turn of inOrder(mailbox, plan.send)) {
-      if (abort.aborted) return;
-      if (batch.length === maxRecordsPerBatch || bytes > maxBytesPerBatch || turn.partition !== lane) {
-        if (batch.length > 0) await flush(lane, batch);
-        batch = [];
-        bytes = 0;
+  async function send(claims: readonly Claimed[]): Promise<void> {
+    const results = await producer.send(
+      claims.map((claimed) => toRecord(claimed, { keepTime: options.keepTime })),
+    );
+    const acknowledged: Replay[] = [];
+    const rejected: Replay[] = [];
+    for (const [i, { letter, replay }] of claims.entries()) {
+      const result = results[i];
+      if (result === undefined) continue;
+      if ("rejection" in result) {
+        rejected.push(replay);
+        skipped.push(skip(letter.id, "rejected", result.rejection.message));
+      } else {
+        const sentTo = toPosition(result.partition, result.offset);
+        states.ignore(sentTo);
+        sent.push(letter.id);
+        acknowledged.push({ ...replay, state: "sent", sentTo });
       }
-      lane = turn.partition;
-      batch.push(turn);
-      bytes += (turn.letter.key?.length ?? 0) + (turn.letter.value?.length ?? 0);
     }
-    if (batch.length > 0 && !abort.aborted) await flush(lane, batch);
+    if (acknowledged.length > 0) await replays.markSent(acknowledged);
+    if (rejected.length > 0) await replays.remove(rejected);
+  }
+
+  /** The position of a sent record, in the epoch that the sync is in. */
+  function toPosition(partition: number, offset: number): RecordPosition {
+    const position = positions.find((one) => one.topic === plan.topic && one.partition === partition);
+    const epoch = position?.epoch ?? 1;
+    return epoch === 1
+      ? { topic: plan.topic, partition, offset }
+      : { topic: plan.topic, partition, offset, epoch };
   }
 
   try {
     await sendAll();
-    return { sent, refused, failure: undefined };
+    return { sent, skipped, failure: undefined };
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;
-    return { sent, refused, failure: error };
+    return { sent, skipped, failure: error };
   }
 }
 
-const replayedMeanwhile = "somebody else is replaying it at this moment";
+interface Batch {
+  readonly sendings: Sending[];
+  bytes: number;
+}
 
-/** The announcement as it came, with the name of the letter that it is a replay of. */
-function replayOf(
-  { key, value, headers, time }: DeadLetter,
-  { letter, on }: Replay,
-  { namesTime }: Destination,
+/** A dead letter whose attempt is stored, so that it may be sent. */
+interface Claimed {
+  readonly letter: DeadLetter;
+  readonly replay: Replay;
+}
+
+/** The original record, with a header that names its dead letter. */
+function toRecord(
+  { letter: { key, value, headers, time }, replay: { deadLetterId, startedAt, sentTo } }: Claimed,
+  { keepTime }: Pick<ReplayOptions, "keepTime">,
 ): OutgoingRecord {
-  const named = namesTime && time !== undefined ? { [deadLetterHeader.time]: String(time.getTime()) } : {};
+  const timeHeaders =
+    keepTime && time !== undefined ? { [deadLetterHeader.time]: String(time.getTime()) } : {};
   return {
     key,
     value,
-    headers: { ...headers, [deadLetterHeader.replayOf]: letter, ...named },
-    timestamp: String(on.getTime()),
+    headers: { ...headers, [deadLetterHeader.replayOf]: deadLetterId, ...timeHeaders },
+    timestamp: String(startedAt.getTime()),
+    partition: sentTo.partition,
   };
 }
 
-/** A letter whose turn it is. */
-interface Turn {
-  readonly partition: number | undefined;
-  readonly letter: DeadLetter;
-  /** The id of the sending. */
-  readonly replay: string;
-}
+const maxAuditedIds = 100;
 
-/**
- * The planned letters, each partition's in their order. The dead-letter topic has nearly that order already; a letter
- * that lies there too early is kept until its turn.
- */
-async function* inOrder(
-  mailbox: Mailbox,
-  plan: readonly PlannedLetter[],
-): AsyncGenerator<Turn, void, undefined> {
-  const planned = new Map(plan.map((one) => [one.id, one]));
-  const lanes = new Map(
-    [...Map.groupBy(plan, ({ partition }) => partition)].map(([partition, all]) => [
-      partition,
-      { ids: all.map(({ id }) => id), next: 0 },
-    ]),
-  );
-  const early = new Map<string, DeadLetter>();
-
-  for await (const { letter } of mailbox.letters()) {
-    const own = planned.get(letter.id);
-    const lane = own && lanes.get(own.partition);
-    if (lane === undefined) continue;
-    early.set(letter.id, letter);
-    for (let turn = take(lane.ids[lane.next]); turn !== undefined; turn = take(lane.ids[lane.next])) {
-      lane.next += 1;
-      yield turn;
-    }
-  }
-  // What waited for a letter that is gone by now.
-  for (const { ids } of lanes.values()) {
-    for (const id of ids) {
-      const turn = take(id);
-      if (turn !== undefined) yield turn;
-    }
-  }
-
-  function take(id = ""): Turn | undefined {
-    const [letter, own] = [early.get(id), planned.get(id)];
-    if (letter === undefined || own === undefined) return undefined;
-    early.delete(id);
-    return { partition: own.partition, letter, replay: own.replay };
-  }
-}
+/** The audit event of a replay. Lists the first ids; `topicsync_replays` has all of them. */
+export const toReplayEvent = (topic: string, sent: readonly string[]): AuditEvent => ({
+  action: "letters.replayed",
+  to: topic,
+  count: sent.length,
+  letters: sent.slice(0, maxAuditedIds),
+});

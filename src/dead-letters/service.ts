@@ -1,223 +1,214 @@
-import type { DeadLetterChannel, DeadLetterItem } from "../../schemas/dead-letters.ts";
-import { NotLoadedError } from "../lib/errors.ts";
-import type { LogReader, RecordProducer } from "../sync/records.ts";
+import type {
+  DeadLetterChannel,
+  DeadLetterList,
+  DeadLetterView,
+  ReplayView,
+} from "../../schemas/dead-letters.ts";
+import { KafkaUnavailableError, NotLoadedError } from "../lib/errors.ts";
 import { createMutex } from "../lib/mutex.ts";
-import { listLetters, type DeadLetters, type ListedLetter } from "./browse.ts";
-import { findDestination } from "./destination.ts";
-import { toListItem } from "./summary.ts";
-import type { IdentifyTopic, DeadLetterCode } from "./dead-letter.ts";
+import { withTimeout } from "../lib/timeout.ts";
+import type { LogReader, RecordProducer } from "../sync/records.ts";
 import { createDeadLetterIndex } from "./dead-letter-index.ts";
-import { openMailbox } from "./mailbox.ts";
-import { getOutcome, type ReplayWithOutcome } from "./outcome.ts";
-import { readPage, type PageRequest } from "./page.ts";
-import { planReplay, type SkippedLetter } from "./plan.ts";
-import type { Replay, ReplayStore, SyncState } from "./stores.ts";
-import { sendReplays } from "./replay.ts";
+import { parseDeadLetter, type IdentifyTopic } from "./dead-letter.ts";
+import { getOutcome, type ReplayWithOutcome } from "./outcomes.ts";
+import { matchesFilter, readPage, type DeadLetterFilter, type PageRequest } from "./page.ts";
 import { createRecordCache } from "./record-cache.ts";
-import { createTopicStates, noTopicStates } from "./topic-states.ts";
+import { planReplay, skip, type ReplayPlan } from "./replay-plan.ts";
+import { sendReplays, type SentReplays } from "./replay.ts";
+import type { ReplayStore, SyncPosition, SyncState } from "./stores.ts";
+import { createTopicStates, noTopicStates, type TopicStates } from "./topic-states.ts";
+import { toDeadLetterView, toReplayView } from "./views.ts";
 
 export interface DeadLetterServiceOptions {
   readonly channel: DeadLetterChannel;
-  /** The Kafka topic that they were refused from, and are sent back to. */
+  /** The Kafka topic that the dead letters came from and are replayed to. */
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly reader: LogReader;
-  readonly producer: RecordProducer;
+  /** Creates a producer for `topic`, which each replay closes at its end. */
+  readonly createProducer: () => RecordProducer;
   readonly replays: ReplayStore;
   readonly sync: SyncState;
   readonly identify: IdentifyTopic;
   readonly abort: AbortSignal;
+  readonly limits?: DeadLetterLimits;
 }
 
-/** A page of letters, the newest first, and how many there are. */
-export interface DeadLetterPage {
-  readonly counts: ReadonlyMap<DeadLetterCode, number>;
-  readonly all: number;
-  /** About how many are too old to be counted and listed. */
-  readonly older: number;
-  readonly letters: readonly (Omit<DeadLetterItem, "replay"> & {
-    readonly replay: ReplayWithOutcome | undefined;
-  })[];
-  readonly next: string | undefined;
+export interface DeadLetterLimits {
+  /** The number of dead letters to index, the newest; each takes about 700 bytes. */
+  readonly maxDeadLetters: number;
+  /** How long a caller waits until the topic is read; undefined: as long as it takes. */
+  readonly readTimeoutMs: number | undefined;
+  /** Called while the topic is read, with the number of records. */
+  readonly onProgress?: (read: number, total: number) => void;
 }
 
-/** Which letters to send back, by their ids, and how. */
 export interface ReplayRequest {
-  readonly ids: readonly string[];
-  readonly again: boolean;
-  readonly force: boolean;
-  /** Only says what would be sent. */
-  readonly dryRun: boolean;
-}
-
-export interface ReplaySummary {
-  readonly to: string;
-  /** The ids of what was sent, or would be. */
-  readonly sent: readonly string[];
-  readonly skipped: readonly SkippedLetter[];
+  readonly filter: DeadLetterFilter;
+  /** Also send what was replayed before. */
+  readonly again?: boolean | undefined;
+  /** Also send what is superseded. */
+  readonly force?: boolean | undefined;
 }
 
 /**
- * The dead letters of one channel within the service, where many may look at them: the topic is read once and then read on,
- * and of each letter but the newest only a few facts stay in memory. All functions throw UnavailableError, and NotLoadedError where the
- * first reading takes long; those that need whole letters throw OverloadedError where too many wait for theirs.
+ * The dead letters of one channel, for HTTP and the command line. The topic is read at the first call; later calls read on from
+ * there. Every function throws UnavailableError, and NotLoadedError if the first reading takes too long; those that read whole
+ * records throw OverloadedError if too many callers wait.
  */
 export interface DeadLetterService {
-  page(wish: PageRequest): Promise<DeadLetterPage>;
-  /** Undefined where there is no such letter among the newest. */
-  show(id: string): Promise<ListedLetter | undefined>;
-  /** The last replay of each letter and what came of it; undefined where there was none. */
-  outcomes(ids: readonly string[]): Promise<readonly (ReplayWithOutcome | undefined)[]>;
-  replay(wish: ReplayRequest): Promise<ReplaySummary>;
+  /** A page, newest first, with the number of dead letters. Throws a RefusalError if the cursor is not valid. */
+  list(request: PageRequest): Promise<Omit<DeadLetterList, "channels">>;
+  /** Undefined when it is not among the indexed ones. */
+  get(id: string): Promise<DeadLetterView | undefined>;
+  /** Whole dead letters, in the order of the ids; unknown ids are left out. */
+  readonly read: (ids: readonly string[]) => AsyncGenerator<DeadLetterView, void>;
+  /** The last replay of each dead letter; null where there is none. */
+  getOutcomes(ids: readonly string[]): Promise<(ReplayView | null)[]>;
+  /** Decides what a replay will send. Throws NotLoadedError if too many announcements are pending. */
+  plan(request: ReplayRequest): Promise<ReplayPlan>;
+  /** Sends what was planned, without what was replayed or superseded since. */
+  send(plan: ReplayPlan, onProgress?: (done: number) => void): Promise<SentReplays>;
 }
 
-/** The newest letters that are known; measured with 700 bytes each, this is 35 MB. */
-const maxDeadLetters = 50_000;
-/** Of the newest ones that are at hand whole, and of those that were looked at last. */
-const maxBytesAtHand = 8 * 1024 * 1024;
-/** Whoever asks does not wait longer for the first reading of a large topic; it goes on. */
-const maxWaitMs = 10_000;
-/** For whole letters. */
+const httpLimits: DeadLetterLimits = { maxDeadLetters: 50_000, readTimeoutMs: 10_000 };
+const maxCachedBytes = 8 * 1024 * 1024;
 const maxWaiting = 20;
 
-/** Opens the office; nothing is read before somebody asks. */
+/** Creates the service. Reads nothing before the first call. */
 export function createDeadLetterService(options: DeadLetterServiceOptions): DeadLetterService {
-  const { channel, topic, deadLetterTopic, reader, producer, replays, sync, identify, abort } = options;
-  const shelf = createRecordCache({ reader, topic: deadLetterTopic, maxBytes: maxBytesAtHand, abort });
+  const { channel, topic, deadLetterTopic, reader, replays, sync, identify, abort } = options;
+  const { maxDeadLetters, readTimeoutMs, onProgress = () => undefined } = options.limits ?? httpLimits;
+  const records = createRecordCache({ reader, topic: deadLetterTopic, maxBytes: maxCachedBytes, abort });
   const index = createDeadLetterIndex({
     reader,
     topic: deadLetterTopic,
     identify,
-    most: maxDeadLetters,
-    passing: shelf.keep,
+    maxDeadLetters,
+    onRecord: records.add,
+    onProgress,
     abort,
   });
-  const inTurn = createMutex({ maxWaiting: maxWaiting, refusal: "too many wait for dead letters" });
-  let looking: Promise<DeadLetters["positions"]> | undefined;
+  // Whole records take memory.
+  const lock = createMutex({ maxWaiting, refusal: "too many requests are waiting for dead letters" });
+  let refreshing: Promise<readonly SyncPosition[]> | undefined;
 
-  /** Reads on, and gives how far the sync had come before. Whoever asks meanwhile gets the same. */
-  function look(): Promise<DeadLetters["positions"]> {
-    looking ??= lookAnew().finally(() => {
-      looking = undefined;
+  /** Reads on, and returns the sync's positions before that. Concurrent calls share one reading. */
+  function refresh(): Promise<readonly SyncPosition[]> {
+    refreshing ??= readOn().finally(() => {
+      refreshing = undefined;
     });
-    return withinReason(looking);
+    if (readTimeoutMs === undefined) return refreshing;
+    const toError = () => new NotLoadedError("the dead letters are still being read");
+    return withTimeout(readTimeoutMs, refreshing, toError);
   }
 
-  async function lookAnew(): Promise<DeadLetters["positions"]> {
-    // A letter is sent before the sync moves on: whatever was refused before these positions is found after them.
+  async function readOn(): Promise<readonly SyncPosition[]> {
+    // The sync sends a dead letter before it moves on, so whatever was refused before these positions is found after them.
     const positions = await sync.positions();
-    await index.readOn();
+    await index.refresh();
     return positions;
   }
 
-  const codeOf = (id: string) => index.find(id)?.code;
-
-  async function replaysOf(
+  async function findReplays(
     ids: readonly string[],
-    positions: DeadLetters["positions"],
+    positions: readonly SyncPosition[],
   ): Promise<ReadonlyMap<string, readonly ReplayWithOutcome[]>> {
-    const made = (await replays.of(ids)).map((one: Replay) => {
-      return { ...one, outcome: getOutcome(one, { positions, codeOf }) };
-    });
-    return Map.groupBy(made, ({ letter }) => letter);
+    const facts = { positions, findCode: (id: string) => index.find(id)?.code };
+    const found = await replays.find(ids);
+    return Map.groupBy(
+      found.map((replay): ReplayWithOutcome => ({ ...replay, outcome: getOutcome(replay, facts) })),
+      ({ deadLetterId }) => deadLetterId,
+    );
   }
 
-  /** Letters as the command line has them, but of the whole topic only these. */
-  async function open(ids: readonly string[], positions: DeadLetters["positions"]): Promise<DeadLetters> {
-    const places = ids.flatMap((id) => index.find(id)?.at ?? []);
-    const mailbox = await openMailbox({
-      topic: deadLetterTopic,
-      identify,
-      read: () => shelf.take(places),
-    });
-    return { mailbox: { ...mailbox, codeOf }, replays, sync, identify, positions };
+  const createStates = (positions: readonly SyncPosition[]): TopicStates =>
+    channel === "push-feedback"
+      ? noTopicStates
+      : createTopicStates({ sync, positions, identify, reader, topic, abort });
+
+  async function* read(ids: readonly string[]): AsyncGenerator<DeadLetterView, void> {
+    const positions = await refresh();
+    const summaries = ids.map((id) => index.find(id)).filter((summary) => summary !== undefined);
+    const found = await findReplays(ids, positions);
+    for await (const [{ id, copies }, record] of records.read(summaries)) {
+      const letter = parseDeadLetter(deadLetterTopic, record, identify);
+      yield toDeadLetterView(letter, copies, found.get(id) ?? []);
+    }
   }
 
   return {
-    async page(wish) {
-      const positions = await look();
-      const { letters, next } = await readPage(index.all(), wish, (ids) => replaysOf(ids, positions));
+    async list(request) {
+      const positions = await refresh();
+      const { deadLetters, next } = await readPage(index.list(), request, (ids) =>
+        findReplays(ids, positions),
+      );
       return {
-        counts: new Map(
-          [...Map.groupBy(index.all(), ({ code }) => code)].map(([code, all]) => [code, all.length]),
-        ),
-        all: index.all().length,
-        older: index.older(),
-        letters: letters.map(({ facts, replay }) => ({ ...toListItem(facts), replay })),
+        counts: index.countByCode(),
+        total: index.list().length,
+        unlisted: index.countUnlisted(),
+        deadLetters,
         next,
       };
     },
 
-    async show(id) {
-      const positions = await look();
-      const facts = index.find(id);
-      if (facts === undefined) return undefined;
-      return inTurn(async () => {
-        for await (const listed of listLetters(await open([id], positions), {}))
-          return { ...listed, copies: facts.copies };
+    get: (id) =>
+      lock(async () => {
+        for await (const letter of read([id])) return letter;
         return undefined;
+      }),
+    read,
+
+    async getOutcomes(ids) {
+      const found = await findReplays(ids, await refresh());
+      return ids.map((id) => {
+        const last = found.get(id)?.at(-1);
+        return last === undefined ? null : toReplayView(last);
       });
     },
 
-    async outcomes(ids) {
-      const found = await replaysOf(ids, await look());
-      return ids.map((id) => found.get(id)?.at(-1));
+    async plan({ filter, again = false, force = false }) {
+      const positions = await refresh();
+      const partitions = (await reader.bounds(topic))?.size;
+      if (partitions === undefined)
+        throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
+      const oldestFirst = index.list().toReversed();
+      const plan = await planReplay(
+        oldestFirst.filter((summary) => matchesFilter(summary, filter)),
+        {
+          topic,
+          partitions,
+          states: createStates(positions),
+          findReplays: (ids) => findReplays(ids, positions),
+          again,
+          force,
+        },
+      );
+      const missing = [...(filter.ids ?? [])].filter((id) => index.find(id) === undefined);
+      const skipped = missing.map((id) => skip(id, "missing", "no such dead letter among the newest"));
+      return { ...plan, skipped: [...plan.skipped, ...skipped] };
     },
 
-    async replay({ ids, again, force, dryRun }) {
-      const positions = await look();
-      return inTurn(async () => {
-        const opened = await open(ids, positions);
-        const states =
-          channel === "push-feedback"
-            ? noTopicStates
-            : createTopicStates({ ...opened, reader, topic, abort });
-        const letters = { ...opened, states };
-        const to = await findDestination(reader, topic, { namesTime: channel === "push-feedback" });
-        const plan = await planReplay(letters, to, { choice: {}, again, force });
-        const planned = plan.send.map(({ id }) => id);
-        const known = new Set([...planned, ...plan.skipped.map(({ id }) => id)]);
-        const skipped = [
-          ...plan.skipped,
-          ...[...new Set(ids)].filter((id) => !known.has(id)).map((id) => skip(id, "missing")),
-        ];
-        if (dryRun) return { to: topic, sent: planned, skipped };
-        const result = await sendReplays(plan, {
-          ...letters,
-          to,
-          producer,
-          now: () => new Date(),
-          abort,
-          progress: () => undefined,
-        });
-        const { sent, refused, failure } = result;
-        if (failure !== undefined && sent.length === 0) throw failure;
-        const through = new Set([...sent, ...refused.map(({ id }) => id)]);
-        const left = planned.filter((id) => !through.has(id)).map((id) => skip(id, "interrupted"));
-        return { to: topic, sent, skipped: [...skipped, ...refused, ...left] };
-      });
-    },
+    send: (plan, onSent = () => undefined) =>
+      lock(async () => {
+        const positions = await refresh();
+        const producer = options.createProducer();
+        try {
+          return await sendReplays(plan, {
+            deadLetterTopic,
+            identify,
+            records,
+            replays,
+            positions,
+            states: createStates(positions),
+            producer,
+            keepTime: channel === "push-feedback",
+            abort,
+            onProgress: onSent,
+          });
+        } finally {
+          await producer.close();
+        }
+      }),
   };
-}
-
-const reasons = {
-  missing: "there is no such dead letter among the newest",
-  interrupted: "Kafka or the database stopped answering, or the service is stopping",
-} as const;
-
-const skip = (id: string, kind: keyof typeof reasons): SkippedLetter => ({ id, kind, reason: reasons[kind] });
-
-/** Waits, but not for ever. Throws NotLoadedError. */
-async function withinReason<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new NotLoadedError("the dead letters are still being read"));
-    }, maxWaitMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,54 +1,53 @@
 import type { AnnouncementSource } from "../topics/topic.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
 
-/** One sending of a letter back to the announcements topic. */
+/** One attempt to send a dead letter back to the topic it came from. */
 export interface Replay {
-  /** See `replayIdAfter`. */
-  readonly id: string;
-  /** The letter's id. */
-  readonly letter: string;
-  readonly on: Date;
-  /** "sending" until the broker acknowledged it: after a crash in between, nobody knows. */
+  readonly deadLetterId: string;
+  /** 1 for the first. The store accepts each attempt once, so that two concurrent replays do not both send. */
+  readonly attempt: number;
+  readonly startedAt: Date;
+  /** "sending" until the broker has acknowledged it. After a crash in between it is unknown whether it was sent. */
   readonly state: "sending" | "sent";
   /**
-   * The offset is absent while it is being sent; the partition as well, where the broker chooses it. The epoch is that of the
-   * position at that time; absent for the first.
+   * Without an offset while it is sent, and without a partition where the broker chooses it. The epoch is that of the sync's
+   * position at that time.
    */
   readonly sentTo: Pick<RecordPosition, "topic"> & Partial<RecordPosition>;
 }
 
-/** Remembers what was replayed. Every function throws UnavailableError while the store does not answer. */
+/** Remembers replays. Every function throws UnavailableError while the store does not answer. */
 export interface ReplayStore {
-  /** Replays of these letters, the oldest first. */
-  of(letters: readonly string[]): Promise<Replay[]>;
-  /** Remembers that these begin to be sent. Gives the ids of those that somebody else has begun: they must not be sent. */
+  /** The replays of these dead letters, the first attempt first. */
+  find(deadLetterIds: readonly string[]): Promise<Replay[]>;
+  /** Claims these attempts. Returns the dead letters whose attempt was claimed before: they must not be sent. */
   begin(replays: readonly Replay[]): Promise<ReadonlySet<string>>;
-  sent(replays: readonly Replay[]): Promise<void>;
-  /** Forgets replays of which it is certain that nothing was sent. */
-  forget(replays: readonly Replay[]): Promise<void>;
+  markSent(replays: readonly Replay[]): Promise<void>;
+  /** Removes replays that are known not to have been sent. */
+  remove(replays: readonly Replay[]): Promise<void>;
 }
 
-/** The record that made a topic what it is now, or retired it. */
+/** The announcement that last changed or retired a topic. */
 export interface TopicState {
   readonly externalId: string;
   readonly by: AnnouncementSource;
   readonly retired: boolean;
-  /** Set while the sync has not come to it: the id of the letter that the record is a replay of, where it is one. */
-  readonly waiting?: { readonly replayOf: string | undefined };
+  /** Set while the sync has not applied it. `replayOf`: the dead letter that it is a replay of. */
+  readonly pending?: { readonly replayOf: string | undefined };
 }
 
 /** How far the sync has come in a partition. */
 export interface SyncPosition extends Partition {
   /** The offset of the next record to apply. */
   readonly nextOffset: number;
-  /** The epoch of the log that the offset belongs to; see Position. */
+  /** See Position. */
   readonly epoch: number;
 }
 
-/** How far the sync has come. Every function throws UnavailableError while the store does not answer. */
+/** Reads the state of the sync. Every function throws UnavailableError while the store does not answer. */
 export interface SyncState {
-  /** Of each partition that was read. */
+  /** One per partition that has been read. */
   positions(): Promise<readonly SyncPosition[]>;
-  /** What the channel made of the topics with these external ids, stored and retired ones. */
-  topics(externalIds: readonly string[]): Promise<TopicState[]>;
+  /** The states of announced topics with these external ids, active and retired. */
+  findTopics(externalIds: readonly string[]): Promise<TopicState[]>;
 }

@@ -57,7 +57,13 @@ export const indexes: readonly DeclaredIndex[] = [
   },
   // Whether a dead letter's topic was retired after it.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
-  { collection: collections.replays, name: "replays_of_letter", key: { letter: 1 }, unique: false },
+  // The replays of a dead letter; of two that send the same attempt, one is let through.
+  {
+    collection: collections.replays,
+    name: "unique_replay_attempt",
+    key: { letter: 1, attempt: 1 },
+    unique: true,
+  },
   {
     collection: collections.applications,
     name: "unique_application_name",

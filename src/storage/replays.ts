@@ -1,63 +1,78 @@
+import type { Filter } from "mongodb";
+
 import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
 
 interface ReplayRecord {
-  _id: string;
   letter: string;
-  state: "sending" | "sent";
+  attempt: number;
+  state: Replay["state"];
   replayed_on: Date;
   sent_to: Replay["sentTo"];
 }
 
-/** The store of what was replayed in MongoDB: a record for each sending. */
+/** Stores replays in MongoDB, one record per attempt; a unique index lets each attempt be claimed once. */
 export function createReplayStore(database: Database): ReplayStore {
   const replays = database.collection<ReplayRecord>(collections.replays);
 
   return {
-    of: (letters) =>
+    find: (deadLetterIds) =>
       database.run(async () => {
-        if (letters.length === 0) return [];
-        const records = await replays.find({ letter: { $in: [...letters] } }).toArray();
-        const found = records.map(({ _id, letter, state, replayed_on, sent_to }) => {
-          return { id: _id, letter, on: replayed_on, state, sentTo: sent_to };
-        });
-        return found.toSorted((a, b) => a.on.getTime() - b.on.getTime());
+        if (deadLetterIds.length === 0) return [];
+        const query = replays.find({ letter: { $in: [...deadLetterIds] } }).sort({ letter: 1, attempt: 1 });
+        return (await query.toArray()).map(toReplay);
       }),
 
-    begin: (begun) =>
+    begin: (claims) =>
       database.run(async () => {
         try {
-          await replays.insertMany(begun.map(toRecord), { ordered: false });
+          await replays.insertMany(claims.map(toRecord), { ordered: false });
           return new Set<string>();
         } catch (error) {
           const failed = getWriteErrors(error);
           if (failed === undefined || !failed.every((one) => isDuplicate(one.error))) throw error;
-          return new Set(failed.flatMap(({ index }) => begun[index]?.id ?? []));
+          return new Set(failed.flatMap(({ index }) => claims[index]?.deadLetterId ?? []));
         }
       }),
 
-    sent: (all) =>
+    markSent: (sent) =>
       database.run(async () => {
         await replays.bulkWrite(
-          all.map(({ id, state, sentTo }) => ({
-            updateOne: { filter: { _id: id }, update: { $set: { state, sent_to: sentTo } } },
+          sent.map((replay) => ({
+            updateOne: {
+              filter: toKey(replay),
+              update: { $set: { state: replay.state, sent_to: replay.sentTo } },
+            },
           })),
         );
       }),
 
-    forget: (all) =>
+    remove: (unsent) =>
       database.run(async () => {
-        await replays.deleteMany({ _id: { $in: all.map(({ id }) => id) } });
+        await replays.bulkWrite(unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })));
       }),
   };
 }
 
-const toRecord = ({ id, letter, on, state, sentTo }: Replay): ReplayRecord => ({
-  _id: id,
-  letter,
+const toKey = ({ deadLetterId, attempt }: Replay): Filter<ReplayRecord> => ({
+  letter: deadLetterId,
+  attempt,
+});
+
+const toRecord = ({ deadLetterId, attempt, startedAt, state, sentTo }: Replay): ReplayRecord => ({
+  letter: deadLetterId,
+  attempt,
   state,
-  replayed_on: on,
+  replayed_on: startedAt,
   sent_to: sentTo,
+});
+
+const toReplay = ({ letter, attempt, replayed_on, state, sent_to }: ReplayRecord): Replay => ({
+  deadLetterId: letter,
+  attempt,
+  startedAt: replayed_on,
+  state,
+  sentTo: sent_to,
 });

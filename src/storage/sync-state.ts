@@ -4,7 +4,7 @@ import { collections } from "./names.ts";
 import type { PositionRecord } from "./positions.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
-/** How far a consumer group has come, and what it made of topics, read from MongoDB and changing nothing. */
+/** Reads the positions of a consumer group and the announcements that last changed topics. */
 export function createSyncState(database: Database, group: string): SyncState {
   const positions = database.collection<PositionRecord>(collections.positions);
   const topics = database.collection<TopicRecord>(collections.topics);
@@ -19,11 +19,11 @@ export function createSyncState(database: Database, group: string): SyncState {
         );
       }),
 
-    topics: (externalIds) =>
+    findTopics: (externalIds) =>
       database.run(async () => {
         if (externalIds.length === 0) return [];
         const among = { topic_id: { $in: [...externalIds] } };
-        // One after the other: what is retired meanwhile is in one answer at least.
+        // One after the other: a topic that is retired meanwhile is then in at least one result.
         const stored = await topics.find(among, { projection: { topic_id: 1, source: 1 } }).toArray();
         const gone = await retired.find(among, { projection: { topic_id: 1, retired_by: 1 } }).toArray();
         const current = stored.flatMap(({ topic_id: externalId, source }): TopicState[] =>

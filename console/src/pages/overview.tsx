@@ -23,7 +23,7 @@ export function Overview() {
         <>
           <Health ready={value.ready} checks={value.checks} problems={value.problems} />
           <Sync sync={value.sync} history={value.history} />
-          <Refused letters={value.letters} counts={value.sync.counts} since={value.sync.since} />
+          <Refused deadLetters={value.deadLetters} counts={value.sync.counts} since={value.sync.since} />
           <Installations totals={value.installations} />
           <footer>
             <small>

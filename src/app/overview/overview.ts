@@ -1,15 +1,18 @@
-import type { InstallationCount, LatestDeadLetter, Overview } from "../../../schemas/overview.ts";
+import type { InstallationCount, Overview } from "../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { cached } from "../../lib/cached.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import { version } from "../../lib/version.ts";
 import type { History } from "./history.ts";
 
+const maxDeadLetters = 10;
+
 export interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
   readonly status: () => Promise<SyncStatus>;
   readonly history: Pick<History, "samples">;
-  readonly letters: () => Promise<readonly LatestDeadLetter[]>;
+  readonly deadLetters: Pick<DeadLetterService, "list">;
   readonly installations: () => Promise<readonly InstallationCount[]>;
 }
 
@@ -19,8 +22,10 @@ export type GetOverview = () => Promise<Overview>;
 /** Makes the overview. */
 export function createOverview(options: OverviewOptions): GetOverview {
   const { readiness, status, history } = options;
+  const listDeadLetters = async () =>
+    (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;
   const background = { staleWhileRevalidate: true } as const;
-  const letters = cached(keepLast(options.letters), { ...background, ttlMs: 5_000, restFactor: 1 });
+  const deadLetters = cached(keepLast(listDeadLetters), { ...background, ttlMs: 5_000, restFactor: 1 });
   // Every installation is looked at: at most a twentieth of the time.
   const installations = cached(keepLast(options.installations), {
     ...background,
@@ -32,7 +37,7 @@ export function createOverview(options: OverviewOptions): GetOverview {
     const [checks, sync, latest, totals] = await Promise.all([
       readiness(),
       status(),
-      letters(),
+      deadLetters(),
       installations(),
     ]);
     const problems = { "dead letters": latest.problem, installations: totals.problem };
@@ -43,7 +48,7 @@ export function createOverview(options: OverviewOptions): GetOverview {
       checks,
       sync,
       history: [...history.samples()],
-      letters: latest.value === undefined ? null : [...latest.value],
+      deadLetters: latest.value === undefined ? null : [...latest.value],
       installations: totals.value === undefined ? null : [...totals.value],
       problems: Object.entries(problems).flatMap(([what, problem]) =>
         problem === undefined ? [] : [`${what}: ${getErrorMessage(problem)}`],

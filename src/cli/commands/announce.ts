@@ -1,89 +1,188 @@
 import type { Command } from "commander";
 
+import { parseDeadLetter } from "../../dead-letters/dead-letter.ts";
 import { exitCodes } from "../../lib/errors.ts";
-import { applied, publish, findRefusals, type Announced, type RefusedAnnouncement } from "./announcing.ts";
-import { countDefinitions } from "../input/checked-definitions.ts";
+import { createTopicStore } from "../../storage/topics.ts";
+import { waitUntilApplied } from "../../sync/applied.ts";
+import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
 import { runCommand, type CommandContext } from "../context.ts";
-import { openSource, type Source } from "../input/definitions.ts";
+import { countDefinitions } from "../input/checked-definitions.ts";
+import { allDefinitions, openSource, type PlacedDefinition, type Source } from "../input/definitions.ts";
 import { collectFile } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
-import { printError, printLine } from "../output/output.ts";
-import { formatRefused } from "../output/refused.ts";
+import { printError, printJson, printLine } from "../output/output.ts";
+import { createProgress } from "../output/progress.ts";
+import { formatRefused, type RefusedDefinition } from "../output/refused.ts";
 
 /** Adds `topicsync announce`. */
 export function addAnnounceCommand(program: Command): void {
   program
     .command("announce")
     .description(
-      "publish definitions to the announcements topic: NDJSON, a JSON array or a JSON object; nothing is sent when one of them is faulty",
+      "publish definitions (NDJSON, a JSON array or a JSON object) to the announcements topic; publishes nothing if one of them is invalid",
     )
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
-    .option("-w, --wait", "wait until the running service stored or refused them, and say which")
-    .option("--json", "print what came of it as JSON")
-    .action(async (files: string[], options: AnnounceOptions) => {
+    .option("-w, --wait", "wait until the service has stored or refused them, and print which")
+    .option("--json", "print the result as JSON")
+    .action(async (files: string[], flags: AnnounceFlags) => {
       const sources = await Promise.all(files.map(openSource));
       const count = await countDefinitions(sources, "announced");
       if (count === undefined) process.exitCode = exitCodes.refused;
-      else await runCommand((connection) => announce(connection, { sources, count, ...options }));
+      else await runCommand((context) => announce(context, { sources, count, ...flags }));
     });
 }
 
-interface AnnounceOptions {
+interface AnnounceFlags {
   readonly wait?: true;
   readonly json?: true;
 }
 
-interface Work extends AnnounceOptions {
+interface AnnounceCommand extends AnnounceFlags {
   readonly sources: readonly Source[];
   readonly count: number;
 }
 
-async function announce(connection: CommandContext, { sources, count, wait, json }: Work): Promise<void> {
-  const { announcementsTopic: topic, deadLetterTopic } = connection.config.kafka;
-  const broker = await connection.broker();
-  // What is refused from now on lies behind these ends.
-  const letters = wait === undefined ? undefined : await broker.bounds(deadLetterTopic);
-  const announced: Announced[] = [];
-  await publish(connection, {
-    sources,
-    count,
-    sent: wait === undefined ? () => undefined : (one) => void announced.push(one),
-  });
-  if (wait === undefined) {
-    printLine(
-      json
-        ? JSON.stringify({ announced: count })
-        : `announced ${formatCount(count, "definition")} to ${topic}`,
-    );
+/** A definition that was published, with the position of its record. */
+interface Announced extends PartitionOffset {
+  readonly place: string;
+  readonly externalId: string;
+}
+
+/** A refused announcement, with the id of its dead letter. */
+interface RefusedAnnouncement extends RefusedDefinition {
+  readonly id: string;
+}
+
+async function announce(
+  context: CommandContext,
+  { sources, count, wait, json }: AnnounceCommand,
+): Promise<void> {
+  const { announcementsTopic, deadLetterTopic } = context.config.kafka;
+  if (!wait) {
+    await publish(context, { sources, count }, () => undefined);
+    if (json) printLine(JSON.stringify({ announced: count }));
+    else printLine(`announced ${formatCount(count, "definition")} to ${announcementsTopic}`);
     return;
   }
-  if (!(await applied(connection, announced))) {
+
+  const endsBefore = await (await context.broker()).bounds(deadLetterTopic);
+  const announced: Announced[] = [];
+  await publish(context, { sources, count }, (one) => {
+    announced.push(one);
+  });
+  if (!(await isApplied(context, announced))) {
     printError(`stopped waiting; all ${count} are announced, and the service applies them when it runs`);
     process.exitCode = exitCodes.failure;
     return;
   }
-  const from = new Map([...(letters ?? [])].map(([partition, { high }]) => [partition, high]));
-  const refused = await findRefusals(connection, announced, from);
-  await report({ announced: count, refused, json });
+  const from = new Map([...(endsBefore ?? [])].map(([partition, { high }]) => [partition, high]));
+  const refused = await findRefused(context, announced, from);
+  const stored = count - refused.length;
   if (refused.length > 0) process.exitCode = exitCodes.refused;
-}
-
-async function report({
-  announced,
-  refused,
-  json,
-}: {
-  readonly announced: number;
-  readonly refused: readonly RefusedAnnouncement[];
-  readonly json: true | undefined;
-}): Promise<void> {
-  const stored = announced - refused.length;
   if (json) {
-    printLine(JSON.stringify({ announced, stored, refused }, undefined, 2));
+    printJson({ announced: count, stored, refused });
     return;
   }
-  printLine(`stored: ${stored} of ${announced}`);
+  printLine(`stored: ${stored} of ${count}`);
   if (refused.length === 0) return;
   printLine(await formatRefused(refused));
-  printLine("`topicsync dead-letters` shows and replays what was refused.");
+  printLine("`topicsync dead-letters` lists and replays what was refused.");
+}
+
+const recordsPerRequest = 500;
+
+/** Publishes all definitions in the order of the files. */
+async function publish(
+  context: CommandContext,
+  { sources, count }: Pick<AnnounceCommand, "sources" | "count">,
+  onSent: (announced: Announced) => void,
+): Promise<void> {
+  const broker = await context.broker();
+  const producer = broker.producer(context.config.kafka.announcementsTopic);
+  const progress = createProgress("announcing", count, process.stderr);
+  let done = 0;
+  let batch: PlacedDefinition[] = [];
+
+  async function flush(): Promise<void> {
+    const results = await producer.send(batch.map(({ body }) => toRecord(body)));
+    for (const [index, { place, body }] of batch.entries()) {
+      const result = results[index];
+      if (result === undefined) continue;
+      if ("rejection" in result) throw new Error(`${place}: Kafka rejects it: ${result.rejection.message}`);
+      onSent({ ...result, place, externalId: body.externalId });
+    }
+    done += batch.length;
+    batch = [];
+    progress.at(done);
+  }
+
+  try {
+    for await (const definition of allDefinitions(sources)) {
+      if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
+      if (!("body" in definition))
+        throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);
+      batch.push(definition);
+      if (batch.length >= recordsPerRequest) await flush();
+    }
+    await flush();
+  } finally {
+    await producer.close();
+  }
+  progress.end(`announced ${formatCount(done, "definition")}`);
+}
+
+const toRecord = (body: PlacedDefinition["body"]): OutgoingRecord => ({
+  key: Buffer.from(body.externalId),
+  value: Buffer.from(JSON.stringify(body)),
+  headers: {},
+  timestamp: undefined,
+});
+
+const hintAfterMs = 10_000;
+
+/** Waits until the service has applied everything; false if the command was interrupted. */
+async function isApplied(context: CommandContext, announced: readonly Announced[]): Promise<boolean> {
+  const { groupId, announcementsTopic } = context.config.kafka;
+  const store = createTopicStore(await context.database(), context.log);
+  const progress = createProgress("applied by the service", announced.length, process.stderr);
+  let lastDone = 0;
+  let lastProgressAt = Date.now();
+  const isDone = await waitUntilApplied(announced, {
+    positions: () => store.positions(groupId, announcementsTopic),
+    abort: context.abort,
+    at(done) {
+      progress.at(done);
+      if (done > lastDone) lastProgressAt = Date.now();
+      lastDone = done;
+      if (Date.now() - lastProgressAt < hintAfterMs) return;
+      lastProgressAt = Infinity;
+      printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
+    },
+    away: (error) => {
+      context.log.warn({ reason: error.message }, "waiting for MongoDB");
+    },
+  });
+  progress.end(isDone ? "all are applied" : "interrupted");
+  return isDone;
+}
+
+/** The announced definitions that have become dead letters since `from`. */
+async function findRefused(
+  { broker, config, abort }: CommandContext,
+  announced: readonly Announced[],
+  from: ReadonlyMap<number, number>,
+): Promise<RefusedAnnouncement[]> {
+  const { announcementsTopic, deadLetterTopic } = config.kafka;
+  // The dead letters are newer than the announcements, so one of the same offset is of the same epoch.
+  const byPosition = new Map(
+    announced.map((one) => [formatRecordPosition({ topic: announcementsTopic, ...one }), one]),
+  );
+  const refused = new Map<string, RefusedAnnouncement>();
+  for await (const record of (await broker()).read(deadLetterTopic, { from, abort })) {
+    const { id, source, code, message } = parseDeadLetter(deadLetterTopic, record, () => undefined);
+    const one = source && byPosition.get(formatRecordPosition({ ...source, epoch: 1 }));
+    if (one === undefined) continue;
+    refused.set(id, { place: one.place, externalId: one.externalId, id, code, message });
+  }
+  return [...refused.values()];
 }

@@ -1,112 +1,125 @@
 import { Option, type Command } from "commander";
 
-import { listLetters } from "../../dead-letters/browse.ts";
-import type { DeadLetterCode } from "../../dead-letters/dead-letter.ts";
-import { toDeadLetterChoice, withChoice, type ChoiceFlags } from "./choice-flags.ts";
+import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letters.ts";
+import type { DeadLetterService } from "../../dead-letters/service.ts";
 import { runCommand, type CommandContext } from "../context.ts";
-import { getChannel, openLetters, withChannel, type ChannelFlags } from "./dead-letter-channel.ts";
-import { letterJson, letterText, listColumns, listRow } from "../output/dead-letter-view.ts";
+import { formatDeadLetter, toColumns, toRow } from "../output/dead-letter-view.ts";
 import { openOutput } from "../output/output.ts";
-import { replayLetters, type ReplayFlags } from "./replay.ts";
 import { createTableWriter } from "../output/table.ts";
+import {
+  openDeadLetters,
+  toFilter,
+  withChannel,
+  withFilter,
+  type ChannelFlags,
+  type FilterFlags,
+} from "./dead-letter-flags.ts";
+import { replayDeadLetters, type ReplayFlags } from "./replay.ts";
 
-interface ListFlags extends ChoiceFlags, ChannelFlags {
-  readonly id?: string[];
-  readonly replayed?: boolean;
+interface ListFlags extends FilterFlags, ChannelFlags {
+  readonly replayed?: true;
+  readonly notReplayed?: true;
   readonly json?: true;
+  readonly full?: true;
 }
 
-/** Adds `topicsync dead-letters …`: what was refused, and sending it back. */
+/** Adds `topicsync dead-letters …`. */
 export function addDeadLettersCommand(program: Command): void {
-  const letters = program
-    .command("dead-letters")
-    .description("look into what was refused, and send it back to where it came from");
+  const deadLetters = program.command("dead-letters").description("list, show and replay dead letters");
 
-  withChoice(withChannel(letters.command("list")))
-    .description("list what was refused")
-    .option("--id <id...>", "these only")
+  withFilter(withChannel(deadLetters.command("list")))
+    .description("list dead letters, newest first")
+    .option("--id <id...>", "only these")
     .option("--replayed", "only those that were replayed")
-    .option("--not-replayed", "only those that were not")
-    .option("--json", "print a line of JSON for each (NDJSON) instead of a table")
-    .action((flags: ListFlags & { notReplayed?: true }, command: Command) => {
-      const { replayed, notReplayed } = flags;
-      if (replayed === true && notReplayed)
-        command.error("error: --replayed and --not-replayed exclude each other");
-      return runCommand((connection) =>
-        list(connection, notReplayed ? { ...flags, replayed: false } : flags),
-      );
+    .addOption(new Option("--not-replayed", "only those that were not replayed").conflicts("replayed"))
+    .option("--json", "print one JSON object per line (NDJSON) instead of a table")
+    .option("--full", "with --json: include key, value and headers in base64, details and all replays")
+    .action((flags: ListFlags, command: Command) => {
+      if (flags.full && !flags.json) command.error("error: --full requires --json");
+      return runCommand((context) => list(context, flags));
     });
 
-  withChannel(letters.command("show"))
-    .description("show everything about one")
-    .argument("<id>", "its id, as `list` shows it")
+  withChannel(deadLetters.command("show"))
+    .description("show a dead letter")
+    .argument("<id>", "its id, as printed by `list`")
     .option("--json", "print JSON")
-    .addOption(new Option("--raw", "write nothing but the value's bytes").conflicts("json"))
-    .action((id: string, flags: ShowFlags) => runCommand((connection) => show(connection, id, flags)));
+    .addOption(new Option("--raw", "print only the bytes of the value").conflicts("json"))
+    .action((id: string, flags: ShowFlags) => runCommand((context) => show(context, id, flags)));
 
-  withChoice(withChannel(letters.command("replay")))
-    .description("send what was refused back to the topic that it came from")
-    .argument("[id...]", "these only")
-    .option("--all", "all there are")
+  withFilter(withChannel(deadLetters.command("replay")))
+    .description("send dead letters back to the topic they came from")
+    .argument("[id...]", "only these")
+    .option("--all", "all dead letters")
     .option("--again", "also those that were replayed before")
-    .option("--force", "also those whose topic was announced or retired later: they overwrite it")
-    .option("--dry-run", "say what would be sent, and send nothing")
-    .option("--yes", "do not ask")
+    .option("--force", "also those whose topic was announced or retired later, overwriting that")
+    .option("--dry-run", "print what would be sent, and send nothing")
+    .option("--yes", "do not ask for confirmation")
     .action(
-      (ids: string[], flags: ReplayFlags & ChoiceFlags & ChannelFlags & { all?: true }, command: Command) => {
-        const choice = toDeadLetterChoice({ ...flags, ...(ids.length > 0 && { id: ids }) });
-        const isNarrowed = Object.keys(choice).length > 0;
-        if (!isNarrowed && !flags.all)
-          command.error("error: say which to replay: ids, --code, --newer-than, --older-than, or --all");
-        if (isNarrowed && flags.all) command.error("error: --all goes with no other choice");
+      (ids: string[], flags: ReplayFlags & FilterFlags & ChannelFlags & { all?: true }, command: Command) => {
+        const filter = toFilter({ ...flags, ...(ids.length > 0 && { id: ids }) });
+        const isFiltered = Object.keys(filter).length > 0;
+        if (!isFiltered && !flags.all)
+          command.error(
+            "error: select dead letters by id, --code, --newer-than or --older-than, or use --all",
+          );
+        if (isFiltered && flags.all) command.error("error: --all cannot be combined with a filter");
         if (!flags.yes && !flags.dryRun && !(process.stdin.isTTY && process.stdout.isTTY))
-          command.error("error: this is no terminal to ask on: give --yes to send, or --dry-run to look");
-        return runCommand(async (connection) => {
-          const opened = await openLetters(connection, flags);
-          const to = getChannel(connection.config.kafka, flags);
-          await replayLetters(connection, opened, {
-            ...flags,
-            to: to.topic,
-            choice,
-            ids,
-            output: openOutput(),
-          });
-        });
+          command.error("error: no terminal to ask for confirmation: use --yes or --dry-run");
+        return runCommand(async (context) =>
+          replayDeadLetters(context, await openDeadLetters(context, flags), { ...flags, filter }),
+        );
       },
     );
 }
 
-async function list(connection: CommandContext, flags: ListFlags): Promise<void> {
-  const letters = await openLetters(connection, flags);
-  const { mailbox } = letters;
-  const { replayed, json } = flags;
+const pageSize = 500;
+
+async function list(context: CommandContext, flags: ListFlags): Promise<void> {
+  const service = await openDeadLetters(context, flags);
   const output = openOutput();
-  const counts = new Map<DeadLetterCode, number>();
-  const rows = json
-    ? undefined
-    : await createTableWriter(output, listColumns(mailbox.widestId, process.stdout.columns));
-  for await (const listed of listLetters(letters, toDeadLetterChoice(flags), replayed)) {
-    const { code: found } = listed.letter;
-    counts.set(found, (counts.get(found) ?? 0) + 1);
-    const goesOn =
-      rows === undefined
-        ? await output.write(`${JSON.stringify(letterJson(listed))}\n`)
-        : await rows.add(listRow(listed, Date.now()));
-    if (!goesOn) return;
+  if (flags.json) {
+    for await (const { deadLetters } of readPages(service, flags)) {
+      const ids = deadLetters.map(({ id }) => id);
+      for await (const one of flags.full ? service.read(ids) : deadLetters)
+        if (!(await output.write(`${JSON.stringify(one)}\n`))) return;
+    }
+    return;
   }
-  if (rows === undefined) return;
-  if (counts.size > 0) await rows.end();
-  await output.write(
-    `${totals(counts, mailbox.count, getChannel(connection.config.kafka, flags).deadLetterTopic)}\n`,
-  );
+  const counts = new Map<string, number>();
+  let total = 0;
+  let table: Awaited<ReturnType<typeof createTableWriter>> | undefined;
+  for await (const page of readPages(service, flags)) {
+    total = page.total;
+    if (page.deadLetters.length === 0) continue;
+    table ??= await createTableWriter(output, toColumns(page.deadLetters, process.stdout.columns));
+    for (const one of page.deadLetters) {
+      counts.set(one.code, (counts.get(one.code) ?? 0) + 1);
+      if (!(await table.add(toRow(one, Date.now())))) return;
+    }
+  }
+  await table?.end();
+  await output.write(`${formatTotals(counts, total)}\n`);
 }
 
-function totals(counts: ReadonlyMap<DeadLetterCode, number>, all: number, topic: string): string {
-  if (all === 0) return `There are no dead letters in ${topic}: nothing was refused.`;
-  if (counts.size === 0) return `None of the ${all} dead letters is like that.`;
+type Page = Awaited<ReturnType<DeadLetterService["list"]>>;
+
+async function* readPages(service: DeadLetterService, flags: ListFlags): AsyncGenerator<Page> {
+  const filter = toFilter(flags);
+  const replayed = flags.notReplayed ? false : flags.replayed;
+  let after: string | undefined;
+  do {
+    const page = await service.list({ filter, replayed, after, limit: pageSize });
+    yield page;
+    after = page.next ?? undefined;
+  } while (after !== undefined);
+}
+
+function formatTotals(counts: ReadonlyMap<DeadLetterItem["code"], number>, total: number): string {
+  if (total === 0) return "There are no dead letters.";
+  if (counts.size === 0) return `No dead letters match (${total} in total).`;
   const sum = [...counts.values()].reduce((a, b) => a + b, 0);
-  const byCode = [...counts].toSorted(([, a], [, b]) => b - a).map(([name, count]) => `${count} ${name}`);
-  return `${sum} of ${all} dead letters: ${byCode.join(", ")}`;
+  const byCode = [...counts].toSorted(([, a], [, b]) => b - a).map(([code, count]) => `${count} ${code}`);
+  return `${sum} of ${total} dead letters: ${byCode.join(", ")}`;
 }
 
 interface ShowFlags extends ChannelFlags {
@@ -114,17 +127,15 @@ interface ShowFlags extends ChannelFlags {
   readonly raw?: true;
 }
 
-async function show(connection: CommandContext, id: string, flags: ShowFlags): Promise<void> {
-  const { json, raw } = flags;
-  const letters = await openLetters(connection, flags);
-  const output = openOutput();
-  for await (const listed of listLetters(letters, { ids: new Set([id]) })) {
-    const { omitted, value } = listed.letter;
-    if (raw && omitted !== undefined) throw new Error(omitted);
-    if (raw) await output.write(value ?? "");
-    else if (json) await output.write(`${JSON.stringify(letterJson(listed), undefined, 2)}\n`);
-    else await output.write(letterText(listed, Date.now()));
-    return;
-  }
-  throw new Error(`there is no dead letter "${id}"; \`topicsync dead-letters list\` shows those there are`);
+async function show(context: CommandContext, id: string, { json, raw, ...flags }: ShowFlags): Promise<void> {
+  const letter = await (await openDeadLetters(context, flags)).get(id);
+  if (letter === undefined)
+    throw new Error(`there is no dead letter "${id}"; \`topicsync dead-letters list\` prints their ids`);
+  if (raw && letter.omitted !== null) throw new Error(letter.omitted);
+  await openOutput().write(
+    raw ? decodeValue(letter) : json ? formatJson(letter) : formatDeadLetter(letter, Date.now()),
+  );
 }
+
+const decodeValue = ({ value }: DeadLetterView): Buffer => Buffer.from(value ?? "", "base64");
+const formatJson = (letter: DeadLetterView): string => `${JSON.stringify(letter, undefined, 2)}\n`;

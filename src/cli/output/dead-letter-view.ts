@@ -2,117 +2,99 @@ import { isUtf8 } from "node:buffer";
 
 import ms from "ms";
 
-import type { ListedLetter } from "../../dead-letters/browse.ts";
-import { outcomeText } from "../../dead-letters/outcome.ts";
-import { type RecordHeaders, formatRecordPosition } from "../../sync/records.ts";
-import { sanitize } from "./output.ts";
+import type { DeadLetterItem, DeadLetterView } from "../../../schemas/dead-letters.ts";
+import { formatOutcome } from "../../dead-letters/outcomes.ts";
+import { formatRecordPosition } from "../../sync/records.ts";
 import { formatMinute } from "./format.ts";
+import { sanitize } from "./output.ts";
 import type { Column } from "./table.ts";
 
-const whenWidth = 22;
-const codeWidth = 21;
-const replayedWidth = 37;
-const keyWidth = 24;
-const narrowestMessage = 20;
-const betweenColumns = 2;
+const minMessageWidth = 20;
+const columnGap = 2;
 
-/** The columns of a list; the last is cut to the terminal's width, and not at all where the output is no terminal. */
-export function listColumns(widestId: number, terminal: number | undefined): readonly Column[] {
-  const fixed = [
-    { head: "id", width: Math.max(widestId, 2) },
-    { head: "when", width: whenWidth },
-    { head: "code", width: codeWidth },
-    { head: "replayed", width: replayedWidth },
-    { head: "key", width: keyWidth },
+/** The columns of a list. Ids are never cut; the message is cut to the width of a terminal. */
+export function toColumns(
+  firstPage: readonly DeadLetterItem[],
+  terminalWidth: number | undefined,
+): readonly Column[] {
+  const idWidth = Math.max(...firstPage.map(({ id }) => id.length));
+  const columns = [
+    { head: "time", width: 22 },
+    { head: "code", width: 21 },
+    { head: "replay", width: 32 },
+    { head: "topic", width: 24 },
   ];
-  const message = { head: "message" };
-  if (terminal === undefined) return [...fixed, message];
-  const taken = fixed.reduce((sum, { width }) => sum + width + betweenColumns, 0);
-  return [...fixed, { ...message, width: Math.max(terminal - taken, narrowestMessage) }];
+  const taken = columns.reduce((sum, { width }) => sum + width + columnGap, idWidth + columnGap);
+  const message =
+    terminalWidth === undefined
+      ? { head: "message" }
+      : { head: "message", width: Math.max(terminalWidth - taken, minMessageWidth) };
+  return [{ head: "id" }, ...columns, message];
 }
 
-/** A letter as a line of the list. */
-export function listRow({ letter, replays }: ListedLetter, now: number): readonly string[] {
-  const last = replays.at(-1);
-  return [
-    sanitize(letter.id),
-    letter.time === undefined ? "unknown" : `${formatMinute(letter.time)} ${ageOf(letter.time, now)}`,
-    letter.code,
-    last === undefined ? "no" : outcomeText(last.outcome),
-    letter.key === null ? "" : sanitize(textOrHex(letter.key)),
-    sanitize(letter.message),
-  ];
-}
+/** A dead letter as a row of the list. */
+export const toRow = (
+  { id, time, code, replay, externalId, message }: DeadLetterItem,
+  nowMs: number,
+): readonly string[] => [
+  sanitize(id),
+  time === null ? "unknown" : `${formatMinute(new Date(time))} ${formatAge(time, nowMs)}`,
+  code,
+  replay === null ? "no" : formatOutcome(replay.outcome),
+  sanitize(externalId ?? ""),
+  sanitize(message),
+];
 
-/** A letter for programs. Bytes that are no UTF-8 text stand in base64 under another name. */
-export function letterJson({ letter, copies, replays }: ListedLetter): Record<string, unknown> {
-  const { id, at, source, time, code, message, details, key, value, omitted, replayOf } = letter;
-  return {
-    id,
-    at,
-    source,
-    time: time?.toISOString(),
-    code,
-    message,
-    details,
-    ...bytesJson("key", key),
-    ...bytesJson("value", value),
-    headers: headerTexts(letter.headers).map(([name, text]) => ({ name, value: text })),
-    omitted,
-    replayOf,
-    copies,
-    replays: replays.map(({ id: replay, on, state, sentTo, outcome }) => {
-      return { id: replay, on: on.toISOString(), state, sentTo, outcome };
-    }),
-  };
-}
-
-/** Everything about a letter, for people. */
-export function letterText({ letter, copies, replays }: ListedLetter, now: number): string {
-  const { id, at, source, time, code, message, details, key, value, omitted, replayOf } = letter;
-  const when = time === undefined ? "unknown" : `${time.toISOString()} (${ageOf(time, now)} ago)`;
+/** Everything about a dead letter, for people. */
+export function formatDeadLetter(letter: DeadLetterView, nowMs: number): string {
+  const { id, position, source, time, code, message, details, headers, omitted, replayOf, replays } = letter;
+  const key = decode(letter.key);
+  const value = decode(letter.value);
   const lines: (readonly [string, string])[] = [
     ["id", id],
-    ["announced", when],
-    [
-      "from",
-      source === undefined
-        ? "unknown"
-        : `offset ${source.offset} of ${source.topic}-${source.partition}${source.epoch === undefined ? "" : `, epoch ${source.epoch} of its log`}`,
-    ],
-    ["lies at", `${formatRecordPosition(at)}${copies === 1 ? "" : `, the last of ${copies} copies`}`],
+    ["time", time === null ? "unknown" : `${time} (${formatAge(time, nowMs)} ago)`],
+    ["source", source === null ? "unknown" : formatPosition(source)],
+    ["position", `${formatRecordPosition(position)}${formatCopies(letter.copies)}`],
     ["code", code],
     ["message", message],
-    ...details.map(
-      (fault) => ["detail", `${fault.path === "" ? "the whole" : fault.path} ${fault.message}`] as const,
-    ),
-    ["key", key === null ? "none" : textOrHex(key)],
-    ...headerTexts(letter.headers).map(([name, text]) => ["header", `${name}: ${text}`] as const),
-    ...(replayOf === undefined ? [] : [["replay of", replayOf] as const]),
-    ...replays.map(({ on, outcome, sentTo }) => {
-      const again = outcome.kind === "refused again" ? `, as ${outcome.letter}` : "";
-      const place =
-        sentTo.offset === undefined
-          ? ""
-          : ` (offset ${sentTo.offset} of ${sentTo.topic}-${sentTo.partition ?? 0})`;
-      return ["replayed", `${on.toISOString()}: ${outcomeText(outcome)}${again}${place}`] as const;
-    }),
-    ["value", omitted ?? (value === null ? "none: a tombstone" : `${value.length} bytes`)],
+    ...details.map((fault) => ["detail", `${fault.path} ${fault.message}`.trimStart()] as const),
+    ["key", key === undefined ? "none" : formatBytes(key)],
+    ...headers.map((header) => ["header", `${header.name}: ${formatBytes(decode(header.value))}`] as const),
+    ...(replayOf === null ? [] : [["replay of", replayOf] as const]),
+    ...replays.map((replay) => ["replayed", formatReplay(replay)] as const),
+    ["value", omitted ?? (value === undefined ? "none (tombstone)" : `${value.length} bytes`)],
   ];
   const head = lines.map(([name, text]) => `${name.padEnd(10)} ${sanitize(text)}\n`).join("");
-  return value === null ? head : `${head}\n${valueText(value)}\n`;
+  return value === undefined ? head : `${head}\n${formatValue(value)}\n`;
 }
 
-const maxDumped = 1_024;
-const dumpedALine = 16;
+const formatCopies = (copies: number): string => (copies === 1 ? "" : `, the last of ${copies} copies`);
 
-/** Pretty where it is JSON, as it is where it is text, else a hex dump of its first kB. */
-function valueText(value: Buffer): string {
-  if (!isUtf8(value)) return hexDump(value);
-  return prettyOr(value.toString()).split("\n").map(sanitize).join("\n");
+type Source = NonNullable<DeadLetterView["source"]>;
+
+const formatPosition = ({ topic, partition, offset, epoch }: Source): string =>
+  `offset ${offset} of ${topic}-${partition}${epoch === undefined ? "" : `, epoch ${epoch}`}`;
+
+function formatReplay({ replayedAt, outcome, sentTo }: DeadLetterView["replays"][number]): string {
+  const again = outcome.deadLetterId === undefined ? "" : `, now ${outcome.deadLetterId}`;
+  const { topic, partition, offset } = sentTo;
+  const position =
+    partition === undefined || offset === undefined
+      ? ""
+      : ` (${formatPosition({ topic, partition, offset })})`;
+  return `${replayedAt}: ${formatOutcome(outcome)}${again}${position}`;
 }
 
-function prettyOr(text: string): string {
+const maxDumpedBytes = 1_024;
+const bytesPerLine = 16;
+
+/** Indented JSON, other text as it is, or a hex dump of the first kB. */
+function formatValue(value: Buffer): string {
+  if (!isUtf8(value)) return formatHexDump(value);
+  return indentJson(value.toString()).split("\n").map(sanitize).join("\n");
+}
+
+function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);
   } catch {
@@ -120,31 +102,26 @@ function prettyOr(text: string): string {
   }
 }
 
-function hexDump(value: Buffer): string {
+function formatHexDump(value: Buffer): string {
   const lines: string[] = [];
-  for (let at = 0; at < Math.min(value.length, maxDumped); at += dumpedALine) {
-    const part = value.subarray(at, Math.min(at + dumpedALine, maxDumped));
+  for (let at = 0; at < Math.min(value.length, maxDumpedBytes); at += bytesPerLine) {
+    const part = value.subarray(at, Math.min(at + bytesPerLine, maxDumpedBytes));
     const hex = [...part].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const text = part.toString("latin1").replaceAll(/[^ -~]/g, ".");
-    lines.push(`${at.toString(16).padStart(8, "0")}  ${hex.padEnd(3 * dumpedALine)} ${text}`);
+    lines.push(`${at.toString(16).padStart(8, "0")}  ${hex.padEnd(3 * bytesPerLine)} ${text}`);
   }
-  if (value.length > maxDumped)
-    lines.push(`… ${value.length - maxDumped} bytes more; --raw writes all of them`);
+  if (value.length > maxDumpedBytes)
+    lines.push(`… ${value.length - maxDumpedBytes} more bytes; --raw prints all of them`);
   return lines.join("\n");
 }
-const ageOf = (time: Date, now: number): string => ms(Math.max(now - time.getTime(), 0));
-const textOrHex = (bytes: Buffer): string =>
+
+const formatAge = (time: string, nowMs: number): string => ms(Math.max(nowMs - Date.parse(time), 0));
+
+const formatBytes = (bytes: Buffer): string =>
   isUtf8(bytes) ? bytes.toString() : `0x${bytes.toString("hex")}`;
 
-function bytesJson(name: string, bytes: Buffer | null): Record<string, string | null> {
-  if (bytes === null || isUtf8(bytes)) return { [name]: bytes?.toString() ?? null };
-  return { [`${name}Base64`]: bytes.toString("base64") };
+function decode(base64: string): Buffer;
+function decode(base64: string | null): Buffer | undefined;
+function decode(base64: string | null): Buffer | undefined {
+  return base64 === null ? undefined : Buffer.from(base64, "base64");
 }
-
-/** A name stands once for each of its values. */
-const headerTexts = (headers: RecordHeaders): [name: string, text: string][] =>
-  Object.entries(headers).flatMap(([name, values]) =>
-    [values ?? []]
-      .flat()
-      .map((value): [string, string] => [name, typeof value === "string" ? value : textOrHex(value)]),
-  );

@@ -4,10 +4,12 @@ import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import type { DeadLetterView } from "../../../schemas/dead-letters.ts";
 import { readConfig } from "../../../src/config.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
+import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { makeTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -28,21 +30,6 @@ before(async () => {
 });
 after(() => broker.close());
 
-/** A line of `list --json`. */
-interface Listed {
-  readonly id: string;
-  readonly code: string;
-  readonly key: string | null;
-  readonly value: string;
-  readonly headers: readonly unknown[];
-  readonly copies: number;
-  readonly replayOf?: string;
-  readonly replays: readonly {
-    readonly outcome: { readonly kind: string };
-    readonly sentTo: { readonly offset?: number };
-  }[];
-}
-
 /** A database, Kafka topics and the command line of a test's own. */
 function scene() {
   const { uri, db } = testDatabase(stack.mongodb);
@@ -51,12 +38,12 @@ function scene() {
   const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
   const letterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
   const cli = (...args: string[]) => runCli(["dead-letters", ...args], settings);
-  /** The lines of `list --json`. */
+  /** The lines of `list --json --full`. */
   async function list(...args: string[]) {
-    const { code, output, errors } = await cli("list", "--json", ...args);
+    const { code, output, errors } = await cli("list", "--json", "--full", ...args);
     assert.equal(code, 0, errors);
     const lines = output.split("\n").filter((line) => line !== "");
-    return lines.map((line) => JSON.parse(line) as Listed);
+    return lines.map((line) => JSON.parse(line) as DeadLetterView);
   }
   const createTopics = (partitions = 1) =>
     makeTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
@@ -68,32 +55,9 @@ function scene() {
   return { settings, db, topic, letterTopic, cli, list, createTopics, recordsOf };
 }
 
-/** A letter as the sync writes it. */
-const letter = (
-  topic: string,
-  offset: number,
-  more: {
-    value?: string | Buffer | null;
-    key?: string;
-    headers?: Record<string, string>;
-    code?: string;
-  } = {},
-) => ({
-  key: more.key ?? null,
-  value: more.value === undefined ? "no JSON" : more.value,
-  timestamp: String(Date.now() - 3_600_000),
-  headers: {
-    "__connect.errors.topic": topic,
-    "__connect.errors.partition": "0",
-    "__connect.errors.offset": String(offset),
-    "__connect.errors.exception.class.name": "topicsync.MALFORMED_JSON",
-    "__connect.errors.exception.message": "The announcement is not JSON.",
-    "topicsync.id": `${topic}-0-${offset}`,
-    "topicsync.code": more.code ?? "MALFORMED_JSON",
-    "topicsync.details": "[]",
-    ...more.headers,
-  },
-});
+const letter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
+  deadLetterMessage({ topic, partition: 0, offset }, { time: Date.now() - 3_600_000, ...options });
+const decode = (base64: string | null | undefined): string => Buffer.from(base64 ?? "", "base64").toString();
 
 const definition = (id = unique("id")) => ({
   externalId: id,
@@ -150,9 +114,12 @@ describe("what a running service refused", () => {
 
     const [listed] = await list("--id", id);
     assert.equal(listed?.code, "DUPLICATE_COMBINATION");
-    assert.equal(listed.key, heir.externalId);
-    assert.deepEqual(JSON.parse(listed.value), heir);
-    assert.deepEqual(listed.headers, [{ name: "traceparent", value: "00-ab" }]);
+    assert.equal(decode(listed.key), heir.externalId);
+    assert.deepEqual(JSON.parse(decode(listed.value)), heir);
+    assert.deepEqual(
+      listed.headers.map(({ name, value }) => [name, decode(value)]),
+      [["traceparent", "00-ab"]],
+    );
     assert.deepEqual(listed.replays, []);
     const table = await cli("list");
     assert.match(table.output, new RegExp(`${id} .* DUPLICATE_COMBINATION .*no.*${heir.externalId}`));
@@ -180,14 +147,14 @@ describe("what a running service refused", () => {
     ]);
     await appliedAll();
     const [again] = await list("--id", id);
-    assert.equal(again?.replays[0]?.outcome.kind, "taken");
+    assert.equal(again?.replays[0]?.outcome.status, "applied");
     assert.deepEqual(again.replays[0].sentTo, { topic, partition: 0, offset: record?.offset });
     assert.deepEqual(await list("--not-replayed", "--id", id), []);
     assert.equal((await list("--replayed")).length, 1);
 
     const second = await cli("replay", id, "--yes");
     assert.equal(second.code, 0);
-    assert.match(second.output, /replayed on .*taken[^]*Nothing is to be sent/);
+    assert.match(second.output, /replayed on .*applied[^]*Nothing to send/);
     assert.equal((await own.recordsOf(topic)).at(-1)?.offset, record?.offset);
     const third = await cli("replay", id, "--yes", "--again");
     assert.equal((await own.recordsOf(topic)).at(-1)?.offset, (record?.offset ?? 0) + 1, third.errors);
@@ -200,13 +167,13 @@ describe("what a running service refused", () => {
     const [listed] = await list("--id", id);
     const offset = listed?.replays[0]?.sentTo.offset;
     assert.deepEqual(listed?.replays[0]?.outcome, {
-      kind: "refused again",
+      status: "rejected",
       code: "MALFORMED_JSON",
-      letter: `${topic}-0-${offset ?? -1}`,
+      deadLetterId: `${topic}-0-${offset ?? -1}`,
     });
     const [next] = await list("--id", `${topic}-0-${offset ?? -1}`);
     assert.equal(next?.replayOf, id);
-    assert.match((await cli("show", id)).output, /refused again \(MALFORMED_JSON\)/);
+    assert.match((await cli("show", id)).output, /rejected \(MALFORMED_JSON\)/);
   });
 
   it("is not sent over a later announcement of its topic, nor over its retirement, unless forced to", async () => {
@@ -229,9 +196,9 @@ describe("what a running service refused", () => {
       output,
       new RegExp(`superseded: ${retired.externalId} was retired later, at offset ${first + 4}`),
     );
-    assert.match(output, /Nothing is to be sent/);
+    assert.match(output, /Nothing to send/);
     const forced = await cli("replay", ...ids, "--yes", "--force");
-    assert.match(forced.output, /2 of 2 dead letters were sent/);
+    assert.match(forced.output, /sent 2 of 2 dead letters/);
   });
 
   it("is left alone by a dry run", async () => {
@@ -251,14 +218,15 @@ describe("a replay that nobody knows the end of", () => {
     const id = `${topic}-0-4`;
     const replay = {
       letter: id,
+      attempt: 1,
       state: "sending",
       replayed_on: new Date(),
       sent_to: { topic, partition: 0 },
     };
     await db.collection("topicsync_replays").insertOne(replay);
-    assert.equal((await list())[0]?.replays[0]?.outcome.kind, "perhaps replayed");
-    assert.match((await cli("replay", id, "--yes")).output, /perhaps replayed[^]*Nothing is to be sent/);
-    assert.match((await cli("replay", id, "--yes", "--again")).output, /1 of 1 dead letter was sent/);
+    assert.equal((await list())[0]?.replays[0]?.outcome.status, "unknown");
+    assert.match((await cli("replay", id, "--yes")).output, /unknown[^]*Nothing to send/);
+    assert.match((await cli("replay", id, "--yes", "--again")).output, /sent 1 of 1 dead letter/);
   });
 });
 
@@ -266,10 +234,10 @@ describe("the dead-letter topic", () => {
   it("that is empty, or not there, is no error", async () => {
     const { cli, createTopics } = scene();
     const missing = await cli("list");
-    assert.deepEqual([missing.code, /nothing was refused/.test(missing.output)], [0, true]);
+    assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
     await createTopics();
     const empty = await cli("list");
-    assert.deepEqual([empty.code, /nothing was refused/.test(empty.output)], [0, true]);
+    assert.deepEqual([empty.code, /no dead letters/.test(empty.output)], [0, true]);
     assert.equal((await cli("list", "--json")).output, "");
     const unknown = await cli("show", "nothing-0-1");
     assert.deepEqual([unknown.code, /no dead letter "nothing-0-1"/.test(unknown.errors)], [1, true]);
@@ -310,12 +278,12 @@ describe("the dead-letter topic", () => {
     assert.deepEqual(
       all.map(({ id, code, copies }) => [id, code, copies]),
       [
-        [`${topic}-0-8`, "MALFORMED_JSON", 1],
-        [`${topic}-0-7`, "MALFORMED_JSON", 2],
-        [`${letterTopic}-0-3`, "OTHER", 1],
-        [`${letterTopic}-0-4`, "OTHER", 1],
-        [`${topic}-0-10`, "OTHER", 1],
         [`${letterTopic}-0-6`, "OTHER", 1],
+        [`${topic}-0-10`, "OTHER", 1],
+        [`${letterTopic}-0-4`, "OTHER", 1],
+        [`${letterTopic}-0-3`, "OTHER", 1],
+        [`${topic}-0-7`, "MALFORMED_JSON", 2],
+        [`${topic}-0-8`, "MALFORMED_JSON", 1],
       ],
     );
     assert.equal((await cli("show", `${topic}-0-7`, "--raw")).output, "second copy");
@@ -348,10 +316,10 @@ describe("the dead-letter topic", () => {
     await producer.send({ topic: letterTopic, messages: [old, letter(topic, 2)] });
     const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
     assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
-    assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["1", "2"]);
+    assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);
     assert.deepEqual(await ids("--newer-than", "2h"), ["2"]);
     assert.deepEqual(await ids("--older-than", "2d"), ["1"]);
-    assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["1", "2"]);
+    assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["2", "1"]);
     const unknown = await cli("list", "--code", "NONSENSE");
     assert.deepEqual([unknown.code, /Known codes are MALFORMED_JSON/.test(unknown.errors)], [64, true]);
     for (const bad of ["5", "-2h", "soon", "2 hows"]) {
@@ -385,7 +353,7 @@ describe("the dead-letter topic", () => {
       assert.deepEqual([output.trim(), errors], [expected, ""]);
     }
     const replayed = await cli("replay", "--all", "--yes");
-    assert.match(replayed.output, /2000 of 2000 dead letters were sent/);
+    assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
     const values = await recordsOf(topic);
     assert.deepEqual(
       values.map(({ headers }) => String(headers["topicsync.replay-of"])),
@@ -398,10 +366,10 @@ describe("the dead-letters command", () => {
   it("is used wrongly without a choice, without --yes where nobody can be asked, and with contradictions", async () => {
     const { cli } = scene();
     for (const [args, message] of [
-      [["replay", "--yes"], /say which/],
+      [["replay", "--yes"], /select dead letters/],
       [["replay", "--all"], /--yes/],
-      [["replay", "--all", "x-0-1", "--yes"], /no other choice/],
-      [["list", "--replayed", "--not-replayed"], /exclude/],
+      [["replay", "--all", "x-0-1", "--yes"], /cannot be combined/],
+      [["list", "--replayed", "--not-replayed"], /cannot be used with/],
       [["show"], /id/],
     ] as const) {
       const { code, errors } = await cli(...args);

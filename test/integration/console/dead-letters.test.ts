@@ -84,8 +84,8 @@ describe("the dead letters", () => {
     await page.getByRole("button", { name: "Replay" }).click();
     const dialog = page.getByRole("dialog", { name: "Replay 1 dead letter?" });
     await dialog.getByRole("button", { name: "Replay" }).click();
-    await page.getByRole("heading", { name: "1 sent: 1 taken" }).waitFor();
-    await page.getByRole("region", { name: "Replays" }).getByText("taken").waitFor();
+    await page.getByRole("heading", { name: "1 sent: 1 applied" }).waitFor();
+    await page.getByRole("region", { name: "Replays" }).getByText("applied").waitFor();
     assert.equal((await own.topics.findOne({ topic_id: heir.externalId }))?.topic_name, heir.name);
   });
 
@@ -101,15 +101,15 @@ describe("the dead letters", () => {
     await assertAccessible(page);
     await keepPicture(page, "dead-letters-replay");
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter");
-    await page.getByRole("heading", { name: "3 sent: 3 refused again" }).waitFor();
+    await page.getByRole("heading", { name: "3 sent: 3 rejected" }).waitFor();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 6" }).waitFor();
 
     await page.getByLabel("Replayed").selectOption("Already");
     const original = page.getByRole("row", { name: nameless[0]?.externalId ?? "" });
-    await original.filter({ hasText: "refused again" }).getByRole("checkbox").check();
+    await original.filter({ hasText: "rejected again" }).getByRole("checkbox").check();
     await page.getByRole("button", { name: "Replay" }).click();
     const nothing = page.getByRole("dialog", { name: "Nothing can be sent" });
-    await nothing.getByText(/replayed on .*: refused again/).waitFor();
+    await nothing.getByText(/replayed on .*: rejected/).waitFor();
     assert.equal(await nothing.getByRole("button", { name: "Replay" }).isEnabled(), false);
     await nothing.getByLabel("Also what was replayed before").check();
     await page.getByRole("dialog", { name: "Replay 1 dead letter?" }).waitFor();
@@ -191,7 +191,7 @@ describe("the dead letters", () => {
       await assertAccessible(page);
       await assertFits(page);
       await keepPicture(page, `dead-letters-${look}`);
-      await page.getByRole("row", { name: "refused again" }).getByRole("link").first().click();
+      await page.getByRole("row", { name: "rejected again" }).getByRole("link").first().click();
       await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
       await assertAccessible(page);
       await assertFits(page);

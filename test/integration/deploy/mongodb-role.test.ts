@@ -159,9 +159,9 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     assert.equal((await call(url, { method, as: undefined, headers })).status, 200);
 
   const letters = await send("GET /api/topicsync/v1/dead-letters", {});
-  const ids = letters.json.letters.map(({ id }: { id: string }) => id);
+  const ids = letters.json.deadLetters.map(({ id }: { id: string }) => id);
   assert.equal(ids.length, 1);
-  await send("POST /api/topicsync/v1/dead-letter-replay", { body: { ids, force: true } });
+  await send("POST /api/topicsync/v1/dead-letters/replays", { body: { ids, force: true } });
   await send("POST /api/topicsync/v1/dead-letter-outcomes", { body: { ids } });
 
   await own.db.collection("sys_push_notif_app_install").updateMany({}, { $set: { active: true } });
@@ -193,7 +193,10 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const changed = { ...topic, updatedOn: new Date(0) };
   const retiredBy = { kind: "http", user: "ann" } as const;
   await createRetiredTopicStore(database).retire({ topic: changed, retiredOn: new Date(), retiredBy });
-  await createReplayStore(database).forget([]);
+  const sentTo = { topic: "announcements" };
+  await createReplayStore(database).remove([
+    { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
+  ]);
   await database.close();
 
   const [script] = blocksOf(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { call, type Answer } from "../../support/http.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { unique } from "../../support/names.ts";
@@ -38,11 +39,11 @@ const credentials = (as: As) => (as === "nobody" ? undefined : as);
 const get = (rest = "", as: As = bootstrap): Promise<Answer> =>
   call(`${service.url}${path}${rest}`, { method: "GET", as: credentials(as) });
 const post = (
-  what: "replay" | "outcomes",
+  what: "replays" | "replay-outcomes",
   body: object,
   as: As = bootstrap,
   url = service.url,
-): Promise<Answer> => call(`${url}/api/topicsync/v1/dead-letter-${what}`, { body, as: credentials(as) });
+): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: credentials(as) });
 
 /** Waits until the service has applied whatever was announced, and gives where the log ends. */
 async function applied(): Promise<number> {
@@ -62,26 +63,17 @@ async function refused(...sent: Parameters<typeof own.send>): Promise<string> {
 }
 
 const outcomeOf = async (id: string): Promise<unknown> =>
-  (await post("outcomes", { ids: [id] })).json.letters[0].replay?.outcome;
+  (await post("replay-outcomes", { ids: [id] })).json.deadLetters[0].replay?.outcome;
 
-/** A letter with headers as the service writes them. */
-const letter = (offset: number, headers: Record<string, string | Buffer> = {}) => ({
-  value: "no JSON",
-  headers: {
-    "__connect.errors.topic": topic,
-    "__connect.errors.partition": "7",
-    "__connect.errors.offset": String(offset),
-    "topicsync.id": `${topic}-7-${offset}`,
-    "topicsync.code": "MALFORMED_JSON",
-    ...headers,
-  },
-});
+/** A dead letter of another partition. */
+const letter = (offset: number, headers: Record<string, string | Buffer> = {}) =>
+  deadLetterMessage({ topic, partition: 7, offset }, { headers });
 
 describe("dead letters over HTTP", () => {
   it("need the role for topics, and those of the push feedback the one for push tokens as well", async () => {
     assert.equal((await get("", "nobody")).status, 401);
     assert.equal((await get("", reader)).status, 403);
-    assert.equal((await post("replay", { ids: ["x"] }, reader)).status, 403);
+    assert.equal((await post("replays", { ids: ["x"] }, reader)).status, 403);
     assert.equal((await get("", manager)).status, 200);
     assert.equal((await get("?channel=push-feedback", manager)).status, 403);
     for (const [query, at] of [
@@ -100,9 +92,9 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual(none.json, {
       channels: ["announcements", "push-feedback"],
       counts: {},
-      all: 0,
-      older: 0,
-      letters: [],
+      total: 0,
+      unlisted: 0,
+      deadLetters: [],
       next: null,
     });
     const holder = definition(unique("holder"));
@@ -113,10 +105,10 @@ describe("dead letters over HTTP", () => {
     const { json } = await get("?limit=2");
     assert.deepEqual(json.counts, { DUPLICATE_COMBINATION: 1, SCHEMA_VIOLATION: 2 });
     assert.deepEqual(
-      json.letters.map(({ id }: { id: string }) => id),
+      json.deadLetters.map(({ id }: { id: string }) => id),
       [third, second],
     );
-    const [{ time, ...newest }] = json.letters;
+    const [{ time, ...newest }] = json.deadLetters;
     assert.ok(Math.abs(Date.parse(time) - Date.now()) < 600_000);
     assert.deepEqual(newest, {
       id: third,
@@ -127,10 +119,10 @@ describe("dead letters over HTTP", () => {
       replay: null,
     });
     const rest = (await get(`?limit=2&after=${json.next}`)).json;
-    assert.deepEqual([rest.letters.length, rest.letters[0].id, rest.next], [1, first, null]);
+    assert.deepEqual([rest.deadLetters.length, rest.deadLetters[0].id, rest.next], [1, first, null]);
     const ofCode = (await get("?code=DUPLICATE_COMBINATION")).json;
-    assert.deepEqual([ofCode.letters.length, ofCode.all], [1, 3]);
-    assert.deepEqual((await get("?code=NONSENSE")).json.letters, []);
+    assert.deepEqual([ofCode.deadLetters.length, ofCode.total], [1, 3]);
+    assert.deepEqual((await get("?code=NONSENSE")).json.deadLetters, []);
   });
 
   it("are shown whole, whatever is in them", async () => {
@@ -154,7 +146,7 @@ describe("dead letters over HTTP", () => {
     });
     const { json } = await get(`/${topic}-7-1`);
     assert.deepEqual(
-      [json.value, json.key, json.at.topic, json.source],
+      [json.value, json.key, json.position.topic, json.source],
       [value.toString("base64"), "gA==", deadLetterTopic, { topic, partition: 7, offset: 1 }],
     );
     assert.deepEqual(json.headers, [
@@ -165,7 +157,7 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual([omitted.value, omitted.omitted], [null, "too large: its bytes lie elsewhere"]);
     assert.equal(Buffer.from((await get(`/${topic}-7-3`)).json.value, "base64").length, 900_000);
     assert.deepEqual((await get(`/${topic}-7-4`)).json.details, [{ path: "/name", message: "<img src=x>" }]);
-    const [strange] = (await get("?code=OTHER")).json.letters;
+    const [strange] = (await get("?code=OTHER")).json.deadLetters;
     assert.deepEqual([strange.source, strange.id.startsWith(`${deadLetterTopic}-0-`)], [null, true]);
     assert.equal(
       (await get(`/${strange.id}`)).json.value,
@@ -183,11 +175,11 @@ describe("dead letters over HTTP", () => {
     await applied();
 
     const ids = [mended, bad, "nothing-0-1", `${topic}-7-2`];
-    const looked = await post("replay", { ids, dryRun: true });
+    const looked = await post("replays", { ids, dryRun: true });
     assert.equal(looked.status, 200);
     assert.deepEqual(looked.json.sent.toSorted(), [mended, bad].toSorted());
     assert.deepEqual(
-      looked.json.skipped.map(({ id, kind }: { id: string; kind: string }) => [id, kind]),
+      looked.json.skipped.map(({ id, reason }: { id: string; reason: string }) => [id, reason]),
       [
         [`${topic}-7-2`, "omitted"],
         ["nothing-0-1", "missing"],
@@ -195,22 +187,25 @@ describe("dead letters over HTTP", () => {
     );
     assert.equal(await outcomeOf(mended), undefined);
 
-    const sent = await post("replay", { ids });
+    const sent = await post("replays", { ids });
     assert.deepEqual(sent.json, looked.json);
     await until(
       "the sync has come to both",
       async () => (await outcomeOf(bad)) !== undefined && (await applied()),
     );
-    assert.deepEqual(await outcomeOf(mended), { kind: "taken" });
-    const again = (await outcomeOf(bad)) as { kind: string; code: string; letter: string };
-    assert.deepEqual([again.kind, again.code], ["refused again", "SCHEMA_VIOLATION"]);
-    assert.equal((await get(`/${again.letter}`)).json.replayOf, bad);
-    assert.equal((await get(`/${mended}`)).json.replays[0].outcome.kind, "taken");
+    assert.deepEqual(await outcomeOf(mended), { status: "applied" });
+    const again = (await outcomeOf(bad)) as { status: string; code: string; deadLetterId: string };
+    assert.deepEqual([again.status, again.code], ["rejected", "SCHEMA_VIOLATION"]);
+    assert.equal((await get(`/${again.deadLetterId}`)).json.replayOf, bad);
+    assert.equal((await get(`/${mended}`)).json.replays[0].outcome.status, "applied");
     assert.ok((await own.topics.findOne({ topic_id: heir.externalId })) !== null);
 
-    const replayed = (await get("?replayed=true")).json.letters as { id: string; replay: object | null }[];
+    const replayed = (await get("?replayed=true")).json.deadLetters as {
+      id: string;
+      replay: object | null;
+    }[];
     assert.deepEqual(replayed.map(({ id }) => id).toSorted(), [mended, bad].toSorted());
-    const others = (await get("?replayed=false&limit=200")).json.letters as {
+    const others = (await get("?replayed=false&limit=200")).json.deadLetters as {
       id: string;
       replay: object | null;
     }[];
@@ -221,9 +216,11 @@ describe("dead letters over HTTP", () => {
       [line?.["audit"], line?.["via"], line?.["by"], line?.["to"], line?.["count"], line?.["letters"]],
       [true, "http", bootstrap.user, topic, 2, sent.json.sent],
     );
-    const twice = (await post("replay", { ids: [mended] })).json;
-    assert.deepEqual([twice.sent, twice.skipped[0].kind], [[], "replayed"]);
-    assert.deepEqual((await post("replay", { ids: [mended], again: true, force: true })).json.sent, [mended]);
+    const twice = (await post("replays", { ids: [mended] })).json;
+    assert.deepEqual([twice.sent, twice.skipped[0].reason], [[], "replayed"]);
+    assert.deepEqual((await post("replays", { ids: [mended], again: true, force: true })).json.sent, [
+      mended,
+    ]);
   });
 
   it("are sent once, however many send them at a time, over several instances", async () => {
@@ -235,10 +232,12 @@ describe("dead letters over HTTP", () => {
     await call(`${other.url}${path}/${bad}`, { method: "GET" });
     await get(`/${bad}`);
     const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
-    const answers = await Promise.all(urls.map((url) => post("replay", { ids: [bad] }, bootstrap, url)));
+    const answers = await Promise.all(urls.map((url) => post("replays", { ids: [bad] }, bootstrap, url)));
     const sent = answers.flatMap(({ json }) => json.sent as string[]);
-    const kinds = answers.flatMap(({ json }) => json.skipped as { kind: string }[]).map(({ kind }) => kind);
-    assert.deepEqual([sent, kinds], [[bad], Array.from({ length: 9 }, () => "replayed")]);
+    const reasons = answers
+      .flatMap(({ json }) => json.skipped as { reason: string }[])
+      .map(({ reason }) => reason);
+    assert.deepEqual([sent, reasons], [[bad], Array.from({ length: 9 }, () => "replayed")]);
     assert.equal(await applied(), end + 1);
     assert.equal(await other.stop(), 0);
   });
@@ -247,15 +246,18 @@ describe("dead letters over HTTP", () => {
     await producer.send({ topic: feedbackTopic, messages: [{ value: "no report" }] });
     const channel = "push-feedback";
     const list = async () =>
-      (await get(`?channel=${channel}`)).json as { all: number; letters: { id: string; code: string }[] };
-    await until("it is refused", async () => (await list()).all === 1);
-    const [{ id, code } = { id: "", code: "" }] = (await list()).letters;
+      (await get(`?channel=${channel}`)).json as {
+        total: number;
+        deadLetters: { id: string; code: string }[];
+      };
+    await until("it is refused", async () => (await list()).total === 1);
+    const [{ id, code } = { id: "", code: "" }] = (await list()).deadLetters;
     assert.deepEqual([id, code], [`${feedbackTopic}-0-0`, "MALFORMED_JSON"]);
     assert.equal((await get(`/${id}`)).status, 404);
     assert.equal((await get(`/${id}?channel=${channel}`)).status, 200);
-    const { json } = await post("replay", { ids: [id], channel });
-    assert.deepEqual(json, { to: feedbackTopic, sent: [id], skipped: [] });
-    await until("it is refused again", async () => (await list()).all === 2);
+    const { json } = await post("replays", { ids: [id], channel });
+    assert.deepEqual(json, { topic: feedbackTopic, sent: [id], skipped: [] });
+    await until("it is refused again", async () => (await list()).total === 2);
   });
 
   it("say that Kafka does not answer while it does not", async () => {

@@ -67,7 +67,7 @@ describe("the overview over HTTP", () => {
     assert.equal(status, 200);
     assert.equal(json.ready, true);
     assert.deepEqual(Object.keys(json.checks), ["mongodb", "kafka", "consumer"]);
-    assert.deepEqual([json.installations, json.letters, json.problems], [[], [], []]);
+    assert.deepEqual([json.installations, json.deadLetters, json.problems], [[], [], []]);
   });
 
   it("shows what was refused, and why it cannot be read, with the event role alone", async () => {
@@ -76,18 +76,20 @@ describe("the overview over HTTP", () => {
     const reader = await addUser([roles.eventManagement]);
     const shown = await until("it is shown", async () => {
       const { json } = await call(`${service.url}${path}`, { method: "GET", as: reader });
-      return (json as Overview).letters?.find(({ externalId }) => externalId === id);
+      return (json as Overview).deadLetters?.find(({ externalId }) => externalId === id);
     });
     assert.equal(shown.code, "SCHEMA_VIOLATION");
     const others = await addUser([roles.pushAdmin, roles.admin]);
     const { json, text } = await call(`${service.url}${path}`, { method: "GET", as: others });
-    assert.deepEqual([json.letters, json.problems, text.includes(id)], [null, [], false]);
+    assert.deepEqual([json.deadLetters, json.problems, text.includes(id)], [null, [], false]);
     const watched = await watch({ Authorization: basic(others) });
     const [event] = await until("an event came", () => eventsIn(watched).length > 0 && eventsIn(watched));
-    assert.deepEqual([event?.letters, event?.problems], [null, []]);
+    assert.deepEqual([event?.deadLetters, event?.problems], [null, []]);
     const seen = await watch({ Authorization: basic(reader) });
     await until("it is streamed", () =>
-      eventsIn(seen).some(({ letters }) => letters?.some(({ externalId }) => externalId === id) === true),
+      eventsIn(seen).some(
+        ({ deadLetters }) => deadLetters?.some(({ externalId }) => externalId === id) === true,
+      ),
     );
   });
 

@@ -91,10 +91,7 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 
 describe("the group commit", () => {
   it("comes out as the requests in the order in which they came, whatever is gathered", async () => {
-    const limits = fc.record({
-      writesPerBatch: fc.constantFrom(1, 3, 500),
-      batchesInFlight: fc.constantFrom(1, 3),
-    });
+    const limits = fc.record({ writes: fc.constantFrom(1, 3, 500), bulks: fc.constantFrom(1, 3) });
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
         await records.deleteMany({});
@@ -125,7 +122,7 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { writesPerBatch: 50 } });
+    const { submit } = createGroupCommit(counting, { limits: { writes: 50 } });
     const submitMany = (count: number) =>
       Promise.all(Array.from({ length: count }, () => submit(registration(unique("many")))));
     await submit(registration(unique("lone")));
@@ -176,13 +173,13 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { charactersPerBatch: 10_000 } });
+    const { submit } = createGroupCommit(counting, { limits: { characters: 10_000 } });
     await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
     assert.deepEqual(sizes, [1, 2, 2]);
   });
 
   it("refuses what comes when too much is waiting, and takes more once it is written", async () => {
-    const { submit } = createGroupCommit(store, { limits: { waitingWrites: 4 } });
+    const { submit } = createGroupCommit(store, { limits: { waiting: 4 } });
     // The first is on its way, and does not wait.
     const names = Array.from({ length: 7 }, () => unique("flood"));
     const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));

@@ -4,8 +4,8 @@ import type { DeadLetterChannel } from "../../../../schemas/dead-letters.ts";
 
 /** Where the service has the dead letters. */
 export const lettersPath = "/api/topicsync/v1/dead-letters";
-export const replayPath = "/api/topicsync/v1/dead-letter-replay";
-export const outcomesPath = "/api/topicsync/v1/dead-letter-outcomes";
+export const replayPath = `${lettersPath}/replays`;
+export const outcomesPath = `${lettersPath}/replay-outcomes`;
 
 /** A query, without what is not given. */
 export function toQuery(given: Readonly<Record<string, string | undefined>>): string {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { DeadLetterChannel, Outcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, ReplayOutcomes, ReplayResult } from "../../../../schemas/dead-letters.ts";
 import { ask } from "../../api.ts";
 import { isOver } from "../../query.ts";
 import { Failure } from "../../components/error-message.tsx";
@@ -24,7 +24,7 @@ interface FollowedProps {
 
 /** What came of letters that were sent: asked for until it is known. */
 export function Followed({ result: { sent, skipped }, channel, known }: FollowedProps) {
-  const [letters, setLetters] = useState<Outcomes["letters"]>([]);
+  const [letters, setLetters] = useState<ReplayOutcomes["deadLetters"]>([]);
   const [error, setError] = useState<unknown>();
   const [isFollowing, setIsFollowing] = useState(true);
   const { leave } = useSession();
@@ -37,12 +37,12 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
 
     function look(): void {
       times += 1;
-      ask<Outcomes>(outcomesPath, { ids: sent, channel }).then(
-        (told) => {
+      ask<ReplayOutcomes>(outcomesPath, { ids: sent, channel }).then(
+        (result) => {
           if (!isWanted) return;
-          setLetters(told.letters);
+          setLetters(result.deadLetters);
           setError(undefined);
-          if (told.letters.some(isWaiting)) lookAgain();
+          if (result.deadLetters.some(isWaiting)) lookAgain();
           else {
             setIsFollowing(false);
             known();
@@ -96,13 +96,17 @@ export function Followed({ result: { sent, skipped }, channel, known }: Followed
 
 const maxShown = 20;
 
-const isWaiting = ({ replay }: Outcomes["letters"][number]): boolean => replay?.outcome.kind === "waiting";
+const isWaiting = ({ replay }: ReplayOutcomes["deadLetters"][number]): boolean =>
+  replay?.outcome.status === "pending";
 
-function headingOf(sent: number, letters: Outcomes["letters"]): string {
+function headingOf(sent: number, letters: ReplayOutcomes["deadLetters"]): string {
   if (sent === 0) return "Nothing was sent";
-  const parts = (["taken", "refused again", "waiting", "perhaps replayed"] as const)
-    .map((kind) => ({ kind, count: letters.filter(({ replay }) => replay?.outcome.kind === kind).length }))
+  const parts = (["applied", "rejected", "pending", "unknown"] as const)
+    .map((status) => ({
+      status,
+      count: letters.filter(({ replay }) => replay?.outcome.status === status).length,
+    }))
     .filter(({ count }) => count > 0)
-    .map(({ kind, count }) => `${counted(count)} ${kind}`);
+    .map(({ status, count }) => `${counted(count)} ${status}`);
   return `${counted(sent)} sent${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
 }

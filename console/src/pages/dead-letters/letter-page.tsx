@@ -68,7 +68,7 @@ function Origin({
   readonly letter: DeadLetterView;
   readonly channel: DeadLetterChannel;
 }) {
-  const { id, time, source, at, copies, key, externalId, replayOf } = letter;
+  const { id, time, source, position, copies, key, externalId, replayOf } = letter;
   return (
     <article aria-labelledby="origin">
       <h2 id="origin">Where it came from</h2>
@@ -83,7 +83,7 @@ function Origin({
         </dd>
         <dt>Lies at</dt>
         <dd>
-          {at.topic}, partition {at.partition}, offset {at.offset}
+          {position.topic}, partition {position.partition}, offset {position.offset}
           {copies > 1 && `, the last of ${copies} copies`}
         </dd>
         <dt>Id</dt>
@@ -143,9 +143,9 @@ const Replays = ({
         {replays.map((one) => {
           const { topic, partition, offset, epoch } = one.sentTo;
           return (
-            <tr key={one.on}>
+            <tr key={one.replayedAt}>
               <td>
-                <When time={one.on} />
+                <When time={one.replayedAt} />
               </td>
               <td>
                 {topic}

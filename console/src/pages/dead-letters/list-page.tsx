@@ -30,15 +30,15 @@ export function LetterListPage() {
       {value !== undefined && (
         <>
           <Choice choice={choice} channels={value.channels} />
-          {value.all === 0 ? (
+          {value.total === 0 ? (
             <Nothing channel={channel} />
           ) : (
             <>
-              <Reasons counts={value.counts} all={value.all} choice={choice} />
+              <Reasons counts={value.counts} total={value.total} choice={choice} />
               {/* Until the answer is there, what is shown may be what was asked for before. */}
               <fieldset disabled={asking}>
                 <Letters
-                  letters={value.letters}
+                  letters={value.deadLetters}
                   goesOn={value.next !== null}
                   channel={channel}
                   selected={ids}
@@ -58,11 +58,11 @@ export function LetterListPage() {
                 />
               </fieldset>
               <Pager place={place} next={value.next} />
-              {value.older > 0 && (
+              {value.unlisted > 0 && (
                 <p>
                   <small>
-                    {counted(value.older)} older ones are not shown; <code>topicsync dead-letters</code> has
-                    them.
+                    {counted(value.unlisted)} older ones are not shown; <code>topicsync dead-letters</code>{" "}
+                    has them.
                   </small>
                 </p>
               )}

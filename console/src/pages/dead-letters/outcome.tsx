@@ -4,10 +4,10 @@ import type { DeadLetterChannel, ReplayView } from "../../../../schemas/dead-let
 import { pageOfLetter } from "./addresses.ts";
 
 const words = {
-  taken: "taken",
-  waiting: "waiting for the sync",
-  "refused again": "refused again",
-  "perhaps replayed": "perhaps sent: nobody knows whether it arrived",
+  applied: "applied",
+  pending: "waiting for the sync",
+  rejected: "rejected again",
+  unknown: "unknown: sending was not confirmed",
 } as const;
 
 interface OutcomeProps {
@@ -18,11 +18,11 @@ interface OutcomeProps {
 /** What came of a replay, in words; of one that was refused again, with the way to its new letter. */
 export function Outcome({ replay, channel }: OutcomeProps) {
   if (replay === null) return <>–</>;
-  const { kind, code, letter } = replay.outcome;
-  if (letter === undefined) return <>{words[kind]}</>;
+  const { status, code, deadLetterId } = replay.outcome;
+  if (deadLetterId === undefined) return <>{words[status]}</>;
   return (
     <>
-      {words[kind]}: <Link href={pageOfLetter(letter, channel)}>{code ?? "look"}</Link>
+      {words[status]}: <Link href={pageOfLetter(deadLetterId, channel)}>{code ?? "show"}</Link>
     </>
   );
 }

@@ -4,17 +4,17 @@ import type { DeadLetterList } from "../../../../schemas/dead-letters.ts";
 import { counted } from "../../components/format.ts";
 import { pageOfChoice, type LetterChoice } from "./addresses.ts";
 
-interface ReasonsProps extends Pick<DeadLetterList, "counts" | "all"> {
+interface ReasonsProps extends Pick<DeadLetterList, "counts" | "total"> {
   readonly choice: LetterChoice;
 }
 
 /** Why letters were refused, and how many for each reason; each leads to its own. */
-export function Reasons({ counts, all, choice }: ReasonsProps) {
+export function Reasons({ counts, total, choice }: ReasonsProps) {
   const codes = Object.entries(counts).toSorted(([, one], [, other]) => other - one);
   return (
     <nav class="reasons" aria-label="Reasons">
       <ul>
-        <Reason name="All" count={all} code={undefined} choice={choice} />
+        <Reason name="All" count={total} code={undefined} choice={choice} />
         {codes.map(([code, count]) => (
           <Reason key={code} name={code} count={count} code={code} choice={choice} />
         ))}

@@ -34,7 +34,7 @@ export function ReplayQuestion({ ids, channel, cancelled, done }: ReplayQuestion
 
   const plan = planned?.plan;
   const count = plan?.sent.length ?? 0;
-  const kinds = new Set(plan?.skipped.map(({ kind }) => kind));
+  const kinds = new Set(plan?.skipped.map(({ reason }) => reason));
   return (
     <Confirm
       question={questionOf(plan)}
@@ -48,8 +48,9 @@ export function ReplayQuestion({ ids, channel, cancelled, done }: ReplayQuestion
     >
       {count > 0 && plan !== undefined && (
         <p>
-          {count === 1 ? "It is" : "They are"} sent to <code>{plan.to}</code> as {count === 1 ? "it" : "they"}{" "}
-          came. Where the reason still holds, {count === 1 ? "it is" : "they are"} refused again.
+          {count === 1 ? "It is" : "They are"} sent to <code>{plan.topic}</code> as{" "}
+          {count === 1 ? "it" : "they"} came. Where the reason still holds,{" "}
+          {count === 1 ? "it is" : "they are"} refused again.
         </p>
       )}
       {plan !== undefined && <Skipped skipped={plan.skipped} />}

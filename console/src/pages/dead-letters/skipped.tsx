@@ -10,9 +10,9 @@ export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
     <>
       <p>{skipped.length === 1 ? "1 is not sent:" : `${counted(skipped.length)} are not sent:`}</p>
       <ul class="skipped">
-        {skipped.slice(0, maxShown).map(({ id, reason }) => (
+        {skipped.slice(0, maxShown).map(({ id, message }) => (
           <li key={id}>
-            <code>{id}</code>: {reason}
+            <code>{id}</code>: {message}
           </li>
         ))}
         {skipped.length > maxShown && <li>and {counted(skipped.length - maxShown)} more</li>}

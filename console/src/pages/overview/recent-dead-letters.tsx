@@ -1,7 +1,8 @@
 import { Link } from "wouter-preact";
 
 import { roles } from "../../../../schemas/roles.ts";
-import type { LatestDeadLetter, Overview } from "../../../../schemas/overview.ts";
+import type { DeadLetterItem } from "../../../../schemas/dead-letters.ts";
+import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { counted } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
@@ -10,11 +11,11 @@ import { useSession } from "../../session.ts";
 import { pageOfLetter } from "../dead-letters/addresses.ts";
 
 interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
-  readonly letters: Overview["letters"];
+  readonly deadLetters: Overview["deadLetters"];
 }
 
 /** What was refused lately, and why. */
-export function Refused({ letters, counts, since }: RefusedProps) {
+export function Refused({ deadLetters, counts, since }: RefusedProps) {
   const refused = Object.entries(counts?.refused ?? {});
   const mayLook = useSession().session.roles.includes(roles.eventManagement);
   return (
@@ -25,9 +26,11 @@ export function Refused({ letters, counts, since }: RefusedProps) {
           To see what was refused takes the role <code>{roles.eventManagement}</code>.
         </p>
       )}
-      {mayLook && letters === null && <p>The dead letters could not be read yet.</p>}
-      {letters?.length === 0 && <p>Nothing was ever refused. What is refused is kept, with the reason.</p>}
-      {letters !== null && letters.length > 0 && <Letters letters={letters} />}
+      {mayLook && deadLetters === null && <p>The dead letters could not be read yet.</p>}
+      {deadLetters?.length === 0 && (
+        <p>Nothing was ever refused. What is refused is kept, with the reason.</p>
+      )}
+      {deadLetters !== null && deadLetters.length > 0 && <Newest deadLetters={deadLetters} />}
       {refused.length > 0 && since !== null && (
         <p>
           <small>
@@ -40,10 +43,10 @@ export function Refused({ letters, counts, since }: RefusedProps) {
   );
 }
 
-function Letters({ letters }: { readonly letters: readonly LatestDeadLetter[] }) {
+function Newest({ deadLetters }: { readonly deadLetters: readonly DeadLetterItem[] }) {
   return (
     <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
-      {letters.map(({ id, time, externalId, code, message }) => (
+      {deadLetters.map(({ id, time, externalId, code, message }) => (
         <tr key={id}>
           <td>{time === null ? "–" : <When time={time} />}</td>
           <td>{externalId ?? "–"}</td>

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
-import { isChosen } from "../../../src/dead-letters/choose.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
-import { getOutcome } from "../../../src/dead-letters/outcome.ts";
-import { laterState } from "../../../src/dead-letters/plan.ts";
+import { getOutcome } from "../../../src/dead-letters/outcomes.ts";
+import { matchesFilter } from "../../../src/dead-letters/page.ts";
+import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
 
 const ours = {
@@ -130,21 +130,26 @@ describe("a letter", () => {
     assert.equal(idIn(bare, binary), "a");
   });
 
-  it("is chosen by every part of a choice together", () => {
-    const letter = read(ours);
-    const [before, after] = [new Date(1_600_000_000_000), new Date(1_800_000_000_000)];
-    assert.ok(isChosen(letter, {}));
+  it("matches a filter by all of its members together", () => {
+    const letter = { id: "a-1-2-30", code: "TOO_LARGE" as const, time: 1_700_000_000_000 };
+    const [before, after] = [1_600_000_000_000, 1_800_000_000_000];
+    assert.ok(matchesFilter(letter, {}));
     assert.ok(
-      isChosen(letter, { ids: new Set([letter.id]), codes: new Set(["TOO_LARGE"]), from: before, to: after }),
+      matchesFilter(letter, {
+        ids: new Set([letter.id]),
+        codes: new Set(["TOO_LARGE"]),
+        from: before,
+        to: after,
+      }),
     );
-    for (const choice of [
+    for (const filter of [
       { ids: new Set<string>() },
-      { codes: new Set(["OTHER"] as const) },
+      { codes: new Set(["OTHER"]) },
       { from: after },
       { to: before },
     ])
-      assert.ok(!isChosen(letter, choice));
-    assert.ok(!isChosen({ ...letter, time: undefined }, { from: before }));
+      assert.ok(!matchesFilter(letter, filter));
+    assert.ok(!matchesFilter({ ...letter, time: undefined }, { from: before }));
   });
 });
 
@@ -155,7 +160,7 @@ describe("a letter is superseded", () => {
     { externalId: "x", retired: false, by: { kind: "announcement" as const, topic, partition, offset } },
   ];
   const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
-    laterState({ letter: { ...letter, source }, replays: [{ sentTo }] }, states) !== undefined;
+    findLater({ ...letter, source }, [{ sentTo }], states) !== undefined;
 
   it("by a later offset of its own partition and no other", () => {
     assert.ok(isSuperseded(by(6)));
@@ -167,21 +172,21 @@ describe("a letter is superseded", () => {
   });
 
   it("by what the sync has not applied yet, unless that is a replay of it", () => {
-    const waiting = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, waiting: { replayOf } }));
-    assert.ok(isSuperseded(waiting(undefined)));
-    assert.ok(isSuperseded(waiting("a-1-4")));
-    assert.ok(!isSuperseded(waiting("a-1-5")));
+    const pending = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, pending: { replayOf } }));
+    assert.ok(isSuperseded(pending(undefined)));
+    assert.ok(isSuperseded(pending("a-1-4")));
+    assert.ok(!isSuperseded(pending("a-1-5")));
   });
 
   it("by any offset of a later epoch, and by none of an earlier one", () => {
     const inEpoch = (offset: number, epoch: number) =>
       by(offset).map((one) => ({ ...one, by: { ...one.by, epoch } }));
     assert.ok(isSuperseded(inEpoch(0, 2)));
-    const later = { letter: { ...letter, source: { ...source, epoch: 2 } }, replays: [] };
-    assert.equal(laterState(later, by(100)), undefined);
-    assert.equal(laterState(later, inEpoch(4, 2)), undefined);
-    assert.ok(laterState(later, inEpoch(6, 2)));
-    assert.ok(laterState(later, inEpoch(0, 3)));
+    const later = { ...letter, source: { ...source, epoch: 2 } };
+    assert.equal(findLater(later, [], by(100)), undefined);
+    assert.equal(findLater(later, [], inEpoch(4, 2)), undefined);
+    assert.ok(findLater(later, [], inEpoch(6, 2)));
+    assert.ok(findLater(later, [], inEpoch(0, 3)));
     // What its own replay said in one epoch, another record said at the same offset of the next.
     assert.ok(isSuperseded(inEpoch(6, 2), { topic: "a", partition: 1, offset: 6 }));
   });
@@ -189,7 +194,13 @@ describe("a letter is superseded", () => {
 
 describe("what came of a replay", () => {
   const sentTo = { topic: "a", partition: 0, offset: 7 };
-  const replay = { id: "1", letter: "a-0-1", on: new Date(), state: "sent" as const, sentTo };
+  const replay = {
+    deadLetterId: "a-0-1",
+    attempt: 1,
+    startedAt: new Date(),
+    state: "sent" as const,
+    sentTo,
+  };
   const outcome = (
     nextOffset: number,
     given: Parameters<typeof getOutcome>[0] = replay,
@@ -198,30 +209,34 @@ describe("what came of a replay", () => {
   ) =>
     getOutcome(given, {
       positions: [{ topic: "a", partition: 0, nextOffset, epoch }],
-      codeOf: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
+      findCode: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
     });
 
   it("is known once the position is beyond it", () => {
-    assert.deepEqual(outcome(7), { kind: "waiting" });
-    assert.deepEqual(outcome(8), { kind: "taken" });
-    const letter = "a-0-7";
-    assert.deepEqual(outcome(8, replay, [letter]), { kind: "refused again", code: "KEY_MISMATCH", letter });
-    assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { kind: "perhaps replayed" });
+    assert.deepEqual(outcome(7), { status: "pending" });
+    assert.deepEqual(outcome(8), { status: "applied" });
+    const deadLetterId = "a-0-7";
+    assert.deepEqual(outcome(8, replay, [deadLetterId]), {
+      status: "rejected",
+      code: "KEY_MISMATCH",
+      deadLetterId,
+    });
+    assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { status: "unknown" });
   });
 
   it("is known of the epoch that it was sent in alone", () => {
     const second = { ...replay, sentTo: { ...sentTo, epoch: 2 } };
-    assert.deepEqual(outcome(100, second), { kind: "waiting" });
-    assert.deepEqual(outcome(7, second, [], 2), { kind: "waiting" });
-    assert.deepEqual(outcome(8, second, ["a-0-7"], 2), { kind: "taken" });
-    const letter = "a-0-7-2";
-    assert.deepEqual(outcome(8, second, [letter], 2), {
-      kind: "refused again",
+    assert.deepEqual(outcome(100, second), { status: "pending" });
+    assert.deepEqual(outcome(7, second, [], 2), { status: "pending" });
+    assert.deepEqual(outcome(8, second, ["a-0-7"], 2), { status: "applied" });
+    const deadLetterId = "a-0-7-2";
+    assert.deepEqual(outcome(8, second, [deadLetterId], 2), {
+      status: "rejected",
       code: "KEY_MISMATCH",
-      letter,
+      deadLetterId,
     });
     // The first epoch is over: whether the sync had come to it is not known, unless it was refused.
-    assert.deepEqual(outcome(3, replay, [], 2), { kind: "perhaps replayed" });
-    assert.equal(outcome(3, replay, ["a-0-7"], 2).kind, "refused again");
+    assert.deepEqual(outcome(3, replay, [], 2), { status: "unknown" });
+    assert.equal(outcome(3, replay, ["a-0-7"], 2).status, "rejected");
   });
 });

@@ -1,0 +1,98 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import ms, { type StringValue } from "ms";
+
+import { createDeadLetterServices } from "../../app/dead-letters.ts";
+import { deadLetterCodes, type DeadLetterCode } from "../../dead-letters/dead-letter.ts";
+import type { DeadLetterFilter } from "../../dead-letters/page.ts";
+import type { DeadLetterService } from "../../dead-letters/service.ts";
+import { ConfigurationError } from "../../lib/errors.ts";
+import type { CommandContext } from "../context.ts";
+import { createLongProgress, type Progress } from "../output/progress.ts";
+
+export interface ChannelFlags {
+  readonly pushFeedback?: true;
+}
+
+/** Adds the option that selects the channel. */
+export const withChannel = (command: Command): Command =>
+  command.option(
+    "--push-feedback",
+    "dead letters of the push feedback topic instead of the announcements topic",
+  );
+
+export interface FilterFlags {
+  readonly code?: DeadLetterCode[];
+  readonly id?: string[];
+  /** Milliseconds. */
+  readonly newerThan?: number;
+  readonly olderThan?: number;
+}
+
+/** Adds the options that filter dead letters. */
+export const withFilter = (command: Command): Command =>
+  command
+    .addOption(
+      new Option("--code <code...>", "only with one of these codes")
+        .choices(deadLetterCodes)
+        .argParser(collectCode),
+    )
+    .option(
+      "--newer-than <duration>",
+      "only records written within this time: 45s, 30m, 2h, 7d",
+      parseDuration,
+    )
+    .option("--older-than <duration>", "only records written before this time", parseDuration);
+
+export function toFilter({ code: codes, id: ids, newerThan, olderThan }: FilterFlags): DeadLetterFilter {
+  const now = Date.now();
+  return {
+    ...(codes && { codes: new Set(codes) }),
+    ...(ids && { ids: new Set(ids) }),
+    ...(newerThan !== undefined && { from: now - newerThan }),
+    ...(olderThan !== undefined && { to: now - olderThan }),
+  };
+}
+
+function collectCode(given: string, previous: DeadLetterCode[] = []): DeadLetterCode[] {
+  const known = deadLetterCodes.find((one) => one === given);
+  if (known === undefined) throw new InvalidArgumentError(`Known codes are ${deadLetterCodes.join(", ")}.`);
+  return [...previous, known];
+}
+
+/** A duration in milliseconds. Throws InvalidArgumentError. */
+function parseDuration(given: string): number {
+  const span =
+    /^\d.*[a-z]$/i.test(given) && given.length < 100
+      ? (ms(given as StringValue) as number | undefined)
+      : undefined;
+  if (span === undefined || !Number.isSafeInteger(Math.round(span)))
+    throw new InvalidArgumentError("A duration is a number with its unit: 45s, 30m, 2h, 7d.");
+  return span;
+}
+
+const longRead = 10_000;
+
+/** Opens the dead letters of the selected channel, all of them. Throws ConfigurationError if it is not consumed. */
+export async function openDeadLetters(
+  { config, broker, database, abort }: CommandContext,
+  { pushFeedback }: ChannelFlags,
+): Promise<DeadLetterService> {
+  let progress: Progress | undefined;
+  const services = createDeadLetterServices(config.kafka, {
+    broker: await broker(),
+    database: await database(),
+    abort,
+    limits: {
+      maxDeadLetters: Infinity,
+      readTimeoutMs: undefined,
+      onProgress(read, total) {
+        progress ??= createLongProgress("reading dead letters", total, longRead);
+        progress.at(read);
+        if (read === total) progress.end(`read ${total} dead letters`);
+      },
+    },
+  });
+  const service = services[pushFeedback ? "push-feedback" : "announcements"];
+  if (service !== undefined) return service;
+  throw new ConfigurationError("push feedback is not consumed: KAFKA_PUSH_FEEDBACK_TOPIC is not set");
+}

@@ -1,0 +1,54 @@
+import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters.ts";
+import type { RecordHeaders } from "../sync/records.ts";
+import type { DeadLetterSummary } from "./dead-letter-index.ts";
+import type { DeadLetter } from "./dead-letter.ts";
+import type { ReplayWithOutcome } from "./outcomes.ts";
+
+/** A dead letter in a list, with its last replay. */
+export const toDeadLetterItem = (
+  { id, time, code, message, externalId, source }: DeadLetterSummary,
+  replay: ReplayWithOutcome | undefined,
+): DeadLetterItem => ({
+  id,
+  time: time === undefined ? null : new Date(time).toISOString(),
+  code,
+  message,
+  externalId: externalId ?? null,
+  source: source ?? null,
+  replay: replay === undefined ? null : toReplayView(replay),
+});
+
+/** Everything about a dead letter, with all its bytes in base64. */
+export const toDeadLetterView = (
+  letter: DeadLetter,
+  copies: number,
+  replays: readonly ReplayWithOutcome[],
+): DeadLetterView => ({
+  id: letter.id,
+  time: letter.time?.toISOString() ?? null,
+  code: letter.code,
+  message: letter.message,
+  externalId: letter.externalId ?? null,
+  source: letter.source ?? null,
+  details: [...letter.details],
+  position: letter.at,
+  copies,
+  key: letter.key?.toString("base64") ?? null,
+  value: letter.value?.toString("base64") ?? null,
+  headers: toHeaderViews(letter.headers),
+  omitted: letter.omitted ?? null,
+  replayOf: letter.replayOf ?? null,
+  replays: replays.map(toReplayView),
+});
+
+/** A name occurs once for each of its values. */
+const toHeaderViews = (headers: RecordHeaders): DeadLetterView["headers"] =>
+  Object.entries(headers).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value) => ({ name, value: Buffer.from(value).toString("base64") })),
+  );
+
+export const toReplayView = ({ startedAt, sentTo, outcome }: ReplayWithOutcome): ReplayView => ({
+  replayedAt: startedAt.toISOString(),
+  sentTo,
+  outcome,
+});

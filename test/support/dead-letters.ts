@@ -1,0 +1,58 @@
+import type { TestContext } from "node:test";
+
+import { createDeadLetterServices } from "../../src/app/dead-letters.ts";
+import { readConfig } from "../../src/config.ts";
+import type { DeadLetterService, ReplayRequest } from "../../src/dead-letters/service.ts";
+import { createBroker } from "../../src/kafka/client.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { createDatabase } from "../../src/storage/database.ts";
+import type { Scene } from "./scene.ts";
+
+const { signal: never } = new AbortController();
+
+/** Connects to the broker and store of a scene; the result opens its dead letters anew, as each command does. */
+export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick<Scene, "settings" | "uri">) {
+  const log = await createLogger("silent");
+  const config = { ...readConfig(settings).kafka, brokers: [settings.KAFKA_BROKERS] };
+  const broker = createBroker(config, log);
+  const database = createDatabase(uri, log);
+  t.after(() => Promise.all([broker.close(), database.close()]));
+  await Promise.all([broker.reach(never), database.connect(never)]);
+  const open = (): DeadLetterService =>
+    createDeadLetterServices(config, { broker, database, abort: never }).announcements;
+  const plan = (request: Partial<ReplayRequest> = {}) => open().plan({ filter: {}, ...request });
+  return { broker, open, plan };
+}
+
+interface MessageOptions {
+  readonly value?: string | Buffer | null;
+  readonly key?: string | Buffer;
+  readonly code?: string;
+  readonly headers?: Readonly<Record<string, string | Buffer>>;
+  /** Of the dead-letter topic. */
+  readonly partition?: number;
+  /** Milliseconds since 1970. */
+  readonly time?: number;
+}
+
+/** A dead letter as the service writes it, with the position of the original record. */
+export const deadLetterMessage = (
+  source: { readonly topic: string; readonly partition: number; readonly offset: number },
+  { value = "no JSON", key, code = "MALFORMED_JSON", headers, partition, time }: MessageOptions = {},
+) => ({
+  key: key ?? null,
+  value,
+  ...(partition !== undefined && { partition }),
+  ...(time !== undefined && { timestamp: String(time) }),
+  headers: {
+    "__connect.errors.topic": source.topic,
+    "__connect.errors.partition": String(source.partition),
+    "__connect.errors.offset": String(source.offset),
+    "__connect.errors.exception.class.name": `topicsync.${code}`,
+    "__connect.errors.exception.message": "The announcement is not JSON.",
+    "topicsync.id": `${source.topic}-${source.partition}-${source.offset}`,
+    "topicsync.code": code,
+    "topicsync.details": "[]",
+    ...headers,
+  },
+});
