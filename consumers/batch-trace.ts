@@ -1,19 +1,19 @@
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/sync/positions.ts";
-import type { LogRecord, Partition } from "../src/sync/records.ts";
+import { getHeaderText, type LogRecord, type Partition } from "../src/sync/records.ts";
 import { isSampled, traceClock, type SpanContext, type Stage, type Tracing } from "../src/tracing/tracing.ts";
 
-/** What was done with a batch, for the traces of its records. */
+/** The stages of a batch, for the traces of its records. */
 export interface BatchTrace {
-  /** From now on this is done with the batch; it ends what was done before. */
-  readonly entered: (stage: Stage) => void;
-  /** Nothing is done with it for now: it waits for the batch before. */
-  readonly waits: () => void;
-  /** Applies the batch, and tells of all of it once that ended, well or not. */
-  through<Applied extends Outcome>(apply: () => Promise<Applied>): Promise<Applied>;
+  /** Starts a stage of the batch, and ends the one before. */
+  startStage(stage: Stage): void;
+  /** Ends the current stage: the batch waits for the one before. */
+  endStage(): void;
+  /** Applies the batch, and records its spans once it succeeded or failed. */
+  run<Applied extends Outcome>(apply: () => Promise<Applied>): Promise<Applied>;
 }
 
-/** What became of a batch, as far as traces show it. */
+/** The outcome of a batch, as far as traces show it. */
 interface Outcome {
   readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
 }
@@ -35,111 +35,103 @@ interface TimedStage {
   ended: number;
 }
 
-/** So many records of a batch show its stages, which are the same for all; the others are linked to the first. */
-const maxWithStages = 20;
+/** Records of a batch that show its stages, which are the same for all; the others link to the first. */
+const maxRecordsWithStages = 20;
 
 /**
- * Begins the trace of a batch. Undefined when none of its records carries a `traceparent` whose trace somebody wants to see:
- * then nothing is measured. See docs/decisions/006.
+ * Begins the trace of a batch. Undefined when none of its records carries a `traceparent` of a sampled trace: nothing is
+ * measured then. See docs/decisions/006.
  */
 export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): BatchTrace | undefined {
-  if (tracing === undefined) return undefined;
-  const traced = tracedOf(batch.records, tracing);
+  return tracing && createTrace(tracing, batch);
+}
+
+function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefined {
+  const traced = findTraced(batch.records, tracing);
   if (traced.length === 0) return undefined;
   const now = traceClock();
   const stages: TimedStage[] = [];
 
-  const entered = (name: Stage): void => {
-    const began = now();
-    end(began);
-    stages.push({ name, began, ended: NaN });
-  };
-  const end = (at: number): void => {
+  function endStage(at = now()): void {
     const last = stages.at(-1);
     if (last !== undefined && Number.isNaN(last.ended)) last.ended = at;
-  };
-  const tell = (refusals: Outcome["refusals"], failure?: string): void => {
-    end(now());
+  }
+
+  function record(refusals: Outcome["refusals"], failure?: string): void {
+    endStage();
     const refused = new Map(refusals.map(({ offset, refusal }) => [offset, refusal.code]));
-    tellOf(tracing, {
-      ...batch,
-      traced,
-      stages,
-      failure,
-      errorOf: ({ offset }) => failure ?? refused.get(offset),
-    });
-  };
+    const getError = ({ offset }: LogRecord) => failure ?? refused.get(offset);
+    recordSpans(tracing, { ...batch, traced, stages, failure, getError });
+  }
 
   return {
-    entered,
-    waits: () => {
-      end(now());
+    startStage(name) {
+      const began = now();
+      endStage(began);
+      stages.push({ name, began, ended: NaN });
     },
-    async through(apply) {
+    endStage() {
+      endStage();
+    },
+    async run(apply) {
       const applied = await apply().catch((error: unknown) => {
-        tell([], failureOf(error));
+        record([], toErrorCode(error));
         throw error;
       });
-      tell(applied.refusals);
+      record(applied.refusals);
       return applied;
     },
   };
 }
 
-function tracedOf(records: readonly LogRecord[], tracing: Tracing): TracedRecord[] {
+function findTraced(records: readonly LogRecord[], tracing: Tracing): TracedRecord[] {
   const traced: TracedRecord[] = [];
   for (const record of records) {
     if (record.headers["traceparent"] === undefined) continue;
-    const parent = tracing.contextOf((name) => headerOf(record, name));
+    const parent = tracing.contextOf((name) => getHeaderText(record.headers, name));
     if (parent !== undefined && isSampled(parent)) traced.push({ record, parent });
   }
   return traced;
 }
 
-/** The last of a name, as Kafka's clients read headers that are there once. */
-function headerOf({ headers }: LogRecord, name: string): string | undefined {
-  const value = [headers[name]].flat().at(-1);
-  return typeof value === "string" ? value : value?.toString("latin1");
-}
-
-interface Told extends TracedBatch {
+interface MeasuredBatch extends TracedBatch {
   readonly traced: readonly TracedRecord[];
   readonly stages: readonly TimedStage[];
   /** Why the batch as a whole failed. */
   readonly failure: string | undefined;
-  readonly errorOf: (record: LogRecord) => string | undefined;
+  readonly getError: (record: LogRecord) => string | undefined;
 }
 
-/** Tells of each traced record: a span in its own trace, and within it the stages of the batch. */
-function tellOf(tracing: Tracing, { traced, stages, failure, errorOf, ...batch }: Told): void {
+/** Records a span for each traced record, in its own trace, and within it the stages of the batch. */
+function recordSpans(tracing: Tracing, { traced, stages, failure, getError, ...batch }: MeasuredBatch): void {
   const [first, last] = [stages.at(0), stages.at(-1)];
   if (first === undefined || last === undefined) return;
   const { began } = first;
   const { ended } = last;
-  let shown: SpanContext | undefined;
+  let firstSpan: SpanContext | undefined;
   for (const [index, { record, parent }] of traced.entries()) {
-    const withStages = index < maxWithStages;
-    const within = tracing.tell({
+    const withStages = index < maxRecordsWithStages;
+    const span = tracing.tell({
       name: `process ${batch.partition.topic}`,
       kind: "consumer",
       parent,
       began,
       ended,
-      attributes: attributesOf(record, batch),
-      error: errorOf(record),
-      links: withStages || shown === undefined ? [] : [shown],
+      attributes: toAttributes(record, batch),
+      error: getError(record),
+      links: withStages || firstSpan === undefined ? [] : [firstSpan],
     });
-    if (within === undefined || !withStages) continue;
-    shown ??= within;
+    if (span === undefined || !withStages) continue;
+    firstSpan ??= span;
     for (const stage of stages) {
       const error = stage === last ? failure : undefined;
-      tracing.tell({ ...stage, kind: "internal", parent: within, error });
+      tracing.tell({ ...stage, kind: "internal", parent: span, error });
     }
   }
 }
 
-/** By OpenTelemetry's conventions for messaging. Nothing of the key or the value: whoever may see traces may not see those. */
-const attributesOf = (
+/** OpenTelemetry's conventions for messaging. Never the key or the value: readers of traces may not see those. */
+const toAttributes = (
   { offset, value }: LogRecord,
   { partition, groupId, records }: TracedBatch,
 ): Record<string, string | number | boolean> => ({
@@ -154,7 +146,7 @@ const attributesOf = (
   "topicsync.batch.records": records.length,
 });
 
-function failureOf(error: unknown): string {
+function toErrorCode(error: unknown): string {
   if (error instanceof FencedError) return "FENCED";
   if (error instanceof UnavailableError) return "UNAVAILABLE";
   return "INTERNAL";

@@ -36,7 +36,7 @@ const maxHeaderCharacters = 8_000;
  * value when it is too large, without its timestamp and with a key otherwise. Throws UnavailableError when a letter could not be kept.
  */
 export async function sendDeadLetters(
-  producer: RecordProducer,
+  producer: Pick<RecordProducer, "send">,
   letters: readonly OutgoingDeadLetter[],
 ): Promise<void> {
   let sending: readonly Form[] = letters.map((letter) => ({
@@ -70,7 +70,10 @@ function simplify(form: Form, { reason, message }: Rejection): Form {
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
-export async function sendRefused(producer: RecordProducer, refusedRecords: RefusedRecord): Promise<void> {
+export async function sendRefused(
+  producer: Pick<RecordProducer, "send">,
+  refusedRecords: RefusedRecord,
+): Promise<void> {
   const { partition, epoch, records, refused } = refusedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
   const letters = refused.flatMap(({ offset, refusal }) => {

@@ -1,84 +1,106 @@
+import { getErrorMessage } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordProducer, Partition } from "../../src/sync/records.ts";
+import type { PositionKey } from "../../src/sync/positions.ts";
+import type { LogRecord, Partition, RecordProducer } from "../../src/sync/records.ts";
 import type { AppliedBatch } from "../../src/sync/tally.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { Decision } from "../../src/topics/decide.ts";
 import type { TopicService } from "../../src/topics/service.ts";
+import { TopicGoneError, UniqueViolationError, type TopicStore } from "../../src/topics/stores.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
+import type { BatchHandler, Step } from "../partition-reader.ts";
+import { storeBatch } from "../store-batch.ts";
 import { decode } from "./decode.ts";
-import type { BatchHandler } from "../partition-reader.ts";
 
 export interface AnnouncementOptions {
   readonly groupId: string;
-  readonly topics: TopicService;
-  readonly positions: Pick<PositionStore, "claim">;
-  readonly deadLetters: RecordProducer;
-  /** Told of each batch once it is stored. */
+  readonly topics: Pick<TopicService, "decide" | "publish">;
+  readonly store: Pick<TopicStore, "claim" | "begin">;
+  readonly deadLetters: Pick<RecordProducer, "send">;
+  /** Called with each batch that is stored. */
   readonly applied: (batch: AppliedBatch) => void;
   readonly tracing: Tracing | undefined;
   readonly log: Logger;
 }
 
-interface Prepared {
+/** A batch of decoded announcements. */
+export interface AnnouncementBatch {
   readonly records: readonly LogRecord[];
   readonly announcements: readonly Announcement[];
   readonly trace: BatchTrace | undefined;
-  /** What was decided last; undefined before `write`. */
+  /** The last decision; undefined before `write`. */
   decision?: Decision;
 }
 
-/** decode → validate → decide → write → dead letters → commit, for one partition of the announcements topic. */
+/** Unique indexes can object repeatedly while other changes race with a batch, but not for long. */
+const maxAttempts = 10;
+
+/** decode → decide → write → check the position → dead letters → commit, for one partition of the announcements topic. */
 export function createAnnouncementHandler(
   partition: Partition,
-  options: AnnouncementOptions,
-): BatchHandler<Prepared> {
-  const { groupId, topics, positions, deadLetters, tracing, log } = options;
+  { groupId, topics, store, deadLetters, applied, tracing, log }: AnnouncementOptions,
+): BatchHandler<AnnouncementBatch> {
   const key: PositionKey = { group: groupId, ...partition };
 
-  function report({ records }: Prepared, { counts, refusals }: Decision, tookMs: number): void {
-    options.applied({
+  /** Decides and stores a batch, and decides it again on newer data when the store objects. */
+  async function apply(batch: AnnouncementBatch, { from, to }: Step): Promise<Decision> {
+    const { records, announcements, trace } = batch;
+    let objection: unknown;
+    for (let objections = 0; objections < maxAttempts; objections += 1) {
+      trace?.startStage("decide");
+      const decision = await topics.decide({ partition, epoch: to.epoch, announcements }, objections);
+      batch.decision = decision;
+      const { writes, refusals } = decision;
+      const sendDeadLetters =
+        refusals.length === 0
+          ? undefined
+          : () => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused: refusals });
+      try {
+        await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
+        return decision;
+      } catch (error) {
+        if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
+        objection = error;
+      }
+    }
+    throw new Error(
+      `the store objected to the batch at offset ${from?.offset ?? 0} ${maxAttempts} times: ${getErrorMessage(objection)}`,
+      { cause: objection },
+    );
+  }
+
+  function report({ records }: AnnouncementBatch, decision: Decision, tookMs: number): void {
+    const { counts, refusals } = decision;
+    topics.publish(decision);
+    applied({
       counts,
       refused: refusals.map(({ refusal }) => refusal.code),
       announcedOn: records.map(({ timestamp }) => Number(timestamp)),
       storedOn: Date.now(),
       tookMs,
     });
-    log.debug({ partition: partition.partition, ...counts }, "applied announcements");
+    log.debug({ partition: partition.partition, ...counts }, "announcements applied");
   }
 
   return {
-    claim: () => positions.claim(key),
+    claim: () => store.claim(key),
     prepare(records) {
       const trace = traceBatch(tracing, { partition, groupId, records });
-      trace?.entered("decode");
+      trace?.startStage("decode");
       const announcements = records.map(decode);
-      trace?.waits();
+      trace?.endStage();
       return { records, announcements, trace };
     },
-    async write(prepared, { from, to }) {
-      const { records, announcements, trace } = prepared;
-      const began = performance.now();
-      const apply = () =>
-        topics.apply({
-          key,
-          from,
-          to,
-          announcements,
-          decided: (decision) => (prepared.decision = decision),
-          deadLetter: (refused) => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused }),
-          entered: trace?.entered,
-        });
-      const decision = await (trace === undefined ? apply() : trace.through(apply));
-      report(prepared, decision, performance.now() - began);
+    async write(batch, step) {
+      const startedAt = performance.now();
+      const { trace } = batch;
+      const decision = await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
+      report(batch, decision, performance.now() - startedAt);
     },
-    confirm(prepared) {
-      const { decision } = prepared;
-      if (decision === undefined) return;
-      topics.confirm(decision);
-      report(prepared, decision, 0);
+    confirm(batch) {
+      if (batch.decision !== undefined) report(batch, batch.decision, 0);
     },
   };
 }

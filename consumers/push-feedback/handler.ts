@@ -1,74 +1,84 @@
-import type { FeedbackDecision, FeedbackService, ReadReport } from "../../src/installations/feedback.ts";
+import type {
+  FeedbackDecision,
+  FeedbackService,
+  FeedbackStore,
+  ReadReport,
+} from "../../src/installations/feedback.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import type { PositionKey, PositionStore } from "../../src/sync/positions.ts";
-import type { LogRecord, RecordProducer, Partition } from "../../src/sync/records.ts";
+import type { PositionKey } from "../../src/sync/positions.ts";
+import type { LogRecord, Partition, RecordProducer } from "../../src/sync/records.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
+import type { BatchHandler, Step } from "../partition-reader.ts";
+import { storeBatch } from "../store-batch.ts";
 import { decodeReport } from "./decode.ts";
-import type { BatchHandler } from "../partition-reader.ts";
 
 export interface FeedbackOptions {
   readonly groupId: string;
   readonly feedback: FeedbackService;
-  readonly positions: Pick<PositionStore, "claim">;
-  readonly deadLetters: RecordProducer;
-  /** Told of each batch once it is stored. */
+  readonly store: Pick<FeedbackStore, "claim" | "begin">;
+  readonly deadLetters: Pick<RecordProducer, "send">;
+  /** Called with each decision that is stored. */
   readonly applied: (decision: FeedbackDecision) => void;
   readonly tracing: Tracing | undefined;
   readonly log: Logger;
 }
 
-/** An update costs a store much more than an insertion, and whoever registers one of these tokens has to wait for it. */
+/** Updates cost a store much more than insertions, and registrations of these tokens wait for them. */
 const maxRecordsPerWrite = 500;
 
-interface Prepared {
+/** A batch of decoded reports. */
+export interface FeedbackBatch {
   readonly records: readonly LogRecord[];
   readonly reports: readonly ReadReport[];
   readonly trace: BatchTrace | undefined;
-  /** What was decided last; undefined before `write`. */
+  /** Undefined before `write`. */
   decision?: FeedbackDecision;
 }
 
-/** decode → validate → decide → deactivate → dead letters → commit, for one partition of the push feedback topic. */
+/** decode → decide → write → check the position → dead letters → commit, for one partition of the push feedback topic. */
 export function createFeedbackHandler(
   partition: Partition,
-  options: FeedbackOptions,
-): BatchHandler<Prepared> {
-  const { groupId, feedback, positions, deadLetters, tracing, log } = options;
+  { groupId, feedback, store, deadLetters, applied, tracing, log }: FeedbackOptions,
+): BatchHandler<FeedbackBatch> {
   const key: PositionKey = { group: groupId, ...partition };
 
+  async function apply(batch: FeedbackBatch, { from, to }: Step): Promise<FeedbackDecision> {
+    const { records, reports, trace } = batch;
+    trace?.startStage("decide");
+    const decision = await feedback.decide(reports);
+    batch.decision = decision;
+    const { deactivations: writes, refusals } = decision;
+    const sendDeadLetters =
+      refusals.length === 0
+        ? undefined
+        : () => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused: refusals });
+    await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
+    return decision;
+  }
+
   return {
-    maxRecordsPerWrite: maxRecordsPerWrite,
-    claim: () => positions.claim(key),
+    maxRecordsPerWrite,
+    claim: () => store.claim(key),
     prepare(records) {
       const trace = traceBatch(tracing, { partition, groupId, records });
-      trace?.entered("decode");
+      trace?.startStage("decode");
       const reports = records.map(decodeReport);
-      trace?.waits();
+      trace?.endStage();
       return { records, reports, trace };
     },
-    async write(prepared, { from, to }) {
-      const { records, reports, trace } = prepared;
-      const apply = () =>
-        feedback.apply({
-          key,
-          from,
-          to,
-          reports,
-          decided: (decision) => (prepared.decision = decision),
-          deadLetter: (refused) => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused }),
-          entered: trace?.entered,
-        });
-      const decision = await (trace === undefined ? apply() : trace.through(apply));
-      options.applied(decision);
+    async write(batch, step) {
+      const { trace } = batch;
+      const decision = await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
+      applied(decision);
       log.debug(
-        { partition: partition.partition, ...decision.counts, nextOffset: to.offset },
-        "applied push feedback",
+        { partition: partition.partition, ...decision.counts, nextOffset: step.to.offset },
+        "push feedback applied",
       );
     },
     confirm({ decision }) {
-      if (decision !== undefined) options.applied(decision);
+      if (decision !== undefined) applied(decision);
     },
   };
 }

@@ -45,7 +45,7 @@ export function createPushFeedback(channel: ConsumerChannel, needs: FeedbackNeed
       createFeedbackHandler(partition, {
         groupId,
         feedback,
-        positions: store,
+        store,
         deadLetters,
         applied,
         tracing,

@@ -136,7 +136,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       createAnnouncementHandler(partition, {
         groupId: config.kafka.groupId,
         topics,
-        positions: topicStore,
+        store: topicStore,
         deadLetters,
         applied(batch) {
           tally.add(batch);

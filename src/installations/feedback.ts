@@ -1,6 +1,6 @@
 import { tokenDigest, type Audit } from "../lib/audit.ts";
 import { RefusalError } from "../lib/errors.ts";
-import type { BatchStep, PositionStep, PositionStore } from "../sync/positions.ts";
+import type { BatchStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./installation.ts";
 import { storedToken } from "./token-rules.ts";
@@ -41,23 +41,9 @@ export interface Deactivation extends InstallationKey {
 }
 
 /** Where installations and the positions of the push feedback are kept. Every function throws UnavailableError. */
-export interface FeedbackStore extends PositionStore {
-  /** The installations of these tokens, on whatever platform. */
+export interface FeedbackStore extends BatchStore<readonly Deactivation[]> {
+  /** The installations of these tokens, on every platform. */
   findTokens(tokens: readonly string[]): Promise<SeenInstallation[]>;
-  /**
-   * Deactivates, and moves the position, all or nothing (where the store has transactions). Throws FencedError when the
-   * position is not `from` any more.
-   */
-  applyFeedback(batch: BatchStep & { readonly deactivations: readonly Deactivation[] }): Promise<void>;
-}
-
-/** A stretch of the push feedback log, decoded. */
-export interface FeedbackBatch extends PositionStep {
-  readonly reports: readonly ReadReport[];
-  /** Called with the decision before it is written. */
-  readonly decided?: (decision: FeedbackDecision) => void;
-  /** Keeps what was refused, before the position moves. */
-  readonly deadLetter: (refusals: FeedbackDecision["refusals"]) => Promise<void>;
 }
 
 /** What a stretch of reports comes to. */
@@ -67,17 +53,17 @@ export interface FeedbackDecision {
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
 
-/** Deactivates tokens that push services reported dead. */
+/** Decides which tokens that push services reported dead are deactivated. */
 export interface FeedbackService {
-  /**
-   * Applies a batch exactly once: load, decide, write together with the position. Throws FencedError when another consumer
-   * moved the position, and UnavailableError; nothing is stored then.
-   */
-  apply(batch: FeedbackBatch): Promise<FeedbackDecision>;
+  /** Decides a batch; nothing is stored. Throws UnavailableError. */
+  decide(reports: readonly ReadReport[]): Promise<FeedbackDecision>;
 }
 
 /** Makes the feedback service. */
-export function createFeedbackService(store: FeedbackStore, catalog: Catalog): FeedbackService {
+export function createFeedbackService(
+  store: Pick<FeedbackStore, "findTokens">,
+  catalog: Catalog,
+): FeedbackService {
   /** The report, or why it cannot be taken. */
   async function checked(read: ReadReport): Promise<ReadReport> {
     if ("refusal" in read) return read;
@@ -106,19 +92,10 @@ export function createFeedbackService(store: FeedbackStore, catalog: Catalog): F
   }
 
   return {
-    async apply(batch) {
-      batch.entered?.("decide");
-      const reports = await Promise.all(batch.reports.map(checked));
-      const tokens = new Set(reports.flatMap((read) => ("report" in read ? [read.report.token] : [])));
-      const decision = decideFeedback(reports, await store.findTokens([...tokens]));
-      const { refusals, deactivations } = decision;
-      batch.decided?.(decision);
-      await store.applyFeedback({
-        ...batch,
-        deactivations,
-        beforeCommit: refusals.length > 0 ? () => batch.deadLetter(refusals) : undefined,
-      });
-      return decision;
+    async decide(reports) {
+      const checkedReports = await Promise.all(reports.map(checked));
+      const tokens = new Set(checkedReports.flatMap((read) => ("report" in read ? [read.report.token] : [])));
+      return decideFeedback(checkedReports, await store.findTokens([...tokens]));
     },
   };
 }

@@ -44,6 +44,9 @@ export class UnavailableError extends Error {
 /** The broker does not answer. */
 export class KafkaUnavailableError extends UnavailableError {}
 
+/** The store aborted a transaction in favour of another. Repeated at once, it may succeed. */
+export class TransactionConflictError extends UnavailableError {}
+
 /** What was asked for is not loaded yet; the same request may succeed in a moment. */
 export class NotLoadedError extends UnavailableError {}
 

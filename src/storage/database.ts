@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
 import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import { retryUntilAvailable } from "../lib/retry.ts";
+import { retryConflicts, retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, withoutFixedOptions } from "./client-options.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
@@ -34,12 +32,6 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** How long a transaction is repeated that conflicts with others. */
-const conflictPatienceMs = 5_000;
-/** The pauses between its attempts, as the driver's `withTransaction` makes them. */
-const firstPauseMs = 5;
-const pauseGrowth = 1.5;
-const maxPauseMs = 500;
 /** On a sharded cluster killSessions waits up to a minute for each member that does not answer. */
 const killTimeoutMs = 3_000;
 
@@ -127,21 +119,6 @@ export function createDatabase(connectionString: string, log: Logger): Database 
     }
   }
 
-  async function runTransaction(session: ClientSession, work: () => Promise<void>): Promise<void> {
-    const deadline = performance.now() + conflictPatienceMs;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await runOnce(session, work);
-        return;
-      } catch (error) {
-        if (classify(error) !== "conflict") throw error;
-        const pauseMs = Math.random() * Math.min(firstPauseMs * pauseGrowth ** attempt, maxPauseMs);
-        if (performance.now() + pauseMs > deadline) throw error;
-        await sleep(pauseMs);
-      }
-    }
-  }
-
   return {
     run,
     collection: (name) => db.collection(name),
@@ -184,7 +161,7 @@ export function createDatabase(connectionString: string, log: Logger): Database 
       }
     },
 
-    transaction: (session, work) => run(() => runTransaction(session, work)),
+    transaction: (session, work) => retryConflicts(() => run(() => runOnce(session, work))),
 
     ping: () =>
       run(async () => {

@@ -12,7 +12,12 @@ import {
   MongoWriteConcernError,
 } from "mongodb";
 
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import {
+  ConfigurationError,
+  getErrorMessage,
+  TransactionConflictError,
+  UnavailableError,
+} from "../lib/errors.ts";
 
 /**
  * What an error of MongoDB means for the operation that met it:
@@ -152,10 +157,13 @@ export function translateErrors(error: unknown): unknown {
         cause: error,
       },
     );
-  const reason = unavailable[classify(error)];
-  return reason === undefined
-    ? error
-    : new UnavailableError(`${reason}: ${getErrorMessage(error)}`, { cause: error });
+  const kind = classify(error);
+  const reason = unavailable[kind];
+  if (reason === undefined) return error;
+  const message = `${reason}: ${getErrorMessage(error)}`;
+  return kind === "conflict"
+    ? new TransactionConflictError(message, { cause: error })
+    : new UnavailableError(message, { cause: error });
 }
 
 /** What went wrong with one write of a bulk. */

@@ -3,14 +3,13 @@ import { UUID, type Binary, type ClientSession, type Filter } from "mongodb";
 import type { Logger } from "../lib/logger.ts";
 import {
   FencedError,
-  type BatchStep,
+  type BatchTransaction,
   type ClaimedPosition,
   type Position,
   type PositionKey,
   type PositionStep,
   type PositionStore,
 } from "../sync/positions.ts";
-import { createMutex, type Mutex } from "../lib/mutex.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";
@@ -22,69 +21,82 @@ export interface PositionRecord {
   next_offset?: number;
   /** Absent for the first epoch. */
   epoch?: number;
-  /** The largest timestamp of a record before an offset. It says nothing once `next_offset` was moved by hand. */
+  /** The largest timestamp of a record before the offset `before`. Void once `next_offset` was changed by hand. */
   newest_record?: { on: Date; before: number };
   updated_on?: Date;
   /** The process that moved it last. */
   moved_by?: UUID;
-  /** The sessions that processes write in which had the partition, the newest last. */
+  /** The sessions in which owners of the partition write, the newest last. */
   sessions?: Binary[];
 }
 
-/** Given to every operation of a transaction. */
+/** Passed to every operation of a transaction. */
 export interface SessionOptions {
   readonly session?: ClientSession;
 }
 
-/** The positions in MongoDB, and the sessions that their owners write in. */
+/** Writes of a batch, to be run in its transaction where the store has transactions. */
+export type WriteInSession = (options: SessionOptions) => Promise<void>;
+
+/** Positions in MongoDB, and the transactions that move them. */
 export interface Positions extends PositionStore {
-  /**
-   * Carries writes out and moves the position by compare-and-set, in one transaction where the store has them. `write` is
-   * undefined when there is nothing to write. Throws FencedError, UnavailableError, and what `write` throws; nothing counts then.
-   */
-  apply(step: BatchStep, write: ((options: SessionOptions) => Promise<void>) | undefined): Promise<void>;
+  /** See BatchStore. The first `write` begins the transaction; without one the position moves by a single update. */
+  begin(step: PositionStep): Promise<BatchTransaction<WriteInSession>>;
 }
 
 export interface PositionsOptions {
   readonly log: Logger;
   /**
-   * Where the stored records say that a partition stands, for a position that is missing or at the very beginning. It is
-   * asked only on a store with transactions, where a batch is never stored in part.
+   * Derives a position that is missing, or at the very beginning, from the stored records. Called only on a store with
+   * transactions, where no batch is stored in part.
    */
   readonly derive?: (key: PositionKey) => Promise<Position | undefined>;
 }
 
 /**
- * What this process does with a partition: one thing at a time, whichever of its readers asks, in a session that nothing else
- * ever uses. A session given back to the driver would be used for something else, and killed with it.
+ * A partition in this process. Its session is used for nothing else: one returned to the driver's pool would be reused
+ * elsewhere, and be killed there by the partition's next owner.
  */
-interface Seat {
-  readonly inTurn: Mutex;
-  /** Undefined until the partition is claimed, and on a store without transactions. */
+interface OwnedPartition {
+  /** Undefined before the first claim, and on a store without transactions. */
   session: ClientSession | undefined;
+  /** Settles when the last claim or batch that was begun has ended. Never rejects. */
+  lastEnded: Promise<void>;
 }
 
-/** More than there are processes that have the partition in turn; what is left open is left by one of the last. */
+/** More than the processes that take turns with a partition: only the last of them can have left a transaction open. */
 const maxSessions = 8;
 
-/** Makes the access to positions. */
+/**
+ * Creates the access to positions.
+ *
+ * Invariant: within this process, one claim or batch of a partition runs at a time, whichever reader began it; a session
+ * cannot hold two transactions. Between processes, the compare-and-set of the position decides.
+ */
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
-  const seats = new Map<string, Seat>();
+  const partitions = new Map<string, OwnedPartition>();
   const processId = new UUID();
 
-  function seatOf(key: PositionKey): Seat {
-    const name = nameOf(key);
-    const seat = seats.get(name) ?? { inTurn: createMutex(), session: undefined };
-    seats.set(name, seat);
-    return seat;
+  /** Waits for the claim or batch before. The caller calls `unlock` when it has ended. */
+  async function lock(key: PositionKey): Promise<{ partition: OwnedPartition; unlock: () => void }> {
+    const name = formatKey(key);
+    const partition = partitions.get(name) ?? { session: undefined, lastEnded: Promise.resolve() };
+    partitions.set(name, partition);
+    const previousEnded = partition.lastEnded;
+    let unlock = (): void => undefined;
+    partition.lastEnded = new Promise((resolve) => {
+      unlock = resolve;
+    });
+    await previousEnded;
+    return { partition, unlock };
   }
 
   /**
-   * Ends whatever the partition's owners have open on the server. One that was late to learn that it has lost the partition may
-   * have begun another transaction after its session was killed: so each claim kills the sessions of all of them.
+   * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions of all of them:
+   * an owner that is late to learn of its loss may have begun another transaction after its session was killed.
    */
-  async function endOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
+  async function abortOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
     const { sessions = [] } = (await positions.findOne({ _id })) ?? {};
     if (sessions.length === 0) return;
     await database.killSessions(sessions);
@@ -101,54 +113,45 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
     };
-    const { matchedCount } = await positions.updateOne(unmoved(key, from), { $set }, options);
-    if (matchedCount === 0) throw fenced(key, from);
+    const { matchedCount } = await positions.updateOne(positionFilter(key, from), { $set }, options);
+    if (matchedCount === 0) throw fencedError(key, from);
   }
 
-  /**
-   * Throws FencedError unless the position is still where the step begins. What a batch refuses may be wrong when it was decided
-   * on what another consumer had written meanwhile; the position has moved then, and positions never come back.
-   */
+  /** Throws FencedError unless the position is still where the step begins. */
   async function check({ key, from }: PositionStep, options: SessionOptions): Promise<void> {
-    if ((await positions.findOne(unmoved(key, from), options)) === null) throw fenced(key, from);
+    if ((await positions.findOne(positionFilter(key, from), options)) === null) throw fencedError(key, from);
   }
 
-  async function derived(key: PositionKey): Promise<Position | undefined> {
-    const through = await derive?.(key);
-    if (through === undefined) return undefined;
-    log.warn(
-      { partition: `${key.topic}-${key.partition}`, offset: through.offset },
-      "no position is stored, but records of this log are: going on behind the last of them; to read the whole log again, remove these records",
-    );
-    return through;
-  }
-
-  async function claim(key: PositionKey, seat: Seat): Promise<ClaimedPosition | undefined> {
-    const _id = idOf(key);
-    // Only then it is certain that nobody else's transaction holds the position's record.
-    await endOpenTransactions(_id);
-    seat.session ??= database.startSession();
-    const session = seat.session?.id?.id;
-    const claimed = await positions.findOneAndUpdate(
+  async function claim(key: PositionKey, owned: OwnedPartition): Promise<ClaimedPosition | undefined> {
+    const _id = toId(key);
+    // Otherwise a former owner's transaction may still hold the position's record.
+    await abortOpenTransactions(_id);
+    owned.session ??= database.startSession();
+    const session = owned.session?.id?.id;
+    const record = await positions.findOneAndUpdate(
       { _id },
       session === undefined ? { $unset: { sessions: "" as const } } : { $addToSet: { sessions: session } },
-      // It waits for a transaction of a former owner that could not be killed.
+      // Waits for a former owner's transaction that could not be killed.
       { upsert: true, returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
-    const position = claimed === null ? undefined : fromRecord(claimed);
-    const isOurs = claimed?.moved_by?.equals(processId) ?? false;
-    const stored = position && { ...position, isOurs, movedOn: claimed?.updated_on };
+    const position = record === null ? undefined : fromRecord(record);
+    const isOurs = record?.moved_by?.equals(processId) ?? false;
+    const stored = position && { ...position, isOurs, movedOn: record?.updated_on };
     if (session === undefined || (stored !== undefined && stored.offset > 0)) return stored;
-    const through = await derived(key);
-    if (through === undefined) return stored;
-    await move({ key, from: stored, to: through }, {});
-    return { ...through, isOurs: true };
+    const derived = await derive?.(key);
+    if (derived === undefined) return stored;
+    log.warn(
+      { partition: `${key.topic}-${key.partition}`, offset: derived.offset },
+      "position missing, derived from the stored topics; remove these topics to read the whole log again",
+    );
+    await move({ key, from: stored, to: derived }, {});
+    return { ...derived, isOurs: true };
   }
 
   async function list(group: string, topic: string): Promise<Map<number, Position>> {
-    const found = await positions.find({ "_id.group": group, "_id.topic": topic }).toArray();
+    const records = await positions.find({ "_id.group": group, "_id.topic": topic }).toArray();
     const listed = new Map<number, Position>();
-    for (const record of found) {
+    for (const record of records) {
       const position = fromRecord(record);
       if (position !== undefined) listed.set(record._id.partition, position);
     }
@@ -156,30 +159,43 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   }
 
   return {
-    claim(key) {
-      const seat = seatOf(key);
-      return seat.inTurn(() => database.run(() => claim(key, seat)));
+    async claim(key) {
+      const { partition, unlock } = await lock(key);
+      return database.run(() => claim(key, partition)).finally(unlock);
     },
+
     positions: (group, topic) => database.run(() => list(group, topic)),
 
-    apply(step, write) {
-      const seat = seatOf(step.key);
-      const work = async (options: SessionOptions): Promise<void> => {
-        step.entered?.("write");
-        await write?.(options);
-        step.entered?.("commit");
-        if (step.beforeCommit !== undefined) {
-          await check(step, options);
-          await step.beforeCommit();
-        }
-        await move(step, options);
+    async begin(step) {
+      const { partition, unlock } = await lock(step.key);
+      const { session } = partition;
+      const options = (): SessionOptions => (session?.inTransaction() ? { session } : {});
+
+      async function abort(): Promise<void> {
+        if (session?.inTransaction()) await session.abortTransaction().catch(() => undefined);
+      }
+
+      /** Runs a step of the batch. One that fails aborts the transaction at once, since it may hold up others. */
+      const run = (operation: () => Promise<void>): Promise<void> =>
+        database.run(operation).catch(async (error: unknown) => {
+          await abort();
+          throw error;
+        });
+
+      return {
+        write: (write) =>
+          run(async () => {
+            if (session !== undefined && !session.inTransaction()) session.startTransaction();
+            await write(options());
+          }),
+        checkPosition: () => run(() => check(step, options())),
+        commit: () =>
+          run(async () => {
+            await move(step, options());
+            if (session?.inTransaction()) await session.commitTransaction();
+          }),
+        end: () => abort().finally(unlock),
       };
-      return seat.inTurn(async () => {
-        const { session } = seat;
-        // Without writes the position moves by a single update, which needs no transaction.
-        if (session === undefined || write === undefined) await database.run(() => work({}));
-        else await database.transaction(session, () => work({ session }));
-      });
     },
   };
 }
@@ -190,22 +206,22 @@ function fromRecord({ next_offset, epoch, newest_record }: PositionRecord): Posi
   return { offset: next_offset, epoch: epoch ?? 1, ...newest };
 }
 
-const idOf = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
+const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({
   group,
   topic,
   partition,
 });
 
-/** Finds the position if it is `from`. A filter for null matches an absent field as well. */
-const unmoved = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
+/** Finds the position if it is `from`. A filter for null also matches an absent field. */
+const positionFilter = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
   ({
-    _id: idOf(key),
+    _id: toId(key),
     next_offset: from?.offset ?? null,
     epoch: from === undefined || from.epoch === 1 ? null : from.epoch,
   }) as Filter<PositionRecord>;
 
-const fenced = (key: PositionKey, from: Position | undefined): FencedError =>
-  new FencedError(`the position of ${nameOf(key)} is not ${from?.offset ?? "unset"} any more`);
+const fencedError = (key: PositionKey, from: Position | undefined): FencedError =>
+  new FencedError(`the position of ${formatKey(key)} is no longer ${from?.offset ?? "unset"}`);
 
-const nameOf = ({ group, topic, partition }: PositionKey): string =>
+const formatKey = ({ group, topic, partition }: PositionKey): string =>
   `${topic}-${partition} in the group ${group}`;

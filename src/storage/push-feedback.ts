@@ -32,13 +32,19 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
     findTokens: (tokens) =>
       database.run(async () => (await Promise.all(chunks(tokens, tokensALookUp).map(find))).flat()),
 
-    applyFeedback({ deactivations, ...step }) {
-      if (deactivations.length === 0) return positions.apply(step, undefined);
-      const now = new Date();
-      const operations = deactivations.map((one) => operationOf(one, now));
-      return positions.apply(step, async (options) => {
-        await installations.bulkWrite(operations, { ...options, ordered: false });
-      });
+    async begin(step) {
+      const batch = await positions.begin(step);
+      return {
+        ...batch,
+        async write(deactivations) {
+          if (deactivations.length === 0) return;
+          const now = new Date();
+          const operations = deactivations.map((one) => operationOf(one, now));
+          await batch.write(async (options) => {
+            await installations.bulkWrite(operations, { ...options, ordered: false });
+          });
+        },
+      };
     },
   };
 }

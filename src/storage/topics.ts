@@ -1,7 +1,8 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
-import { UniqueViolationError, TopicGoneError, type BatchWrite, type TopicStore } from "../topics/stores.ts";
+import type { TopicWrites } from "../topics/snapshot.ts";
+import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
@@ -31,11 +32,11 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     derive: (key) => storedThrough(database, key),
   });
 
-  async function write({ writes }: BatchWrite, options: SessionOptions): Promise<void> {
-    const { removed, retired: gone, updated, created } = writes;
-    if (gone.length > 0) {
+  async function write(writes: TopicWrites, options: SessionOptions): Promise<void> {
+    const { removed, retired: newlyRetired, updated, created } = writes;
+    if (newlyRetired.length > 0) {
       await retired.bulkWrite(
-        gone.map((one) => ({
+        newlyRetired.map((one) => ({
           replaceOne: { filter: { _id: retiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
         })),
         options,
@@ -73,7 +74,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
           // A batch of announcements may hold the same unique key for as long as its transaction takes.
           await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
         })
-        .catch(rethrowNotUnique),
+        .catch(rethrowViolation),
 
     findByExternalIds: async (externalIds) =>
       (await findByExternalIds({ database, topics }, externalIds)).map(fromTopicRecord),
@@ -97,17 +98,25 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     claim: (key) => positions.claim(key),
     positions: (group, topic) => positions.positions(group, topic),
 
-    applyBatch: (batch) =>
-      positions
-        .apply(batch, changesNothing(batch) ? undefined : (options) => write(batch, options))
-        .catch(rethrowNotUnique),
+    async begin(step) {
+      const batch = await positions.begin(step);
+      return {
+        ...batch,
+        async write(writes) {
+          if (hasWrites(writes))
+            await batch.write((options) => write(writes, options)).catch(rethrowViolation);
+        },
+        // Some products check unique indexes only here.
+        commit: () => batch.commit().catch(rethrowViolation),
+      };
+    },
   };
 }
 
-const changesNothing = ({ writes }: BatchWrite): boolean =>
-  [writes.removed, writes.retired, writes.updated, writes.created].every((list) => list.length === 0);
+const hasWrites = ({ removed, retired, updated, created }: TopicWrites): boolean =>
+  removed.length + retired.length + updated.length + created.length > 0;
 
-function rethrowNotUnique(error: unknown): never {
+function rethrowViolation(error: unknown): never {
   throw isDuplicate(error) ? new UniqueViolationError(error) : error;
 }
 

@@ -1,7 +1,6 @@
 import type { Partition } from "./records.ts";
-import type { Stage } from "../tracing/tracing.ts";
 
-/** Another consumer moved this partition's position: what this one decided is out of date, and nothing was stored. */
+/** Another consumer moved the partition's position: the batch was decided on outdated data, and nothing is stored. */
 export class FencedError extends Error {
   override readonly name = "FencedError";
 }
@@ -22,7 +21,7 @@ export interface Position {
   readonly epoch: number;
   /**
    * The largest timestamp of the records before `offset`, in milliseconds since 1970. Within an epoch, every newer record
-   * lies at `offset` or after it. Absent when it is not known.
+   * has `offset` or a later one. Absent when it is not known.
    */
   readonly newest?: number;
 }
@@ -42,28 +41,41 @@ export interface PositionStep {
   readonly from: Position | undefined;
   /** The position after the batch. */
   readonly to: Position;
-  /** Told what is done with the batch from now on, where somebody traces it. */
-  readonly entered?: ((stage: Stage) => void) | undefined;
 }
 
-/** What is stored together with the step of a position: all of it or nothing, where the store has transactions. */
-export interface BatchStep extends PositionStep {
-  /**
-   * Runs once the store has taken every write, before they count: the place to send dead letters from. It runs only if
-   * the position was still `from` after the batch was decided. Undefined when there is nothing to do.
-   */
-  readonly beforeCommit: (() => Promise<void>) | undefined;
-}
-
-/** Where positions are kept, beside what the records made. Every function throws UnavailableError. */
+/** Where positions are kept, beside the data that the records became. Every function throws UnavailableError. */
 export interface PositionStore {
   /**
-   * Takes a partition over and gives its position; undefined when the group never applied a record of it. A position
-   * that is missing may be derived from what records of the partition left behind. Transactions that whoever had the
-   * partition before left open are ended: they would hold their records for a minute. A batch of the partition that this
-   * process is still writing is waited for.
+   * Takes a partition over and returns its position; undefined when the group never applied a record of it. A missing
+   * position may be derived from stored data. Aborts transactions that former owners left open, since they would hold
+   * their records for a minute, and waits for a batch of the partition that this process is still writing.
    */
   claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
   positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
+}
+
+/**
+ * The unit of work that stores a batch together with its position: all of it or nothing, where the store has transactions.
+ * The steps, in this order: `write`, `checkPosition`, `commit`, `end`. Every step throws UnavailableError. After a
+ * TransactionConflictError nothing is stored, and the steps can be repeated from `write` on.
+ */
+export interface BatchTransaction<Writes> {
+  /** Writes; what unique indexes accept here counts only after `commit`. */
+  write(writes: Writes): Promise<void>;
+  /**
+   * Throws FencedError unless the position is still where the batch starts. Required before anything that cannot be taken
+   * back: the batch may have been decided on what another consumer wrote meanwhile, which moved the position.
+   */
+  checkPosition(): Promise<void>;
+  /** Moves the position and commits. Throws FencedError when the position is not where the batch starts. */
+  commit(): Promise<void>;
+  /** Aborts what is not committed. The partition's next batch or claim waits for it. Never throws. */
+  end(): Promise<void>;
+}
+
+/** A store that takes batches of records. */
+export interface BatchStore<Writes> extends PositionStore {
+  /** Begins to store a batch, once the one before has ended. */
+  begin(step: PositionStep): Promise<BatchTransaction<Writes>>;
 }

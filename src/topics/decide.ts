@@ -80,7 +80,7 @@ function define(
   batch: Batch,
 ): RefusalError | AnnouncementOutcome {
   const { now } = batch;
-  const source = sourceOf(batch, offset);
+  const source = toSource(batch, offset);
   const current = view.byExternalId(definition.externalId);
 
   if (current !== undefined) {
@@ -112,7 +112,7 @@ function retire(
   view: TopicSnapshot,
   batch: Batch,
 ): RefusalError | AnnouncementOutcome {
-  const retiredBy = sourceOf(batch, offset);
+  const retiredBy = toSource(batch, offset);
   const current = view.byExternalId(externalId);
   if (current === undefined) return "unchanged";
   if (current.source.kind === "http") return takenOverHttp(current);
@@ -129,9 +129,10 @@ function takenOverHttp(current: Topic): RefusalError {
   );
 }
 
-const sourceOf = ({ partition, epoch }: Batch, offset: number): AnnouncementSource => ({
+const toSource = ({ partition: { topic, partition }, epoch }: Batch, offset: number): AnnouncementSource => ({
   kind: "announcement",
-  ...partition,
+  topic,
+  partition,
   offset,
   ...(epoch === 1 ? {} : { epoch }),
 });

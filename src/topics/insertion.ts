@@ -3,21 +3,24 @@ import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
 
-/** Whoever holds what is unique can go away between the objection and the look, but not again and again. */
+type LookupStore = Pick<TopicStore, "findByExternalIds" | "findByCombinations">;
+type InsertionStore = LookupStore & Pick<TopicStore, "insert">;
+
+/** The conflicting topic may be deleted before it is looked up; retry, but not forever. */
 const maxAttempts = 10;
 
 /** Throws a RefusalError with every fault of the filters. */
-export function mustBeReadable(definition: TopicDefinition): void {
+export function requireReadableFilters(definition: TopicDefinition): void {
   const faults = findFilterFaults(definition);
   if (faults.length > 0)
     throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${toSentence(faults, "it")}`, faults);
 }
 
 /**
- * Stores what `make` gives as a new topic. Throws a RefusalError with every duplicate that was found, the external id first
- * (specification 4.3), and UnavailableError.
+ * Stores the topic that `make` returns. Throws a RefusalError with every duplicate, the external id first (specification
+ * 4.3), and UnavailableError.
  */
-export async function insertTopic(store: TopicStore, make: () => Topic): Promise<Topic> {
+export async function insertTopic(store: InsertionStore, make: () => Topic): Promise<Topic> {
   for (let tries = 1; ; tries += 1) {
     const topic = make();
     try {
@@ -27,18 +30,17 @@ export async function insertTopic(store: TopicStore, make: () => Topic): Promise
       if (!(error instanceof UniqueViolationError)) throw error;
       const refusal = await duplicateRefusal(store, topic);
       if (refusal !== undefined) throw refusal;
-      // Whoever held it is gone in the meantime: try again.
       if (tries === maxAttempts)
         throw new Error(
-          `"${topic.externalId}" was refused ${maxAttempts} times, and no topic is like it: ${getErrorMessage(error)}`,
+          `a unique index refused "${topic.externalId}" ${maxAttempts} times, but no topic conflicts: ${getErrorMessage(error)}`,
           { cause: error },
         );
     }
   }
 }
 
-/** The faults of a definition whose unique values are taken, the external id first. What is still empty is not looked for. */
-export async function duplicateFaults(store: TopicStore, definition: TopicDefinition): Promise<Fault[]> {
+/** The faults of a definition whose unique values are taken, the external id first. Values that are still empty are skipped. */
+export async function findDuplicates(store: LookupStore, definition: TopicDefinition): Promise<Fault[]> {
   const { externalId, name } = definition;
   const [sameId, sameCombination] = await Promise.all([
     externalId === "" ? [] : store.findByExternalIds([externalId]),
@@ -51,10 +53,10 @@ export async function duplicateFaults(store: TopicStore, definition: TopicDefini
 }
 
 async function duplicateRefusal(
-  store: TopicStore,
+  store: LookupStore,
   definition: TopicDefinition,
 ): Promise<RefusalError | undefined> {
-  const details = await duplicateFaults(store, definition);
+  const details = await findDuplicates(store, definition);
   if (details.includes(externalIdFault)) {
     return new RefusalError(
       "DUPLICATE_EXTERNAL_ID",

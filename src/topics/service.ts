@@ -1,114 +1,77 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import type { PositionStep } from "../sync/positions.ts";
-import { getErrorMessage, type Fault } from "../lib/errors.ts";
-import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { AuditEvent } from "../lib/audit.ts";
+import type { Fault } from "../lib/errors.ts";
+import { newId } from "../lib/sys-id.ts";
+import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
 import { toTopicEvent } from "./audit.ts";
-import { decide, type Decision } from "./decide.ts";
-import { duplicateFaults, insertTopic, mustBeReadable } from "./insertion.ts";
-import { UniqueViolationError, TopicGoneError, type TopicStore } from "./stores.ts";
-import { toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
-import { newId } from "../lib/sys-id.ts";
+import { decide, type Batch, type Decision } from "./decide.ts";
+import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
+import type { TopicStore } from "./stores.ts";
+import { toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
 
-/** A stretch of the announcements log, decoded. */
-export interface AnnouncementBatch extends PositionStep {
-  readonly announcements: readonly Announcement[];
-  /** Called with each decision before it is written. */
-  readonly decided?: (decision: Decision) => void;
-  /** Keeps what was refused, before the position moves. */
-  readonly deadLetter: (refusals: Decision["refusals"]) => Promise<void>;
-}
-
-/** A topic that was stored, and what the audit says of it. */
+/** A topic that was stored, and its audit event. */
 export interface CreatedTopic {
   readonly topic: Topic;
   readonly event: AuditEvent;
 }
 
-/** The one service that makes topics, for HTTP and for the channel. */
+/** The one service that creates topics, for HTTP, the command line and the announcements. */
 export interface TopicService {
   /**
-   * Creates a topic for `user` (specification 4.3). Throws a RefusalError with every fault of the filters, or every
-   * duplicate that was found, the external id first, and UnavailableError.
+   * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RefusalError with every fault of the
+   * filters, or with every duplicate, the external id first.
    */
   create(body: TopicBody, user: string): Promise<CreatedTopic>;
-  /** What `create` would refuse of a definition that may still lack something; nothing is stored. Throws UnavailableError. */
+  /** The faults for which `create` would refuse a definition, which may be incomplete; nothing is stored. Throws UnavailableError. */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
-   * Applies a batch exactly once and in order: load, decide, write together with the position.
-   * Gives what was decided. Throws FencedError when another consumer moved the position, and UnavailableError; nothing is stored then.
+   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store refused to take a
+   * decision on this batch: more is looked up each time. Throws UnavailableError.
    */
-  apply(batch: AnnouncementBatch): Promise<Decision>;
-  /** Reports a decision that was stored although `apply` threw: the answer to its commit was lost. */
-  confirm(decision: Decision): void;
+  decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, objections: number): Promise<Decision>;
+  /** Reports a stored decision to whoever follows the changes. */
+  publish(decision: Decision): void;
 }
 
-/** How much is looked up before a batch is decided, from least to most; what is not looked up is taken for absent. */
-type LookUp = "retiring" | "ids" | "everything";
-
-const more: Readonly<Record<LookUp, LookUp>> = {
-  retiring: "ids",
-  ids: "everything",
-  everything: "everything",
-};
-
-/** A unique index can object again when other changes race with a batch, but not for long. */
-const maxAttempts = 10;
+/**
+ * How much is looked up before a batch is decided; what is not looked up counts as absent, and the unique indexes object
+ * where that is wrong. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of the batch; `all`:
+ * the holders of their combinations as well.
+ */
+const lookupLevels = ["tombstones", "ids", "all"] as const;
+type LookupLevel = (typeof lookupLevels)[number];
 
 export interface TopicServiceOptions {
   readonly now?: () => Date;
-  /** Told what was written, once it is stored. */
+  /** Called with what was written, once it is stored. */
   readonly changed?: (writes: Partial<TopicWrites>) => void;
 }
 
-/** Makes the topic service over a store. */
+/** Creates the topic service over a store. */
 export function createTopicService(
-  store: TopicStore,
+  store: Pick<TopicStore, "insert" | "findByExternalIds" | "findByCombinations">,
   { now = () => new Date(), changed = () => undefined }: TopicServiceOptions = {},
 ): TopicService {
-  /** What was useful for the last batch is likely to be so for the next. */
-  let habit: LookUp = "retiring";
+  /** The level that was enough for the last batch is likely to be enough for the next. */
+  let usualLevel: LookupLevel = "tombstones";
 
-  async function load(announcements: readonly Announcement[], lookUp: LookUp): Promise<Topic[]> {
+  async function load(announcements: readonly Announcement[], level: LookupLevel): Promise<Topic[]> {
     const definitions = announcements.filter((one) => one.kind === "define").map((one) => one.definition);
     const ids = new Set(announcements.filter((one) => one.kind === "retire").map((one) => one.externalId));
-    if (lookUp !== "retiring") for (const { externalId } of definitions) ids.add(externalId);
+    if (level !== "tombstones") for (const { externalId } of definitions) ids.add(externalId);
     const [byId, byCombination] = await Promise.all([
       store.findByExternalIds([...ids]),
-      lookUp === "everything" ? store.findByCombinations(definitions) : [],
+      level === "all" ? store.findByCombinations(definitions) : [],
     ]);
     return [...byId, ...byCombination];
-  }
-
-  async function attempt(batch: AnnouncementBatch, lookUp: LookUp): Promise<Decision | "look up more"> {
-    const { announcements, key } = batch;
-    batch.entered?.("decide");
-    const stored = await load(announcements, lookUp);
-    const partition = { topic: key.topic, partition: key.partition };
-    const decision = decide({ partition, epoch: batch.to.epoch, announcements, stored, now: now(), newId });
-    if (
-      lookUp === "retiring" &&
-      decision.refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION")
-    ) {
-      return "look up more";
-    }
-    batch.decided?.(decision);
-    await store.applyBatch({
-      ...batch,
-      writes: decision.writes,
-      beforeCommit: decision.refusals.length > 0 ? () => batch.deadLetter(decision.refusals) : undefined,
-    });
-    changed(decision.writes);
-    habit = nextHabit(decision, lookUp);
-    return decision;
   }
 
   return {
     async create(body, user) {
       const definition = toDefinition(body);
-      mustBeReadable(definition);
+      requireReadableFilters(definition);
       const topic = await insertTopic(store, () => {
         const at = now();
         return { ...definition, id: newId(), source: { kind: "http", user }, createdOn: at, updatedOn: at };
@@ -117,53 +80,56 @@ export function createTopicService(
       return { topic, event: toTopicEvent("created", topic) };
     },
 
-    confirm: ({ writes }) => {
-      changed(writes);
-    },
-
     check: async (definition) => [
       ...findFilterFaults(definition),
-      ...(await duplicateFaults(store, definition)),
+      ...(await findDuplicates(store, definition)),
     ],
 
-    async apply(batch) {
-      let lookUp = isSimple(batch.announcements) ? habit : "everything";
-      let objection: unknown;
-      for (let tries = 1; tries <= maxAttempts; tries += 1) {
-        try {
-          const decision = await attempt(batch, lookUp);
-          if (decision !== "look up more") return decision;
-        } catch (error) {
-          if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
-          objection = error;
-        }
-        lookUp = more[lookUp];
+    async decide(batch, objections) {
+      const { announcements } = batch;
+      const decideAt = async (level: LookupLevel): Promise<Decision> =>
+        decide({ ...batch, stored: await load(announcements, level), now: now(), newId });
+
+      let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, objections);
+      let decision = await decideAt(level);
+      // Two definitions of one combination: the first may be refused for its id, which was not looked up.
+      if (level === "tombstones" && hasDuplicateCombination(decision)) {
+        level = "ids";
+        decision = await decideAt(level);
       }
-      throw new Error(
-        `the batch at offset ${batch.from?.offset ?? 0} was decided ${maxAttempts} times: ${getErrorMessage(objection)}`,
-        { cause: objection },
-      );
+      usualLevel = toUsualLevel(decision, level);
+      return decision;
+    },
+
+    publish({ writes }) {
+      changed(writes);
     },
   };
 }
 
+const raiseLevel = (level: LookupLevel, steps: number): LookupLevel =>
+  lookupLevels[lookupLevels.indexOf(level) + steps] ?? "all";
+
 /**
- * Whether a batch may be decided without looking everything up. The unique indexes check only what is written in the
- * end: with two announcements for one external id, a state in between would go unchecked.
+ * Whether two announcements have one external id. Then everything is looked up: the unique indexes check only the net
+ * effect of a batch, and an intermediate state would go unchecked.
  */
-function isSimple(announcements: readonly Announcement[]): boolean {
+function hasRepeatedIds(announcements: readonly Announcement[]): boolean {
   const seen = new Set<string>();
   for (const announcement of announcements) {
     if (announcement.kind === "unusable") continue;
     const id = announcement.kind === "define" ? announcement.definition.externalId : announcement.externalId;
-    if (seen.has(id)) return false;
+    if (seen.has(id)) return true;
     seen.add(id);
   }
-  return true;
+  return false;
 }
 
-function nextHabit({ counts }: Decision, lookUp: LookUp): LookUp {
+const hasDuplicateCombination = ({ refusals }: Decision): boolean =>
+  refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION");
+
+function toUsualLevel({ counts }: Decision, level: LookupLevel): LookupLevel {
   const known = counts.unchanged + counts.updated + counts.adopted + counts.refused;
-  if (lookUp === "everything" && counts.refused > 0) return "everything";
-  return known > 0 ? "ids" : "retiring";
+  if (level === "all" && counts.refused > 0) return "all";
+  return known > 0 ? "ids" : "tombstones";
 }

@@ -1,5 +1,5 @@
 import { RefusalError } from "../lib/errors.ts";
-import { insertTopic, mustBeReadable } from "./insertion.ts";
+import { insertTopic, requireReadableFilters } from "./insertion.ts";
 import { externalIdFault, type AnnouncementSource, type RetiredTopic, type Topic } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import { findActiveAndRetired, type TopicStores } from "./whereabouts.ts";
@@ -58,7 +58,7 @@ export function createTopicSwitch({
 
   /** Undefined when its external id was taken a moment ago and is not any more: somebody enabled and disabled it. */
   async function bringBack({ topic }: RetiredTopic): Promise<Switched | undefined> {
-    mustBeReadable(topic);
+    requireReadableFilters(topic);
     try {
       const stored = await insertTopic(store, () => ({ ...topic, updatedOn: now() }));
       changed({ created: [stored] });

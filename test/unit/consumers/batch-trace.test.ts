@@ -55,11 +55,11 @@ describe("the trace of a batch", () => {
     it(`is an error for its records and in its last stage where it fails: ${code}`, async () => {
       const { told, tracing } = memory();
       const trace = begin(tracing, record(1, sampled), record(2));
-      trace?.entered("decode");
-      trace?.waits();
-      trace?.entered("decide");
-      trace?.entered("write");
-      const applying = trace?.through(() => Promise.reject<{ refusals: [] }>(error));
+      trace?.startStage("decode");
+      trace?.endStage();
+      trace?.startStage("decide");
+      trace?.startStage("write");
+      const applying = trace?.run(() => Promise.reject<{ refusals: [] }>(error));
       await assert.rejects(applying ?? Promise.resolve(), error);
       assert.deepEqual(
         told.map((span) => [span.name, span.parent?.spanId, span.error]),

@@ -3,7 +3,6 @@ import { after, describe, it } from "node:test";
 
 import { RefusalError } from "../../../src/lib/errors.ts";
 import {
-  createFeedbackService,
   decideFeedback,
   type ReadReport,
   type SeenInstallation,
@@ -12,6 +11,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { FencedError } from "../../../src/sync/positions.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
+import { applyFeedback } from "../../support/apply-batch.ts";
 import { installation as record, type InstallationRecord } from "../../support/installations.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -120,8 +120,8 @@ describe("applying push feedback to a real store", async () => {
     };
     await store.claim(key);
     const reports = [report(new Date(Date.now() - 60_000))];
-    const deadLetter = () => Promise.reject(new Error("nothing is refused"));
-    await createFeedbackService(racing, catalog).apply({ key, from: undefined, to, reports, deadLetter });
+    const onLetter = () => assert.fail("nothing is refused");
+    await applyFeedback({ store: racing, catalog, key, from: undefined, to, reports, onLetter });
     const found = await records.find().sort({ application: 1 }).toArray();
     assert.deepEqual(
       found.map(({ application, active }) => [application, active]),
@@ -138,9 +138,9 @@ describe("applying push feedback to a real store", async () => {
     await records.insertOne(record("t"));
     let letters = 0;
     const reports = [report(new Date()), { offset: 5, refusal: new RefusalError("BAD_TOKEN", "no") }];
-    const deadLetter = () => Promise.resolve(void (letters += 1));
-    const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports, deadLetter };
-    await assert.rejects(createFeedbackService(store, catalog).apply(stale), FencedError);
+    const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports };
+    const onLetter = () => (letters += 1);
+    await assert.rejects(applyFeedback({ store, catalog, ...stale, onLetter }), FencedError);
     assert.equal((await records.findOne({}))?.active, true);
     assert.equal(letters, 0);
   });

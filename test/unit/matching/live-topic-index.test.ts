@@ -9,6 +9,7 @@ import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
 import {
   body,
   untilPicked,
@@ -94,7 +95,6 @@ describe("the index of topics", () => {
 
   it("follows what the channel writes: created, updated, retired", async () => {
     const key = { group: "g", topic: "t", partition: 0 };
-    const deadLetter = () => Promise.resolve();
     const { service, database } = here;
     const store = createTopicStore(database, log);
     const apply = async (offset: number, contentQuery: string | undefined): Promise<void> => {
@@ -106,8 +106,12 @@ describe("the index of topics", () => {
         headerQuery: "",
         contentQuery: "",
       };
-      await service.apply({
-        ...{ key, from, to: { offset: offset + 1, epoch: 1 }, deadLetter },
+      await applyAnnouncements({
+        store,
+        topics: service,
+        key,
+        from,
+        to: { offset: offset + 1, epoch: 1 },
         announcements: [
           contentQuery === undefined
             ? { kind: "retire", offset, externalId: "channel" }

@@ -14,6 +14,7 @@ import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
 import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -78,14 +79,14 @@ for (const [how, answer] of Object.entries(answers))
       const topics = createTopicStore(database, log);
       await topics.claim(key);
       const id = unique("topic");
-      /** By a service that has no habits yet, so that it looks nothing up at first. */
+      /** With a new service, which looks nothing up at first. */
       const announceAt = (offset: number) =>
-        createTopicService(topics).apply({
+        applyAnnouncements({
+          store: topics,
           key,
           from: offset === 0 ? undefined : { offset, epoch: 1 },
           to: { offset: offset + 1, epoch: 1 },
           announcements: [{ kind: "define", offset, definition: definition(id) }],
-          deadLetter: () => Promise.resolve(),
         });
       assert.equal((await announceAt(0)).counts.created, 1);
       refuseOnce("insert");

@@ -4,16 +4,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { UUID, type Binary } from "mongodb";
 
+import { storeBatch } from "../../../consumers/store-batch.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import {
   FencedError,
   type Position,
+  type PositionStep,
   type PositionStore,
   type PositionKey,
 } from "../../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
-import { createPositions, type PositionRecord, type SessionOptions } from "../../../src/storage/positions.ts";
+import {
+  createPositions,
+  type PositionRecord,
+  type Positions,
+  type SessionOptions,
+  type WriteInSession,
+} from "../../../src/storage/positions.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -47,6 +55,17 @@ function writer(database: Database, { group }: PositionKey) {
   };
 }
 
+/** Stores a batch as the consumers do. */
+async function apply(positions: Positions, step: PositionStep, write?: WriteInSession): Promise<void> {
+  const store = {
+    async begin(begun: PositionStep) {
+      const batch = await positions.begin(begun);
+      return { ...batch, write: async () => write && batch.write(write) };
+    },
+  };
+  await storeBatch(store, step, { writes: undefined, sendDeadLetters: undefined, trace: undefined });
+}
+
 /** The offsets that were written, and where the position stands. */
 async function outcome({ group }: PositionKey): Promise<{ offsets: number[]; position: number }> {
   const records = await db.collection<Written>(collections.retiredTopics).find({ group }).toArray();
@@ -63,14 +82,14 @@ describe("a batch's records and the position behind it", () => {
     const positions = createPositions(one, { log });
     await positions.claim(key);
     const write = writer(one, key);
-    const batch = { key, from: undefined, beforeCommit: undefined };
+    const batch = { key, from: undefined };
     const [first, second] = await Promise.allSettled([
-      positions.apply({ ...batch, to: at(2) }, async (options) => {
+      apply(positions, { ...batch, to: at(2) }, async (options) => {
         await write(0, options);
         await sleep(200);
         await write(1, options);
       }),
-      positions.apply({ ...batch, to: at(1) }, (options) => write(0, options)),
+      apply(positions, { ...batch, to: at(1) }, (options) => write(0, options)),
     ]);
     assert.equal(first.status, "fulfilled");
     assert.ok(second.status === "rejected" && second.reason instanceof FencedError);
@@ -82,9 +101,9 @@ describe("a batch's records and the position behind it", () => {
     const positions = createPositions(one, { log });
     await positions.claim(key);
     const write = writer(one, key);
-    const batch = { key, from: undefined, beforeCommit: undefined };
+    const batch = { key, from: undefined };
     const [, claimed] = await Promise.all([
-      positions.apply({ ...batch, to: at(2) }, async (options) => {
+      apply(positions, { ...batch, to: at(2) }, async (options) => {
         await write(0, options);
         await sleep(200);
         await write(1, options);
@@ -101,15 +120,13 @@ describe("a batch's records and the position behind it", () => {
     /** Takes the partition over, applies some batches, and begins anew, now and then without waiting for the last. */
     async function read(database: Database, positions: ReturnType<typeof createPositions>, reader: number) {
       const write = writer(database, key);
-      const apply = (from: Position | undefined, to: number): Promise<boolean> =>
-        positions
-          .apply({ key, from, to: at(to), beforeCommit: undefined }, async (options) => {
-            for (let offset = from?.offset ?? 0; offset < to; offset += 1) await write(offset, options);
-          })
-          .then(
-            () => true,
-            () => false,
-          );
+      const applyTo = (from: Position | undefined, to: number): Promise<boolean> =>
+        apply(positions, { key, from, to: at(to) }, async (options) => {
+          for (let offset = from?.offset ?? 0; offset < to; offset += 1) await write(offset, options);
+        }).then(
+          () => true,
+          () => false,
+        );
       const left: Promise<boolean>[] = [];
       for (let turn = reader; ; turn += 1) {
         assert.ok(turn < 1_000, "it comes no further");
@@ -123,7 +140,7 @@ describe("a batch's records and the position behind it", () => {
           const begin: number = from?.offset ?? 0;
           if (begin === end) return Promise.all(left);
           const to = Math.min(end, begin + 1 + ((turn + 3 * batch) % 5));
-          const writing = apply(from, to);
+          const writing = applyTo(from, to);
           left.push(writing);
           if ((turn + batch) % 3 === 0 || !(await writing)) break;
           from = at(to);
@@ -145,24 +162,24 @@ describe("a batch's records and the position behind it", () => {
     const owner = createPositions(other, { log });
     await former.claim(key);
     await owner.claim(key);
-    const batch = { key, from: undefined, to: at(1), beforeCommit: undefined };
+    const batch = { key, from: undefined, to: at(1) };
     const record = { _id: unique("record"), group: key.group, offset: 0 };
     const insert = async (database: Database, options: SessionOptions): Promise<void> => {
       await database.collection<Written>(collections.retiredTopics).insertOne({ ...record }, options);
     };
     const open = Promise.withResolvers<undefined>();
     const killed = Promise.withResolvers<undefined>();
-    const left = former.apply(batch, async (options) => {
+    const left = apply(former, batch, async (options) => {
       await insert(one, options);
       open.resolve(undefined);
       await killed.promise;
       throw new Error("killed");
     });
     await open.promise;
-    const apply = () => owner.apply(batch, (options) => insert(other, options));
-    await assert.rejects(apply(), { name: "UnavailableError" });
+    const applyByOwner = () => apply(owner, batch, (options) => insert(other, options));
+    await assert.rejects(applyByOwner(), { name: "UnavailableError" });
     await owner.claim(key);
-    await apply();
+    await applyByOwner();
     killed.resolve(undefined);
     await assert.rejects(left, { message: "killed" });
     assert.deepEqual(await outcome(key), { offsets: [0], position: 1 });
@@ -172,8 +189,7 @@ describe("a batch's records and the position behind it", () => {
     const key = newKey();
     const positions = createPositions(one, { log });
     await positions.claim(key);
-    const move = (from: Position | undefined, to: Position) =>
-      positions.apply({ key, from, to, beforeCommit: undefined }, undefined);
+    const move = (from: Position | undefined, to: Position) => apply(positions, { key, from, to });
     await move(undefined, { offset: 3, epoch: 1 });
     await move({ offset: 3, epoch: 1 }, { offset: 3, epoch: 2 });
     await assert.rejects(move({ offset: 3, epoch: 1 }, { offset: 5, epoch: 1 }), { name: "FencedError" });

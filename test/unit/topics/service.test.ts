@@ -9,6 +9,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { applyToModel, modelOf, modelWith, putInModel, type Model } from "./model.ts";
@@ -61,12 +62,13 @@ describe("applying batches to a real store", () => {
     await store.claim(key);
     const letters: number[] = [];
     const apply = (announcements: Announcement[]) =>
-      createTopicService(store).apply({
+      applyAnnouncements({
+        store,
         key,
         from: undefined,
         to: { offset: announcements.length, epoch: 1 },
         announcements,
-        deadLetter: (refusals) => Promise.resolve(void letters.push(...refusals.map(({ offset }) => offset))),
+        onLetter: ({ offset }) => letters.push(offset),
       });
     const first: Announcement = { kind: "define", offset: 0, definition: definition("a", "x") };
     await apply([
@@ -96,8 +98,7 @@ describe("applying batches to a real store", () => {
       { kind: "retire", offset: 3, externalId: "kept" } as const,
     ]) {
       const to = { offset: announcement.offset + 1, epoch: 1 };
-      const batch = { key, from, to, announcements: [announcement], deadLetter: () => Promise.resolve() };
-      await createTopicService(store).apply(batch);
+      await applyAnnouncements({ store, key, from, to, announcements: [announcement] });
       from = to;
     }
     const record = await db.collection("svc_api_notif_mgmt_topic_retired").findOne({ topic_id: "kept" });
@@ -136,15 +137,14 @@ describe("applying batches to a real store", () => {
               ? { kind: "define", offset: at, definition: definition(one.id, one.name) }
               : { kind: "retire", offset: at, externalId: one.id };
           });
-          await service.apply({
+          await applyAnnouncements({
+            store,
+            topics: service,
             key,
             from,
             to: { offset, epoch: 1 },
             announcements,
-            deadLetter(refusals) {
-              refused.push(...refusals.map((one) => ({ offset: one.offset, code: one.refusal.code })));
-              return Promise.resolve();
-            },
+            onLetter: (letter) => refused.push(letter),
           });
           applyToModel(model, announcements);
           const stored = await store.findByExternalIds(ids);

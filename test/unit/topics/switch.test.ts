@@ -11,6 +11,7 @@ import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.t
 import { createTopicService } from "../../../src/topics/service.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
+import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -37,14 +38,16 @@ async function announce(
 ) {
   const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
   await store.claim(key);
-  return createTopicService(over).apply({
-    ...{ key, from: undefined, to: { offset: announcements.length, epoch: 1 } },
+  return applyAnnouncements({
+    store: over,
+    key,
+    from: undefined,
+    to: { offset: announcements.length, epoch: 1 },
     announcements: announcements.map((one, offset) =>
       "define" in one
         ? { kind: "define", offset, definition: canonical(one.define) }
         : { kind: "retire", offset, externalId: one.retire },
     ),
-    deadLetter: () => Promise.resolve(),
   });
 }
 
@@ -174,10 +177,16 @@ for (const [what, opened] of [
       let disabled: Promise<unknown> | undefined;
       const meanwhile: TopicStore = {
         ...store,
-        async applyBatch(batch) {
-          // At first nothing is looked up, and the unique indexes object: the topic is disabled once it is to be adopted.
-          if (batch.writes.updated.length > 0) await (disabled ??= over().disable("a", "ann"));
-          return store.applyBatch(batch);
+        async begin(step) {
+          const batch = await store.begin(step);
+          return {
+            ...batch,
+            async write(writes) {
+              // At first nothing is looked up, and the unique indexes object: the topic is disabled once it is to be adopted.
+              if (writes.updated.length > 0) await (disabled ??= over().disable("a", "ann"));
+              return batch.write(writes);
+            },
+          };
         },
       };
       const { counts: outcomes } = await announce([{ define: "a" }, { define: "b" }], meanwhile);

@@ -1,0 +1,89 @@
+import { createAnnouncementHandler, type AnnouncementBatch } from "../../consumers/announcements/handler.ts";
+import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts";
+import {
+  createFeedbackService,
+  type FeedbackStore,
+  type ReadReport,
+} from "../../src/installations/feedback.ts";
+import type { Catalog } from "../../src/installations/catalog-cache.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import type { PositionStep } from "../../src/sync/positions.ts";
+import { getHeaderText, type LogRecord, type OutgoingRecord } from "../../src/sync/records.ts";
+import type { Announcement } from "../../src/topics/announcement.ts";
+import type { Decision } from "../../src/topics/decide.ts";
+import { createTopicService, type TopicService } from "../../src/topics/service.ts";
+import type { TopicStore } from "../../src/topics/stores.ts";
+
+const log = await createLogger("silent");
+
+/** A dead letter as it was sent. */
+interface SentLetter {
+  readonly offset: number;
+  readonly code: string;
+}
+
+export interface AnnouncementStep extends PositionStep {
+  readonly store: TopicStore;
+  readonly topics?: Pick<TopicService, "decide" | "publish">;
+  readonly announcements: readonly Announcement[];
+  readonly onLetter?: (letter: SentLetter) => void;
+}
+
+/** Applies decoded announcements as the consumer does. Returns the decision that was stored. */
+export async function applyAnnouncements(step: AnnouncementStep): Promise<Decision> {
+  const { key, from, to, store, topics = createTopicService(store), announcements } = step;
+  const handler = createAnnouncementHandler(key, {
+    groupId: key.group,
+    topics,
+    store,
+    deadLetters: memoryProducer(step.onLetter),
+    applied: () => undefined,
+    tracing: undefined,
+    log,
+  });
+  const records = announcements.map(toRecord);
+  const batch: AnnouncementBatch = { records, announcements, trace: undefined };
+  await handler.write(batch, { from, to });
+  if (batch.decision === undefined) throw new Error("nothing was decided");
+  return batch.decision;
+}
+
+export interface FeedbackStep extends PositionStep {
+  readonly store: FeedbackStore;
+  readonly catalog: Catalog;
+  readonly reports: readonly ReadReport[];
+  readonly onLetter?: (letter: SentLetter) => void;
+}
+
+/** Applies decoded push feedback as the consumer does. */
+export async function applyFeedback(step: FeedbackStep): Promise<void> {
+  const { key, from, to, store, catalog, reports } = step;
+  const handler = createFeedbackHandler(key, {
+    groupId: key.group,
+    feedback: createFeedbackService(store, catalog),
+    store,
+    deadLetters: memoryProducer(step.onLetter),
+    applied: () => undefined,
+    tracing: undefined,
+    log,
+  });
+  await handler.write({ records: reports.map(toRecord), reports, trace: undefined }, { from, to });
+}
+
+const toRecord = ({ offset }: { readonly offset: number }): LogRecord => ({
+  offset,
+  timestamp: "0",
+  key: null,
+  value: null,
+  headers: {},
+});
+
+const memoryProducer = (onLetter: (letter: SentLetter) => void = () => undefined) => ({
+  send(records: readonly OutgoingRecord[]) {
+    for (const { headers } of records) {
+      const offset = Number(getHeaderText(headers, "__connect.errors.offset"));
+      onLetter({ offset, code: String(getHeaderText(headers, "topicsync.code")) });
+    }
+    return Promise.resolve(records.map((_, offset) => ({ partition: 0, offset })));
+  },
+});
