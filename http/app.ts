@@ -27,7 +27,7 @@ import { guard } from "./framework/guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
 import { installationOperations, type InstallationOperationsOptions } from "./routes/installations.ts";
 import { getPath } from "./framework/message.ts";
-import { openIdOperations, type OpenIdEntry } from "./routes/openid-sign-in.ts";
+import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { bearerScheme, usualSchemes } from "./openapi/document.ts";
 import type { Operation } from "./framework/operation.ts";
 import { overviewOperations } from "./routes/overview.ts";
@@ -53,7 +53,7 @@ export interface AppOptions {
   readonly platforms: CatalogAdministration;
   readonly sessions: Sessions;
   /** Where people sign in by way of an OpenID provider. */
-  readonly openId: OpenIdEntry | undefined;
+  readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
   /** Where the tokens of an OpenID provider are taken. */
   readonly checkToken: VerifyToken | undefined;

@@ -1,9 +1,9 @@
-/** What a role allows. */
+/** The roles. */
 export const roles = {
-  /** Creating topics (specification 5), and all else that is about them. */
+  /** Creates topics (specification, section 5) and manages them. */
   eventManagement: "svc_api_notif_mgmt.event_mgmt_integration",
-  /** Deactivating everybody's push tokens. */
+  /** Deactivates push tokens of all users. */
   pushAdmin: "push_admin",
-  /** Seeing and changing users, and push applications and platforms. */
+  /** Manages users, push applications and push platforms. */
   admin: "topicsync_admin",
 } as const;

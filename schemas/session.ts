@@ -14,7 +14,7 @@ export const credentialsSchema = {
 
 export type CredentialsBody = FromSchema<typeof credentialsSchema>;
 
-/** Who is signed in. */
+/** The caller, and the session if there is one. */
 export const sessionSchema = {
   $id: "session",
   type: "object",
@@ -26,41 +26,41 @@ export const sessionSchema = {
     csrfToken: {
       type: ["string", "null"],
       description:
-        "Sent as `X-CSRF-Token` with each request of the session that changes something; null for a caller with credentials.",
+        "Send it as `X-CSRF-Token` with every request of the session that changes something; null without a session.",
     },
     expiresOn: {
       type: ["string", "null"],
       format: "date-time",
-      description: "When the session is over; null for a caller with credentials.",
+      description: "When the session expires; null without a session.",
     },
   },
 } as const;
 
 export type SessionView = FromSchema<typeof sessionSchema>;
 
-/** How one can sign in on the console, besides with a user and a password. */
-export const signInOptionsSchema = {
-  $id: "signInWays",
+/** The ways to sign in on the console besides user and password. */
+export const signInMethodsSchema = {
+  $id: "sign-in-methods",
   type: "object",
   additionalProperties: false,
   required: [],
   properties: {
     openId: {
       type: "object",
-      description: "By way of an OpenID provider; absent where none is set up.",
+      description: "An OpenID provider; absent if none is configured.",
       additionalProperties: false,
       required: ["provider", "url"],
       properties: {
         provider: { type: "string", description: "The provider's host." },
-        url: { type: "string", description: "Where it begins: a browser goes there." },
+        url: { type: "string", description: "Where a browser starts the sign-in." },
       },
     },
   },
 } as const;
 
-export type SignInOptions = FromSchema<typeof signInOptionsSchema>;
+export type SignInMethods = FromSchema<typeof signInMethodsSchema>;
 
-/** Why signing in with OpenID came to nothing, as `/console?sign-in=…` is told. */
+/** Why a sign-in with OpenID failed: the values of `/console?sign-in=…`. */
 export const signInFailures = [
   "declined",
   "expired",

@@ -2,20 +2,19 @@ import type { FromSchema } from "json-schema-to-ts";
 
 import { roles } from "./roles.ts";
 
-/** HTTP Basic separates name and password by a colon, and allows no control characters (RFC 7617, section 2). */
+/** HTTP Basic separates name and password by a colon and forbids control characters (RFC 7617, section 2). */
 export const userNamePattern = "^[^:\\u0000-\\u001f\\u007f-\\u009f]{1,256}$";
 
-/** What `userNamePattern` wants, in words. */
-export const userNameRule =
-  "a name of 1 to 256 characters, without a colon (HTTP Basic separates by it) and without control characters";
+/** `userNamePattern` in words. */
+export const userNameRule = "1 to 256 characters, without a colon and without control characters";
 
-/** Of new passwords; users who have a shorter one keep it. */
+/** For new passwords; existing shorter ones stay valid. */
 export const minPasswordLength = 8;
 
 const password = { type: "string", format: "text", minLength: minPasswordLength, maxLength: 1024 } as const;
 const knownRole = { enum: [roles.eventManagement, roles.pushAdmin, roles.admin] } as const;
 
-/** A user, without anything of the password. */
+/** A user, without the password. */
 export const userSchema = {
   $id: "user",
   type: "object",
@@ -24,11 +23,11 @@ export const userSchema = {
   properties: {
     name: { type: "string" },
     roles: { type: "array", items: { type: "string" } },
-    active: { type: "boolean", description: "Whether the user is let in." },
+    active: { type: "boolean", description: "Whether the user may log in." },
   },
 } as const;
 
-/** The query of `GET /api/topicsync/v1/users`: texts, as they stand in a URL. */
+/** The query of `GET /api/topicsync/v1/users`. */
 export const userQuerySchema = {
   $id: "user-query",
   type: "object",
@@ -40,36 +39,36 @@ export const userQuerySchema = {
       format: "text",
       minLength: 1,
       maxLength: 256,
-      description: "Only those whose name begins with this.",
+      description: "Only users whose name starts with this.",
     },
     limit: {
       type: "string",
       pattern: "^(?:[1-9][0-9]{0,2}|1000)$",
       expected: "a whole number from 1 to 1000",
       default: "100",
-      description: "How many users a page has at most, 1 to 1000.",
+      description: "Page size, 1 to 1000.",
     },
     after: {
       type: "string",
       format: "text",
       minLength: 1,
-      maxLength: 256,
-      description: "The page behind this name: the `next` of the one before.",
+      maxLength: 1_000,
+      description: "Cursor: the `next` of the previous page.",
     },
   },
 } as const;
 
 export type UserQueryTexts = FromSchema<typeof userQuerySchema>;
 
-/** The answer to it. */
+/** The response body. */
 export const userListSchema = {
   $id: "user-list",
   type: "object",
   additionalProperties: false,
   required: ["users", "next"],
   properties: {
-    users: { type: "array", items: userSchema, description: "By name." },
-    next: { type: ["string", "null"], description: "Where the next page begins; null behind the last." },
+    users: { type: "array", items: userSchema, description: "Sorted by name." },
+    next: { type: ["string", "null"], description: "Cursor of the next page; null on the last page." },
   },
 } as const;
 
@@ -85,7 +84,7 @@ export const newUserSchema = {
   properties: {
     name: { type: "string", format: "text", pattern: userNamePattern, expected: userNameRule },
     password,
-    roles: { type: "array", items: knownRole, description: "None where it is absent." },
+    roles: { type: "array", items: knownRole, description: "Default: none." },
   },
   examples: [{ name: "ann", password: "a long sentence that ann knows", roles: [roles.pushAdmin] }],
 } as const;
@@ -99,12 +98,12 @@ export const roleChangeSchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    add: { type: "array", items: knownRole, description: "Roles to give." },
+    add: { type: "array", items: knownRole, description: "Roles to grant." },
     remove: {
       type: "array",
-      // A role that nobody knows may stand in a record, and must be able to go.
+      // A record may contain an unknown role, which must be removable.
       items: { type: "string", format: "text" },
-      description: "Roles to take away.",
+      description: "Roles to revoke.",
     },
   },
   examples: [{ add: [roles.eventManagement], remove: [roles.pushAdmin] }],

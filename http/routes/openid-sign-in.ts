@@ -1,4 +1,4 @@
-import { signInOptionsSchema, type SignInOptions } from "../../schemas/session.ts";
+import { signInMethodsSchema, type SignInMethods } from "../../schemas/session.ts";
 import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
@@ -9,30 +9,30 @@ import { createSignInCookie } from "../framework/sign-in-cookie.ts";
 
 const path = "/api/topicsync/v1/session/openid";
 
-/** Where the provider sends browsers back to, as it has to know it. */
-export const redirectUriAt = (publicUrl: string): string => `${publicUrl}${path}/callback`;
+/** Builds the redirect URI that is registered with the provider. */
+export const buildRedirectUri = (publicUrl: string): string => `${publicUrl}${path}/callback`;
 
-/** How people sign in with OpenID, where that is set up. */
-export interface OpenIdEntry {
+/** Sign-in with OpenID, if configured. */
+export interface OpenIdOptions {
   readonly signIn: OpenIdSignIn;
-  /** Where browsers find the service. */
+  /** The public origin of the service. */
   readonly publicUrl: string;
 }
 
-/** Signing in on the console by way of an OpenID provider. */
-export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessions): readonly Operation[] {
+/** Signs in on the console through an OpenID provider. */
+export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Sessions): readonly Operation[] {
   const cookie = createSignInCookie(entry?.publicUrl.startsWith("https:") ?? true);
-  const { openId }: SignInOptions = entry === undefined ? {} : { openId: wayOf(entry) };
+  const { openId }: SignInMethods = entry === undefined ? {} : { openId: toSignInMethod(entry) };
   return [
     operation({
-      id: "getSignInOptions",
+      id: "getSignInMethods",
       method: "GET",
-      paths: ["/api/topicsync/v1/session/ways"],
+      paths: ["/api/topicsync/v1/session/sign-in-methods"],
       access: "anybody",
       tag: "console",
-      summary: "Get the sign-in options",
-      description: "Options besides user name and password.",
-      replies: { 200: { description: "The sign-in options.", schema: signInOptionsSchema } },
+      summary: "Get the sign-in methods",
+      description: "Methods besides user name and password.",
+      replies: { 200: { description: "The sign-in methods.", schema: signInMethodsSchema } },
       handle: () => ({ status: 200, json: { openId } }),
     }),
     operation({
@@ -47,9 +47,9 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
       replies: { 302: { description: "Redirect to the provider, or to the console." } },
       refusals: ["NOT_FOUND"],
       handle: () =>
-        orBack(async () => {
-          const { id, location } = await required(entry).signIn.begin();
-          return redirection(location, [cookie.set(id)]);
+        redirectOnFailure(async () => {
+          const { id, location } = await requireEntry(entry).signIn.begin();
+          return redirect(location, [cookie.set(id)]);
         }),
     }),
     operation({
@@ -64,12 +64,16 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
       replies: { 302: { description: "Redirect to the console." } },
       refusals: ["NOT_FOUND", "UNAVAILABLE"],
       handle: ({ query, cookies, address, secure }) =>
-        orBack(async () => {
-          const { signIn } = required(entry);
-          const user = await signIn.finish({ id: cookie.read(cookies), answer: answerIn(query), address });
-          const session = await sessions.beginAs(user, signIn.issuer);
+        redirectOnFailure(async () => {
+          const { signIn } = requireEntry(entry);
+          const user = await signIn.finish({
+            id: cookie.read(cookies),
+            answer: toSearchParams(query),
+            address,
+          });
+          const session = await sessions.beginFederated(user, signIn.issuer);
           return {
-            ...redirection("/console", [formatSessionCookie(session, secure), cookie.forget]),
+            ...redirect("/console", [formatSessionCookie(session, secure), cookie.forget]),
             audit: { action: "session.began", user: user.name },
             by: user,
           };
@@ -78,35 +82,35 @@ export function openIdOperations(entry: OpenIdEntry | undefined, sessions: Sessi
   ];
 }
 
-const wayOf = ({ signIn, publicUrl }: OpenIdEntry): NonNullable<SignInOptions["openId"]> => ({
+const toSignInMethod = ({ signIn, publicUrl }: OpenIdOptions): NonNullable<SignInMethods["openId"]> => ({
   provider: new URL(signIn.issuer).host,
   url: `${publicUrl}${path}`,
 });
 
-function required(entry: OpenIdEntry | undefined): OpenIdEntry {
+function requireEntry(entry: OpenIdOptions | undefined): OpenIdOptions {
   if (entry !== undefined) return entry;
-  throw new HttpError("NOT_FOUND", "Signing in with OpenID is not set up.", {
-    detail: "See OIDC_CLIENT_ID.",
+  throw new HttpError("NOT_FOUND", "Sign-in with OpenID is not configured.", {
+    detail: "Set OIDC_CLIENT_ID.",
   });
 }
 
-/** Does it; when it fails the browser goes to the console, which has the words for the reason. */
-async function orBack(work: () => Promise<Reply>, ...cookies: readonly string[]): Promise<Reply> {
+/** Redirects to the console when sign-in fails; the console explains the reason. */
+async function redirectOnFailure(work: () => Promise<Reply>, ...cookies: readonly string[]): Promise<Reply> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof SignInError) return redirection(`/console?sign-in=${error.reason}`, cookies);
+    if (error instanceof SignInError) return redirect(`/console?sign-in=${error.reason}`, cookies);
     throw error;
   }
 }
 
-const redirection = (location: string, cookies: readonly string[]): Reply => ({
+const redirect = (location: string, cookies: readonly string[]): Reply => ({
   status: 302,
   headers: { Location: location, "Cache-Control": "no-store", "Set-Cookie": cookies },
 });
 
-/** As it was sent: what is there twice stays there twice, and is refused as such. */
-function answerIn(query: Readonly<Record<string, unknown>>): URLSearchParams {
+/** Keeps repeated parameters, which are refused later. */
+function toSearchParams(query: Readonly<Record<string, unknown>>): URLSearchParams {
   const answer = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value]) answer.append(name, String(one));

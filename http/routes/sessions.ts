@@ -18,7 +18,7 @@ const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
 const path = "/api/topicsync/v1/session";
 const noStore = { "Cache-Control": "no-store" } as const;
 
-/** Signing in on the console and out of it, and telling who is signed in. */
+/** Signs in and out on the console, and returns the current user. */
 export const sessionOperations = (sessions: Sessions, verify: Authenticate): readonly Operation[] => [
   operation<CredentialsBody>({
     id: "signIn",
@@ -34,10 +34,11 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     async handle({ body, address, secure }) {
       const user = await verify({ name: body.user, password: body.password, address });
       const session = user && (await sessions.begin(user.name));
-      if (session === undefined) throw new HttpError("UNAUTHENTICATED", wrong, { headers: ownScheme });
+      if (session === undefined)
+        throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: ownScheme });
       return {
         status: 200,
-        json: viewOf(session.user, session),
+        json: toSessionView(session.user, session),
         headers: { ...noStore, "Set-Cookie": formatSessionCookie(session, secure) },
         audit: { action: "session.began", user: session.user.name },
         by: session.user,
@@ -53,7 +54,7 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     summary: "Get the current session",
     description: "The signed-in user and their roles.",
     replies: { 200: { description: "The current session.", schema: sessionSchema } },
-    handle: ({ user, session }) => ({ status: 200, json: viewOf(user, session), headers: noStore }),
+    handle: ({ user, session }) => ({ status: 200, json: toSessionView(user, session), headers: noStore }),
   }),
   operation({
     id: "signOut",
@@ -76,9 +77,9 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
   }),
 ];
 
-const wrong = "The user name or the password is wrong, or the user is not active.";
+const wrongCredentials = "The user name or the password is wrong, or the user is not active.";
 
-const viewOf = ({ name, roles }: User, session?: Session): SessionView => ({
+const toSessionView = ({ name, roles }: User, session?: Session): SessionView => ({
   user: name,
   roles: [...roles],
   csrfToken: session?.csrfToken ?? null,

@@ -12,6 +12,7 @@ import {
   type UserQueryTexts,
   type UserView,
 } from "../../schemas/user.ts";
+import { createCursorFormat } from "../../src/lib/cursor.ts";
 import { RefusalError } from "../../src/lib/errors.ts";
 import {
   findRoleChangeFault,
@@ -30,11 +31,13 @@ const checkNewUser = createValidator<NewUserBody>(newUserSchema);
 const checkRoleChange = createValidator<RoleChangeBody>(roleChangeSchema);
 const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 
+const cursors = createCursorFormat("users", ["string"]);
+
 const path = "/api/topicsync/v1/users";
 const noStore = { "Cache-Control": "no-store" } as const;
 
-/** What the operations of one user have in common. */
-const ofOneUser = {
+/** Shared by the operations on one user. */
+const userOperation = {
   method: "POST",
   access: roles.admin,
   tag: "users",
@@ -43,7 +46,7 @@ const ofOneUser = {
   refusals: ["NOT_FOUND"],
 } as const;
 
-/** Listing, adding and changing users. */
+/** Lists, adds and changes users. */
 export const userOperations = (users: UserAdministration): readonly Operation[] => [
   operation({
     id: "listUsers",
@@ -58,11 +61,12 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     refusals: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
       const { prefix, after, limit } = validateQuery(checkQuery, query);
-      const page = await users.page({ prefix, after, limit: Number(limit) + 1 });
-      const shown = page.slice(0, Number(limit));
+      const afterName = after === undefined ? undefined : cursors.decode(after)[0];
+      const page = await users.page({ prefix, afterName, limit: Number(limit) });
+      const last = page.hasNext ? page.users.at(-1) : undefined;
       const json: UserList = {
-        users: shown.map(viewOf),
-        next: page.length > shown.length ? (shown.at(-1)?.name ?? null) : null,
+        users: page.users.map(toUserView),
+        next: last === undefined ? null : cursors.encode([last.name]),
       };
       return { status: 200, json, headers: noStore };
     },
@@ -80,32 +84,32 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     refusals: ["NAME_TAKEN"],
     async handle({ body: { name, password, roles: given = [] } }) {
       const done = await added(users.add({ name, password, roles: given }), name);
-      return { ...replyOf(done), status: 201 };
+      return { ...toReply(done), status: 201 };
     },
   }),
   operation({
-    ...ofOneUser,
+    ...userOperation,
     id: "disableUser",
     paths: [`${path}/{name}/disable`],
     summary: "Disable a user",
     description:
       "Ends the user's sessions immediately; the password is rejected within 30 seconds. You cannot disable yourself, so an administrator always remains.",
     async handle({ parameters: { name = "" }, user }) {
-      if (name === user.name) throw ownAccount("You cannot disable yourself.");
-      return replyOf(found(await users.setActive(name, false), "user", name));
+      if (name === user.name) throw forbidOwnAccount("You cannot disable yourself.");
+      return toReply(found(await users.setActive(name, false), "user", name));
     },
   }),
   operation({
-    ...ofOneUser,
+    ...userOperation,
     id: "enableUser",
     paths: [`${path}/{name}/enable`],
     summary: "Enable a user",
     description: "The user can sign in again. Earlier sessions stay ended.",
     handle: async ({ parameters: { name = "" } }) =>
-      replyOf(found(await users.setActive(name, true), "user", name)),
+      toReply(found(await users.setActive(name, true), "user", name)),
   }),
   operation<RoleChangeBody>({
-    ...ofOneUser,
+    ...userOperation,
     id: "changeRoles",
     paths: [`${path}/{name}/roles`],
     summary: "Change a user's roles",
@@ -116,32 +120,32 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
       if (fault !== undefined)
         throw new RefusalError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
       if (name === user.name && remove.includes(roles.admin))
-        throw ownAccount(`You cannot take the role ${roles.admin} from yourself.`);
-      return replyOf(found(await users.changeRoles(name, { add, remove }), "user", name));
+        throw forbidOwnAccount(`You cannot take the role ${roles.admin} from yourself.`);
+      return toReply(found(await users.changeRoles(name, { add, remove }), "user", name));
     },
   }),
   operation<NewPasswordBody>({
-    ...ofOneUser,
+    ...userOperation,
     id: "setPassword",
     paths: [`${path}/{name}/password`],
     summary: "Set a user's password",
     description: "Ends the user's sessions immediately; the old password is rejected within 30 seconds.",
     body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
     handle: async ({ parameters: { name = "" }, body: { password } }) =>
-      replyOf(found(await users.setPassword(name, password), "user", name)),
+      toReply(found(await users.setPassword(name, password), "user", name)),
   }),
 ];
 
-const ownAccount = (message: string): HttpError =>
+const forbidOwnAccount = (message: string): HttpError =>
   new HttpError("FORBIDDEN", message, {
     detail: `Another user with the role ${roles.admin} can, and so can "topicsync users" on the command line.`,
   });
 
-const viewOf = ({ name, roles: given, active }: User): UserView => ({ name, roles: [...given], active });
+const toUserView = ({ name, roles: given, active }: User): UserView => ({ name, roles: [...given], active });
 
-const replyOf = ({ user, event }: ChangedUser): Reply => ({
+const toReply = ({ user, event }: ChangedUser): Reply => ({
   status: 200,
-  json: viewOf(user),
+  json: toUserView(user),
   headers: noStore,
   audit: event,
 });

@@ -2,7 +2,7 @@ import { createAnnouncementHandler } from "../../consumers/announcements/handler
 import { createGroupConsumer } from "../../consumers/group-consumer.ts";
 import { createApp } from "../../http/app.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
-import { redirectUriAt, type OpenIdEntry } from "../../http/routes/openid-sign-in.ts";
+import { buildRedirectUri, type OpenIdOptions } from "../../http/routes/openid-sign-in.ts";
 import { listen } from "../../http/framework/server.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import { bootstrap } from "./bootstrap.ts";
@@ -299,9 +299,13 @@ async function tokenCheck(config: OidcConfig): Promise<VerifyToken> {
   return createCheckToken(config);
 }
 
-async function openIdEntry(config: SignInConfig, throttle: LoginThrottle, log: Logger): Promise<OpenIdEntry> {
+async function openIdEntry(
+  config: SignInConfig,
+  throttle: LoginThrottle,
+  log: Logger,
+): Promise<OpenIdOptions> {
   const { createOpenIdProvider } = await import("../users/openid-provider.ts");
   const { publicUrl } = config;
-  const provider = createOpenIdProvider(config, redirectUriAt(publicUrl));
+  const provider = createOpenIdProvider(config, buildRedirectUri(publicUrl));
   return { signIn: createOpenIdSignIn({ config, provider, throttle, log }), publicUrl };
 }

@@ -7,27 +7,27 @@ interface SessionRecord {
   user_name: string;
   created_on: Date;
   expires_on: Date;
-  /** Of a stored user. */
+  /** For stored users. */
   password_digest?: string;
-  /** Of a user of an OpenID provider, and so are the roles. */
+  /** For users of an OpenID provider, as are the roles. */
   issuer?: string;
   roles?: readonly string[];
 }
 
-/** The store of the console's sessions in MongoDB, which removes them itself some time after they are over. */
+/** Stores the sessions of the console; a TTL index removes expired ones. */
 export function createSessionStore(database: Database): SessionStore {
   const sessions = database.collection<SessionRecord>(collections.sessions);
   return {
-    insert: ({ digest, user, ground, createdOn, expiresOn }) =>
+    insert: ({ digest, user, basis, createdOn, expiresOn }) =>
       database.run(async () => {
         await sessions.insertOne({
           _id: digest,
           user_name: user,
           created_on: createdOn,
           expires_on: expiresOn,
-          ...("issuer" in ground
-            ? { issuer: ground.issuer, roles: ground.roles }
-            : { password_digest: ground.passwordDigest }),
+          ...("issuer" in basis
+            ? { issuer: basis.issuer, roles: basis.roles }
+            : { password_digest: basis.passwordDigest }),
         });
       }),
 
@@ -38,7 +38,7 @@ export function createSessionStore(database: Database): SessionStore {
         return {
           digest: record._id,
           user: record.user_name,
-          ground: groundOf(record),
+          basis: toBasis(record),
           createdOn: record.created_on,
           expiresOn: record.expires_on,
         };
@@ -56,8 +56,8 @@ export function createSessionStore(database: Database): SessionStore {
   };
 }
 
-/** A record without a password's digest and without an issuer rests upon nothing, and no digest is equal to "". */
-const groundOf = ({
+/** Without digest and issuer the record is invalid: no digest equals "". */
+const toBasis = ({
   password_digest: passwordDigest = "",
   issuer,
   roles = [],

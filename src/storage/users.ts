@@ -3,6 +3,7 @@ import type { StoredUser, User, UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
+import { findPage, prefixRange } from "./queries.ts";
 import { changeOne } from "./update-command.ts";
 
 interface UserRecord {
@@ -13,7 +14,7 @@ interface UserRecord {
   active: boolean;
 }
 
-/** The store of users in MongoDB. */
+/** Stores users. */
 export function createUserStore(database: Database, newId: () => string): UserStore {
   const users = database.collection<UserRecord>(collections.users);
 
@@ -30,16 +31,15 @@ export function createUserStore(database: Database, newId: () => string): UserSt
         return records.map(withoutHash);
       }),
 
-    page: ({ prefix, after, limit }) =>
+    page: ({ prefix, afterName, limit }) =>
       database.run(async () => {
-        // A range, since not every store finds anything by a regular expression on an indexed field.
-        const within = {
-          ...(prefix === undefined ? {} : { $gte: prefix, $lt: `${prefix}\u{10FFFF}` }),
-          ...(after === undefined ? {} : { $gt: after }),
-        };
-        const filter = Object.keys(within).length === 0 ? {} : { user_name: within };
-        const records = await users.find(filter, { sort: { user_name: 1 }, limit }).toArray();
-        return records.map(withoutHash);
+        const { records, next } = await findPage(users, {
+          filter: prefix === undefined ? {} : { user_name: prefixRange(prefix) },
+          sort: ["user_name"],
+          after: afterName === undefined ? undefined : [afterName],
+          limit,
+        });
+        return { users: records.map(withoutHash), hasNext: next !== undefined };
       }),
 
     insert: (user) =>
@@ -67,7 +67,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
 
     changeRoles: (name, { add, remove }) =>
       database.run(async () => {
-        // Two updates, since one cannot do both to a member; whoever changes other roles meanwhile loses nothing.
+        // MongoDB cannot $addToSet and $pull one field in a single update.
         const updates = [
           { $addToSet: { roles: { $each: [...add] } } },
           { $pull: { roles: { $in: [...remove] } } },

@@ -19,12 +19,12 @@ export interface StoredUser extends User {
   readonly passwordHash: string;
 }
 
-/** Returns up to `limit` users by name: those after the name `after`, and with the prefix if given. */
+/** Returns up to `limit` users, sorted by name: those after `afterName` and with the prefix, if given. */
 export type UserPage = (query: {
   readonly prefix?: string | undefined;
-  readonly after?: string | undefined;
+  readonly afterName?: string | undefined;
   readonly limit: number;
-}) => Promise<User[]>;
+}) => Promise<{ readonly users: readonly User[]; readonly hasNext: boolean }>;
 
 /** Every function throws UnavailableError when the store does not respond. */
 export interface UserStore {

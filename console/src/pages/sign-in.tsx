@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { CredentialsBody, SessionView, SignInOptions } from "../../../schemas/session.ts";
+import type { CredentialsBody, SessionView, SignInMethods } from "../../../schemas/session.ts";
 import { ask } from "../api.ts";
 import { leaveFrom } from "../openid.ts";
 import { Failure } from "../components/error-message.tsx";
@@ -78,11 +78,11 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
   );
 }
 
-/** Where one can sign in with OpenID. A password can be given as well: so it is no matter when this cannot be told. */
-function useOpenId(): SignInOptions["openId"] {
-  const [ways, setWays] = useState<SignInOptions>({});
+/** Returns where to sign in with OpenID, if anywhere. Errors are ignored: a password works as well. */
+function useOpenId(): SignInMethods["openId"] {
+  const [methods, setMethods] = useState<SignInMethods>({});
   useEffect(() => {
-    ask<SignInOptions>("/api/topicsync/v1/session/ways").then(setWays, () => undefined);
+    ask<SignInMethods>("/api/topicsync/v1/session/sign-in-methods").then(setMethods, () => undefined);
   }, []);
-  return ways.openId;
+  return methods.openId;
 }

@@ -5,7 +5,7 @@ import { before, describe, it } from "node:test";
 import getPort from "get-port";
 import type { Browser, Page } from "playwright-core";
 
-import { redirectUriAt } from "../../../http/routes/openid-sign-in.ts";
+import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
 import { roles } from "../../../src/users/user.ts";
 import { startBrowser } from "../../support/browser.ts";
 import { assertAccessible, assertFits, keepPicture, looks, openPage } from "../../support/console.ts";
@@ -30,7 +30,7 @@ before(async () => {
   const client = {
     clientId: "topicsync-console",
     clientSecret: "the secret of the console",
-    redirectUri: redirectUriAt(publicUrl),
+    redirectUri: buildRedirectUri(publicUrl),
   };
   keepSecret(client.clientSecret);
   issuer = await startOpenIdProvider(client, people);

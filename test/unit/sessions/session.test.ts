@@ -90,7 +90,7 @@ describe("a session", () => {
     let now = began;
     const timed = createSessions({ store, users, issuer, now: () => new Date(now) });
     const own = await timed.begin(await newUser());
-    const theirs = await timed.beginAs({ name: "oidc:ann", roles: [], active: true }, issuer);
+    const theirs = await timed.beginFederated({ name: "oidc:ann", roles: [], active: true }, issuer);
     const hours = 60 * 60 * 1_000;
     for (const [id, lifetime] of [
       [theirs.id, 8 * hours],
