@@ -4,10 +4,15 @@ import type { Db } from "mongodb";
 import type { TopicBody } from "../schemas/topic.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
-import { createTopicReader } from "../src/storage/topic-pages.ts";
+import { createTopicReader } from "../src/storage/topic-reader.ts";
 import { toTopicRecord, type TopicRecord } from "../src/storage/topic-records.ts";
-import { encodeCursor, type Way } from "../src/topics/list-cursor.ts";
-import { createTopicListing, type TopicListing, type TopicQuery } from "../src/topics/listing.ts";
+import {
+  createTopicListing,
+  encodeTopicCursor,
+  type TopicListing,
+  type TopicOrder,
+  type TopicPageQuery,
+} from "../src/topics/listing.ts";
 import { toDefinition, type Topic } from "../src/topics/topic.ts";
 import { newId } from "../src/lib/sys-id.ts";
 import { announcement } from "./support/announcements.ts";
@@ -20,20 +25,15 @@ interface TopicPagesOptions {
   readonly json?: true;
 }
 
-const defaultTopics = 1_000_000;
-const topicsAnInsertion = 2_000;
-const topicsAPage = 50;
-const pagesEach = 30;
+const defaultTopics = 100_000;
+const topicsPerInsertion = 2_000;
+const topicsPerPage = 50;
+const samples = 30;
 
-/**
- * `bench topic-pages`: how long a page of the stored topics takes, in each order and from anywhere. On the embedded store only:
- * mongo-java-server has no index in any order, so a page from the middle sorts all topics there.
- */
+/** `bench topic-pages`: the latency of one page of topics, by order, search and filter. On the embedded store only. */
 export const topicPagesCommand = (): Command =>
   new Command("topic-pages")
-    .description(
-      "time for a page of the stored topics on the embedded store, by each order, search and filter",
-    )
+    .description("latency of one page of topics on the embedded store, by order, search and filter")
     .option("--topics <n>", "stored topics", positive, defaultTopics)
     .addOption(jsonOption())
     .action(async (options: TopicPagesOptions) => {
@@ -55,21 +55,21 @@ export const topicPagesCommand = (): Command =>
       print(reports, stack.broker.description, options);
     });
 
-/** Stores the topics of the announcements of the other measurements, as batches of the sync do. */
+/** Inserts the topics of the other benchmarks, in batches as large as those of the sync. */
 async function insertTopics(db: Db, count: number): Promise<void> {
   const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
-  for (let from = 0; from < count; from += topicsAnInsertion) {
+  for (let from = 0; from < count; from += topicsPerInsertion) {
     if (from % 100_000 === 0) progress(`${from} of ${count} topics are stored`);
     const now = new Date();
-    const size = Math.min(topicsAnInsertion, count - from);
+    const size = Math.min(topicsPerInsertion, count - from);
     await topics.insertMany(
-      Array.from({ length: size }, (_, i) => toTopicRecord(topicOf(from + i, now))),
+      Array.from({ length: size }, (_, i) => toTopicRecord(createTopic(from + i, now))),
       { ordered: false },
     );
   }
 }
 
-const topicOf = (number: number, now: Date): Topic => ({
+const createTopic = (number: number, now: Date): Topic => ({
   ...toDefinition(JSON.parse(announcement(number).value) as TopicBody),
   id: newId(),
   source: { kind: "announcement", topic: "bench.topic-pages", partition: 0, offset: number },
@@ -77,59 +77,61 @@ const topicOf = (number: number, now: Date): Topic => ({
   updatedOn: now,
 });
 
-/** Asks for pages as the HTTP operation does, in one process, one after another. */
+/** Reads pages as the HTTP operation does, in this process, one after another. */
 export async function measurePages(listing: TopicListing, count: number): Promise<Report> {
   const rows: (string | number)[][] = [];
-  for (const [what, ask] of questions(listing, count)) {
-    progress(what);
+  for (const [name, prepare] of createCases(listing, count)) {
+    progress(name);
     const times: number[] = [];
-    for (let i = 0; i < pagesEach; i += 1) {
-      const question = await ask();
+    for (let i = 0; i < samples; i += 1) {
+      const read = await prepare();
       const start = performance.now();
-      await question();
+      await read();
       times.push(performance.now() - start);
     }
-    rows.push([what, ...[quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)].map(rounded)]);
+    rows.push([name, ...[quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)].map(format)]);
   }
   return {
     title: "topic-pages",
-    head: ["a page of 50", "p50, ms", "p95, ms", "longest, ms"],
+    head: ["a page of 50", "p50, ms", "p95, ms", "maximum, ms"],
     rows,
-    notes: [`${count} topics, each page asked for ${pagesEach} times; those in the middle from anywhere.`],
+    notes: [`${count} topics, ${samples} samples each; pages in the middle begin at a random topic.`],
     data: rows,
   };
 }
 
-const rounded = (ms: number): string => ms.toFixed(1);
+const format = (ms: number): string => ms.toFixed(1);
 
-type Question = () => Promise<() => Promise<unknown>>;
+/** Looks up what the read needs, outside the measurement, and returns the read. */
+type Prepare = () => Promise<() => Promise<unknown>>;
 
-/** What is asked; what has to be known for it is looked up before the clock runs. */
-function questions(listing: TopicListing, count: number): [string, Question][] {
+function createCases(listing: TopicListing, count: number): [string, Prepare][] {
   const anyKey = (): string => announcement(Math.floor(Math.random() * count)).key;
-  const page = (query: Omit<TopicQuery, "state">, after?: string) => () =>
-    listing.page({ state: "stored", ...query }, { after, limit: topicsAPage });
-  const middle = (way: Way, placeOf: (topic: Topic) => string | Date): Question => {
+  const page = (query: Omit<TopicPageQuery, "state">, after?: string) => () =>
+    listing.readPage({ state: "active", ...query }, { after, limit: topicsPerPage });
+  const always =
+    (read: () => Promise<unknown>): Prepare =>
+    () =>
+      Promise.resolve(read);
+  const middle = (order: TopicOrder): Prepare => {
     return async () => {
-      const topic = (await listing.find(anyKey()))?.topic;
+      const topic = await listing.find(anyKey());
       if (topic === undefined) throw new Error("a stored topic is not found");
-      return page({ way }, encodeCursor(way, { place: [placeOf(topic)], id: topic.id }));
+      return page({ order }, encodeTopicCursor(topic, order));
     };
   };
-  const always =
-    (question: () => Promise<unknown>): Question =>
-    () =>
-      Promise.resolve(question);
-  const ways: Way[] = ["externalId", "-externalId", "name", "-name", "changed", "-changed"];
+  const orders: TopicOrder[] = (["externalId", "name", "changed"] as const).flatMap((sort) => [
+    { sort, descending: false },
+    { sort, descending: true },
+  ]);
+  const label = ({ sort, descending }: TopicOrder): string => `${descending ? "-" : ""}${sort}`;
   return [
-    ...ways.map((way): [string, Question] => [`first by ${way}`, always(page({ way }))]),
-    ["in the middle by externalId", middle("externalId", ({ externalId }) => externalId)],
-    ["in the middle by -name", middle("-name", ({ name }) => name)],
-    ["in the middle by -changed", middle("-changed", ({ updatedOn }) => updatedOn)],
-    ["search, by an external id's beginning", () => Promise.resolve(page({ search: anyKey().slice(0, -2) }))],
-    ["search, by a name's beginning", always(page({ search: "Topic of the benchmark 7" }))],
-    ["search, nothing found", always(page({ search: "nothing" }))],
-    ["in a namespace of four", always(page({ namespace: "billing" }))],
+    ...orders.map((order): [string, Prepare] => [`first by ${label(order)}`, always(page({ order }))]),
+    ...orders.map((order): [string, Prepare] => [`in the middle by ${label(order)}`, middle(order)]),
+    ["search by a prefix of an external id", () => Promise.resolve(page({ search: anyKey().slice(0, -2) }))],
+    ["search by a prefix of a name", always(page({ search: "Topic of the benchmark 7" }))],
+    ["search without a match", always(page({ search: "nothing" }))],
+    ["in one of four namespaces", always(page({ namespace: "billing" }))],
     ["one topic", () => Promise.resolve(() => listing.find(anyKey()))],
   ];
 }

@@ -37,8 +37,6 @@ import { apiHeaders } from "./framework/headers.ts";
 import { serve } from "./framework/serve.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { syncOperations } from "./routes/sync.ts";
-import { topicChangeOperations } from "./routes/topic-changes.ts";
-import { topicListOperations } from "./routes/topic-list.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { userOperations } from "./routes/users.ts";
 
@@ -84,9 +82,7 @@ type EdgeOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracin
 export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
-    ...topicOperations(options.topics),
-    ...topicListOperations(options.topicListing),
-    ...topicChangeOperations(options),
+    ...topicOperations(options),
     ...pickOperations(options.topicIndex),
     ...syncOperations(options.syncStatus),
     ...overviewOperations(options.overview),

@@ -5,7 +5,7 @@ import { topicBodySchema } from "./topic.ts";
 const { name, externalId, ...optional } = topicBodySchema.properties;
 const draft = { type: ["string", "null"], format: "text" } as const;
 
-/** A definition on its way: whatever is there already. */
+/** A definition that may be incomplete. */
 export const topicDraftSchema = {
   $id: "topic-draft",
   type: "object",
@@ -19,7 +19,6 @@ export const topicDraftSchema = {
 
 export type TopicDraft = FromSchema<typeof topicDraftSchema>;
 
-/** What would be refused if it were created now. */
 export const topicCheckSchema = {
   $id: "topic-check",
   type: "object",
@@ -28,13 +27,16 @@ export const topicCheckSchema = {
   properties: {
     faults: {
       type: "array",
-      description: "As `createTopic` would tell them; none when it would take the definition.",
+      description: "The problems that `createTopic` would report; empty if it would create the topic.",
       items: {
         type: "object",
         additionalProperties: false,
         required: ["path", "message"],
         properties: {
-          path: { type: "string", description: "JSON Pointer to the member; empty for the combination." },
+          path: {
+            type: "string",
+            description: "JSON Pointer to the member; empty for the combination of members.",
+          },
           message: { type: "string" },
         },
       },

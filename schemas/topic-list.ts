@@ -1,13 +1,13 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-import { topicViewSchema } from "./topic-view.ts";
+import { topicStates, topicViewSchema } from "./topic-view.ts";
 
-const name = { type: "string", format: "text", minLength: 1 } as const;
+const text = { type: "string", format: "text" } as const;
 
-/** The orders of stored topics that an index has; from the last to the first with a minus sign. */
+/** The orders of active topics; a minus sign reverses one. */
 const sorts = ["externalId", "-externalId", "name", "-name", "changed", "-changed"] as const;
 
-/** The query of `GET /api/topicsync/v1/topics`: texts, as they stand in a URL. */
+/** The query parameters of `GET /api/topicsync/v1/topics`. */
 export const topicQuerySchema = {
   $id: "topic-query",
   type: "object",
@@ -15,50 +15,48 @@ export const topicQuerySchema = {
   required: [],
   properties: {
     state: {
-      enum: ["stored", "retired", "disabled"],
-      default: "stored",
+      enum: topicStates,
+      default: "active",
       description:
-        "The stored topics; those that the channel retired and that did not come back, the last first; those that a user disabled, likewise.",
+        "`active` topics; topics `retired` by a tombstone; or topics `disabled` by a user. Retired and disabled topics that became active again are not listed.",
     },
     sort: {
       enum: sorts,
       description:
-        "The order of stored topics, `externalId` by default. Not with `search`, and not for retired and disabled ones, which have an order of their own.",
+        "The order of active topics; `externalId` by default. Cannot be combined with `search`. Retired and disabled topics are always sorted by the time of their retirement, the latest first.",
     },
     search: {
-      ...name,
+      ...text,
+      minLength: 1,
       maxLength: 1_000,
       description:
-        "Only those whose external id begins with this text, in that order, and then those whose name does (of retired and disabled ones the external id only). Upper and lower case are different.",
+        "Only topics whose external id begins with this text, followed by active topics whose name does. Case-sensitive.",
     },
-    namespace: {
-      type: "string",
-      format: "text",
-      description: "Only those of this namespace; empty for those without one.",
-    },
+    namespace: { ...text, description: "Only topics in this namespace; empty for topics without one." },
     source: {
       enum: ["http", "announcement"],
-      description: "Only those that were made over HTTP or on the command line, or only announced ones.",
+      description:
+        "Only topics that were created over HTTP or on the command line (`http`), or only topics that were announced.",
     },
     limit: {
       type: "string",
       pattern: "^[1-9][0-9]{0,2}$",
       expected: "a whole number from 1 to 999",
       default: "50",
-      description: "How many topics a page has at most, 1 to 999.",
+      description: "The maximum number of topics on a page, 1 to 999.",
     },
     after: {
-      ...name,
+      ...text,
+      minLength: 1,
       maxLength: 1_000,
-      description: "The page behind this cursor: the `next` of the one before.",
+      description: "The cursor of the page: the `next` of the page before.",
     },
   },
 } as const;
 
-/** The query; `FromSchema` takes a member with a default for one that is always there. */
+/** The validated query. `FromSchema` treats a member with a default as always present. */
 export type TopicQueryTexts = FromSchema<typeof topicQuerySchema>;
 
-/** The answer to it. */
 export const topicListSchema = {
   $id: "topic-list",
   type: "object",
@@ -66,11 +64,7 @@ export const topicListSchema = {
   required: ["topics", "next"],
   properties: {
     topics: { type: "array", items: topicViewSchema },
-    next: {
-      type: ["string", "null"],
-      description:
-        "Where the next page begins; null behind the last. A page may be short, or empty, and still have one: the search for it is bounded in time.",
-    },
+    next: { type: ["string", "null"], description: "The cursor of the next page; null on the last page." },
   },
 } as const;
 

@@ -3,7 +3,10 @@ import type { FromSchema } from "json-schema-to-ts";
 const text = { type: "string" } as const;
 const time = { type: "string", format: "date-time" } as const;
 
-/** How something came to be: by a user, or by a record of the announcements topic. */
+/** Active topics match events. `retired`: by a tombstone of the channel. `disabled`: by a user, who can enable it again. */
+export const topicStates = ["active", "retired", "disabled"] as const;
+
+/** What created or changed a topic: a user, or a record of the announcements topic. */
 export const sourceSchema = {
   oneOf: [
     {
@@ -12,7 +15,7 @@ export const sourceSchema = {
       required: ["kind", "user"],
       properties: {
         kind: { const: "http" },
-        user: { ...text, description: "Who did it; `cli:NAME` on the command line." },
+        user: { ...text, description: "The user; `cli:NAME` on the command line." },
       },
     },
     {
@@ -43,8 +46,8 @@ const topicProperties = {
   ...definition,
   id: { ...text, description: "The sys_id." },
   state: {
-    enum: ["stored", "retired", "disabled"],
-    description: "Retired: by a tombstone of the channel. Disabled: by a user, who can enable it again.",
+    enum: topicStates,
+    description: "`retired`: by a tombstone. `disabled`: by a user, who can enable the topic again.",
   },
   source: sourceSchema,
   createdOn: time,
@@ -53,7 +56,7 @@ const topicProperties = {
   retiredBy: sourceSchema,
   previous: {
     type: "object",
-    description: "What it was before its definition changed last; absent while it has the first one.",
+    description: "The definition before the last change; absent if it never changed.",
     additionalProperties: false,
     required: ["name", "namespace", "headerQuery", "contentQuery", "source", "updatedOn"],
     properties: { ...definition, source: sourceSchema, updatedOn: time },
@@ -73,7 +76,7 @@ const topicRequired = [
   "updatedOn",
 ] as const;
 
-/** A topic as it is listed. */
+/** A topic in a list. */
 export const topicViewSchema = {
   type: "object",
   additionalProperties: false,
@@ -92,11 +95,11 @@ const filterInWords = {
       type: "array",
       items: text,
       description:
-        "A phrase for each condition; all of them hold. None for a filter that matches every event.",
+        "The conditions in words; an event must meet all of them. Empty for a filter that matches every event.",
     },
-    notes: { type: "array", items: text, description: "How values are compared." },
+    notes: { type: "array", items: text, description: "How the values are compared." },
     fault: {
-      description: "Why the filter cannot be read, so that no event belongs to the topic; null when it can.",
+      description: "Why the filter is invalid, so that no event belongs to the topic; null if it is valid.",
       oneOf: [
         { type: "null" },
         {
@@ -105,7 +108,7 @@ const filterInWords = {
           required: ["message", "position"],
           properties: {
             message: text,
-            position: { type: "integer", description: "Counted from 0 in UTF-16 code units." },
+            position: { type: "integer", description: "In UTF-16 code units, from 0." },
           },
         },
       ],
@@ -113,7 +116,7 @@ const filterInWords = {
   },
 } as const;
 
-/** Everything about one topic. */
+/** A topic with its filters in words. */
 export const topicDetailSchema = {
   $id: "topic-detail",
   type: "object",

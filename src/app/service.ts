@@ -35,7 +35,7 @@ import { createInstallationStore } from "../storage/installations.ts";
 import { createSessionStore } from "../storage/sessions.ts";
 import { createRetiredTopicStore } from "../storage/retired-topics.ts";
 import { createTopicFeed } from "../storage/topic-feed.ts";
-import { createTopicReader } from "../storage/topic-pages.ts";
+import { createTopicReader } from "../storage/topic-reader.ts";
 import { createTopicStore } from "../storage/topics.ts";
 import { createUserStore } from "../storage/users.ts";
 import { createStatus } from "../sync/status.ts";

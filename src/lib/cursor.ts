@@ -15,6 +15,8 @@ export interface CursorFormat<V extends readonly unknown[]> {
   encode(values: V): string;
   /** Throws a RefusalError for anything that `encode` did not return, such as a cursor of another list. */
   decode(cursor: string): V;
+  /** Like `decode`, but returns undefined instead of throwing. */
+  tryDecode(cursor: string): V | undefined;
 }
 
 /** Raised when the encoding changes, so that old cursors are refused. */
@@ -28,15 +30,20 @@ export function createCursorFormat<const K extends readonly Kind[]>(
   const encode = (values: readonly unknown[]): string =>
     Buffer.from(JSON.stringify([version, list, ...values])).toString("base64url");
 
+  function tryDecode(cursor: string): Values<K> | undefined {
+    const values = parse(cursor)
+      .slice(2)
+      .map((value, i) => (kinds[i] === "date" && typeof value === "string" ? new Date(value) : value));
+    // Decoding base64url skips foreign characters, so the text must also encode to itself.
+    return isValues(values, kinds) && encode(values) === cursor ? values : undefined;
+  }
+
   return {
     encode,
+    tryDecode,
     decode(cursor) {
-      const values = parse(cursor)
-        .slice(2)
-        .map((value, i) => (kinds[i] === "date" && typeof value === "string" ? new Date(value) : value));
-      // Decoding base64url skips foreign characters, so the text must also encode to itself.
-      const isOurs = isValues(values, kinds) && encode(values) === cursor;
-      if (!isOurs) throw invalidCursor("is not a cursor of this list");
+      const values = tryDecode(cursor);
+      if (values === undefined) throw invalidCursor("is not a cursor of this list");
       return values;
     },
   };

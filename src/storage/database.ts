@@ -129,12 +129,7 @@ export function createDatabase(connectionString: string, log: Logger): Database 
         async () => {
           try {
             await client.connect();
-            await ensureIndexes(db, (index, error) => {
-              log.warn(
-                { index, reason: getErrorMessage(error) },
-                "an index that makes lists faster was refused",
-              );
-            });
+            await ensureIndexes(db);
             transactions = await hasTransactions();
             connected = true;
           } catch (error) {

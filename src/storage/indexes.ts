@@ -3,59 +3,35 @@ import { MongoServerError, type Db, type IndexDescriptionInfo } from "mongodb";
 import { ConfigurationError, DatabaseConflictError, getErrorMessage } from "../lib/errors.ts";
 import { classify } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { signpostIds } from "./signposts.ts";
 
 interface DeclaredIndex {
   readonly collection: CollectionName;
   readonly name: string;
   readonly key: Readonly<Record<string, 1>>;
   readonly unique: boolean;
-  /** MongoDB removes a record so long after the time in its only key. */
+  /** MongoDB deletes a record this long after the time in its only key field. */
   readonly expireAfterSeconds?: number;
-  /** It has these records only. */
-  readonly partialFilterExpression?: Readonly<Record<string, object>>;
 }
 
-/** Every index of the database: the whole list, beside MongoDB's own `_id_`. */
+/** All indexes besides MongoDB's own `_id_`, each with the queries that need it. docs/scaling.md has what they cost. */
 export const indexes: readonly DeclaredIndex[] = [
+  // Topics by external id: batches of announcements, HTTP and the command line; lists in that order, searches by prefix.
   { collection: collections.topics, name: "unique_topic_id", key: { topic_id: 1 }, unique: true },
+  // Topics by combination: batches of announcements and validation; lists by name, searches by prefix of the name.
   {
     collection: collections.topics,
     name: "unique_topic_combination",
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
-  // The topics that changed last.
-  {
-    collection: collections.topics,
-    name: "topics_by_change",
-    key: { sys_updated_on: 1, topic_id: 1 },
-    unique: false,
-  },
-  // The signposts of lists; one of 256 topics is in it.
-  {
-    collection: collections.topics,
-    name: "topic_signposts",
-    key: { topic_id: 1 },
-    unique: false,
-    partialFilterExpression: { _id: signpostIds },
-  },
-  // Those that the channel retired and those that a user disabled, the last first.
+  // Lists of retired and of disabled topics, the latest first; the live index on a store without change streams.
   {
     collection: collections.retiredTopics,
     name: "retired_by_time",
-    key: { "retired_by.kind": 1, retired_on: 1, _id: 1 },
+    key: { "retired_by.kind": 1, retired_on: 1, sys_id: 1 },
     unique: false,
   },
-  // Their signposts.
-  {
-    collection: collections.retiredTopics,
-    name: "retired_signposts",
-    key: { sys_id: 1 },
-    unique: false,
-    partialFilterExpression: { sys_id: signpostIds },
-  },
-  // Whether a dead letter's topic was retired after it.
+  // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
   // The replays of a dead letter; of two that send the same attempt, one is let through.
   {
@@ -64,6 +40,7 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { letter: 1, attempt: 1 },
     unique: true,
   },
+  // Applications and platforms by name.
   {
     collection: collections.applications,
     name: "unique_application_name",
@@ -71,28 +48,30 @@ export const indexes: readonly DeclaredIndex[] = [
     unique: true,
   },
   { collection: collections.platforms, name: "unique_platform_name", key: { name: 1 }, unique: true },
+  // Registrations and push feedback. It begins with the token, so that the collection can be sharded by it.
   {
     collection: collections.installations,
     name: "unique_installation",
-    // It starts with the token, so that the collection can be sharded by it.
     key: { token: 1, application: 1, platform: 1 },
     unique: true,
   },
+  // removeInstallation: the tokens of a user, or of all users, for an application and platform.
   {
     collection: collections.installations,
     name: "installation_owner",
-    // removeInstallation: a user's tokens for an application and platform; an administrator's: everybody's.
     key: { application: 1, platform: 1, user: 1 },
     unique: false,
   },
+  // Users by name: authentication, and lists in that order.
   { collection: collections.users, name: "unique_user_name", key: { user_name: 1 }, unique: true },
+  // The sessions of a user, which end when the user is disabled.
   {
     collection: collections.sessions,
-    // All sessions of a user, which end when the user is disabled.
     name: "sessions_by_user",
     key: { user_name: 1 },
     unique: false,
   },
+  // Deletes expired sessions.
   {
     collection: collections.sessions,
     name: "sessions_over",
@@ -107,29 +86,21 @@ const namespaceExists = 48;
 const indexOptionsConflict = 85;
 const indexKeySpecsConflict = 86;
 
-/** A partial index only makes lists faster, and not every product has them. */
-const isRequired = ({ partialFilterExpression }: DeclaredIndex): boolean =>
-  partialFilterExpression === undefined;
-
 /**
- * Creates the collections and indexes that are not there, and tells which index the product refuses that can be done without. A
- * user who may not create any is fine where nothing is missing. Throws DatabaseConflictError when what is there conflicts with one,
- * ConfigurationError when something is missing that the user may not create.
+ * Creates the missing collections and indexes. A user without the privilege to create them may connect if none is missing. Throws
+ * DatabaseConflictError when existing records or indexes conflict, ConfigurationError when the user may not create what is missing.
  */
-export async function ensureIndexes(
-  db: Db,
-  refused: (index: string, error: unknown) => void = () => undefined,
-): Promise<void> {
+export async function ensureIndexes(db: Db): Promise<void> {
   try {
     for (const collection of Object.values(collections)) await ensureCollection(db, collection);
-    for (const index of indexes) await ensureIndex(db, index, refused);
+    for (const index of indexes) await ensureIndex(db, index);
   } catch (error) {
     if (classify(error) !== "forbidden") throw error;
     const missing = await findMissing(db);
     if (missing.length === 0) return;
     throw new ConfigurationError(
       `The user of MONGODB_URI may not create collections and indexes (${getErrorMessage(error)}), and these are missing: ` +
-        `${missing.join(", ")}. Create them, or give the user the privileges that docs/deployment.md lists.`,
+        `${missing.join(", ")}. Create them, or grant the user the privileges in docs/deployment.md.`,
       { cause: error },
     );
   }
@@ -143,32 +114,21 @@ async function ensureCollection(db: Db, name: CollectionName): Promise<void> {
   }
 }
 
-async function ensureIndex(
-  db: Db,
-  index: DeclaredIndex,
-  refused: (index: string, error: unknown) => void,
-): Promise<void> {
-  const { collection, key, ...options } = index;
-  const { name } = options;
+async function ensureIndex(db: Db, { collection, key, ...options }: DeclaredIndex): Promise<void> {
   try {
     await db.collection(collection).createIndex(key, options, {});
   } catch (error) {
-    const kind = classify(error);
-    if (!isRequired(index) && (kind === "unsupported" || kind === "unforeseen")) {
-      refused(name, error);
-      return;
-    }
     if (!(error instanceof MongoServerError)) throw error;
     const fields = Object.keys(key).join(", ");
-    if (kind === "duplicate") {
+    if (classify(error) === "duplicate") {
       throw new DatabaseConflictError(
-        `The collection ${collection} holds records that share the same ${fields}, which must be unique ` +
+        `The collection ${collection} contains records with the same ${fields}, which must be unique ` +
           `(${error.message}). Remove the duplicates and start again.`,
       );
     }
     if (error.code === indexOptionsConflict || error.code === indexKeySpecsConflict) {
       throw new DatabaseConflictError(
-        `The collection ${collection} has another index on ${fields} or named ${name} (${error.message}). ` +
+        `The collection ${collection} has another index on ${fields} or named ${options.name} (${error.message}). ` +
           `Drop that index and start again.`,
       );
     }
@@ -176,13 +136,13 @@ async function ensureIndex(
   }
 }
 
-/** The required indexes that the database lacks, as `collection.name`. */
+/** Returns the indexes that the database lacks, as `collection.name`. */
 async function findMissing(db: Db): Promise<string[]> {
   const missing: string[] = [];
   for (const collection of Object.values(collections)) {
     const existing = await listIndexes(db, collection);
     for (const index of indexes)
-      if (index.collection === collection && isRequired(index) && !existing.some((one) => isLike(one, index)))
+      if (index.collection === collection && !existing.some((one) => isLike(one, index)))
         missing.push(`${collection}.${index.name}`);
   }
   return missing;
@@ -197,7 +157,7 @@ async function listIndexes(db: Db, collection: CollectionName): Promise<IndexDes
   }
 }
 
-/** Whether an index does what the declared one does, whatever it is called. */
+/** Whether an index is equivalent to the declared one; its name may differ. */
 const isLike = (one: IndexDescriptionInfo, { key, unique, expireAfterSeconds }: DeclaredIndex): boolean =>
   JSON.stringify(one.key) === JSON.stringify(key) &&
   one.partialFilterExpression === undefined &&

@@ -8,7 +8,7 @@ export type SortValue = string | number | Date;
 export interface PageQuery<R extends Document> {
   readonly filter: Filter<R>;
   /** The fields of the order, which begin an index; no two records share the values of all of them. */
-  readonly sort: readonly (keyof R & string)[];
+  readonly sort: readonly string[];
   readonly descending?: boolean | undefined;
   /** The values of the sort fields in the last record of the page before. */
   readonly after?: readonly SortValue[] | undefined;
@@ -42,11 +42,7 @@ export async function findPage<R extends Document>(
 }
 
 /** The records after these values in an order: `a > 1 or (a = 1 and b > 2) or …`. */
-function toBoundary<R>(
-  sort: readonly (keyof R & string)[],
-  descending: boolean,
-  after: readonly SortValue[],
-): Filter<R> {
+function toBoundary<R>(sort: readonly string[], descending: boolean, after: readonly SortValue[]): Filter<R> {
   const further = descending ? "$lt" : "$gt";
   const branches = sort.map((field, i) => ({
     ...Object.fromEntries(sort.slice(0, i).map((before, j) => [before, after[j]])),
@@ -65,12 +61,16 @@ export const prefixRange = (prefix: string): { $gte: string; $lt: string } => ({
 });
 
 /**
- * The records of a cursor, fetched as fast as they are consumed; the cursor is closed at the end. Records written meanwhile
+ * Yields the records of a cursor, converted, as fast as they are consumed, and closes the cursor. Records written meanwhile
  * may be missing. Throws UnavailableError.
  */
-export async function* streamRecords<R>(database: Database, cursor: AbstractCursor<R>): AsyncGenerator<R> {
+export async function* streamRecords<R, T>(
+  database: Database,
+  cursor: AbstractCursor<R>,
+  convert: (record: R) => T,
+): AsyncGenerator<T> {
   try {
-    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments();
+    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments().map(convert);
   } finally {
     // The server drops a cursor by itself in time; a failure here must not hide why reading ended.
     await cursor.close().catch(() => undefined);

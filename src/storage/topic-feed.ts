@@ -4,14 +4,16 @@ import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Do
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { FeedListener, Following, TopicChange, TopicFeed } from "../matching/feed.ts";
+import type { FeedListener, Following, PickableTopic, TopicChange, TopicFeed } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { findByExternalIds } from "./look-up.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { streamTopics } from "./topic-stream.ts";
+import { streamRecords } from "./queries.ts";
 import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
+/** Small enough for a picker to take in without blocking the event loop. */
+const topicsPerBatch = 1_000;
 const pollIntervalMs = 10_000;
 /**
  * A record carries the time of its decision. Its transaction may commit as late as the server allows (60 s), and the clocks of
@@ -150,6 +152,18 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
     },
   };
 }
+
+/** Streams all topics, in no particular order. Topics written meanwhile may be missing. Throws UnavailableError. */
+export function streamTopics(database: Database): AsyncGenerator<PickableTopic> {
+  const cursor = database
+    .collection<TopicRecord>(collections.topics)
+    .find({}, { projection: pickedFields, batchSize: topicsPerBatch });
+  return streamRecords(database, cursor, toPickable);
+}
+
+/** Estimates the number of topics from the collection's metadata. Throws UnavailableError. */
+export const countTopics = (database: Database): Promise<number> =>
+  database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());
 
 /** A standalone member, and an aggregation stage that is not known. */
 const noChangeStreamsCodes: ReadonlySet<unknown> = new Set([40573, 40324]);

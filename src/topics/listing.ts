@@ -1,118 +1,159 @@
-import { RefusalError } from "../lib/errors.ts";
-import { decodeCursor, encodeCursor, type Mark, type Place, type Way } from "./list-cursor.ts";
-import type { ListedTopic, Source, TopicCondition } from "./topic.ts";
+import type { TopicView } from "../../schemas/topic-view.ts";
+import { createCursorFormat, invalidCursor, type CursorFormat } from "../lib/cursor.ts";
+import type { ListedTopic, Source } from "./topic.ts";
 
-/** Which topics are meant, and in which order. What is absent does not narrow the choice. */
+/** Active topics are sorted by one of the first three, retired and disabled ones by the time of their retirement. */
+export type TopicSort = "externalId" | "name" | "changed" | "retired";
+
+export interface TopicOrder {
+  readonly sort: TopicSort;
+  readonly descending: boolean;
+}
+
+/** Which topics to list. An absent member does not narrow the choice. */
 export interface TopicQuery {
-  readonly state: TopicCondition;
-  /** Of stored topics, without a search. */
-  readonly way?: Way | undefined;
-  /** How the external id begins, or the name of a stored topic. */
-  readonly search?: string | undefined;
+  readonly state: TopicView["state"];
+  readonly externalIds?: readonly string[] | undefined;
+  readonly externalIdPrefix?: string | undefined;
+  readonly exceptExternalIdPrefix?: string | undefined;
+  readonly name?: string | undefined;
+  readonly namePrefix?: string | undefined;
   readonly namespace?: string | undefined;
   readonly source?: Source["kind"] | undefined;
 }
 
-/** Some topics next to each other in an order. */
-export interface TopicStretch {
-  /** Those of them that are meant. */
-  readonly topics: readonly ListedTopic[];
-  /** What was looked at last; undefined at the end. */
-  readonly last: Mark | undefined;
-}
+/** What a topic is sorted by; no two topics of a list share it. */
+export type SortKey = readonly (string | Date)[];
 
-/** Reads stored and retired topics by their indexes. Every function throws UnavailableError. */
+/** Reads active and retired topics. Every function throws UnavailableError. */
 export interface TopicReader {
-  /**
-   * Looks at the records behind a place, so few that the store answers soon however rare is what is meant, and gives at
-   * most `limit`.
-   */
-  read(
+  /** Returns at most `limit` topics after a sort key. */
+  readPage(
     query: TopicQuery,
-    from: { readonly way: Way; readonly behind: Place | undefined; readonly limit: number },
-  ): Promise<TopicStretch>;
-  /** The place of a record in an order; undefined when it is not there any more. */
-  placeOf(query: TopicQuery, way: Way, id: string): Promise<Place | undefined>;
-  /** The topic of this external id, or else the stored one of this sys_id. */
+    from: { readonly order: TopicOrder; readonly after: SortKey | undefined; readonly limit: number },
+  ): Promise<ListedTopic[]>;
+  /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
+  readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
+  /** Finds the active or else the last retired topic of this external id, or else the active one of this sys_id. */
   find(id: string): Promise<ListedTopic | undefined>;
 }
 
-/** A part of a listing. */
+/** What a page shows. */
+export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" | "source"> {
+  /** Of active topics without a search; by external id unless given. */
+  readonly order?: TopicOrder | undefined;
+  /** Topics whose external id begins with this text, followed by active ones whose name does. */
+  readonly search?: string | undefined;
+}
+
 export interface TopicPage {
   readonly topics: readonly ListedTopic[];
-  /** Where the next page begins; undefined at the end. A page that is short, or empty, may have one. */
+  /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
-/** Lists topics. */
-export interface TopicListing {
-  /**
-   * The next topics behind a cursor, at most `limit`. Where only some are meant, it looks for a twentieth of a second: with
-   * little among much, a page has fewer, and `next` goes on. Throws a RefusalError for a bad cursor, and UnavailableError.
-   */
-  page(
-    query: TopicQuery,
+/** Lists topics, over HTTP and on the command line alike. */
+export interface TopicListing extends Pick<TopicReader, "find" | "readAll"> {
+  /** Returns at most `limit` topics after a cursor. Throws a RefusalError for a bad cursor, and UnavailableError. */
+  readPage(
+    query: TopicPageQuery,
     from: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<TopicPage>;
-  /** See TopicReader. */
-  find(id: string): Promise<ListedTopic | undefined>;
 }
 
-const searchMs = 50;
-
-/** Makes the listing. */
 export function createTopicListing(reader: TopicReader): TopicListing {
-  /** The ways that are left from a cursor on, and where in the first of them it is. */
-  async function placeIn(
-    query: TopicQuery,
-    after: string | undefined,
-  ): Promise<{ ways: Way[]; behind: Place | undefined }> {
-    const all = waysOf(query);
-    if (after === undefined) return { ways: all, behind: undefined };
-    const cursor = decodeCursor(after);
-    const at = cursor === undefined ? -1 : all.indexOf(cursor.way);
-    if (cursor === undefined || at === -1)
-      throw badCursor("is not a cursor that a listing in this order gave");
-    const { way, record, place } = cursor;
-    const ways = all.slice(at);
-    if (record === undefined) return { ways, behind: place };
-    const found = await reader.placeOf(query, way, record.id);
-    if (found === undefined)
-      throw badCursor("is of a topic that is not there any more; begin with the first page");
-    return { ways, behind: found.slice(0, record.values) };
+  /** Finds the list that a cursor is of, and the sort key that it continues after. */
+  async function resolve(
+    lists: readonly SortedQuery[],
+    cursor: string,
+  ): Promise<{ first: number; after: SortKey }> {
+    for (const [first, { order }] of lists.entries()) {
+      const { byKey, byId } = createFormats(order);
+      const key = byKey.tryDecode(cursor);
+      if (key !== undefined) return { first, after: key };
+      const [id] = byId.tryDecode(cursor) ?? [];
+      if (id === undefined) continue;
+      const found = await reader.find(id);
+      if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
+      throw invalidCursor("is of a topic that does not exist any more; start again with the first page");
+    }
+    throw invalidCursor("is not a cursor of this list");
   }
 
   return {
     find: (id) => reader.find(id),
+    readAll: (query) => reader.readAll(query),
 
-    async page(query, { after, limit }) {
-      const until = isWhole(query) ? Infinity : performance.now() + searchMs;
-      const topics: ListedTopic[] = [];
-      let { ways, behind } = await placeIn(query, after);
-      for (;;) {
-        const [way, ...others] = ways;
-        if (way === undefined) return { topics, next: undefined };
-        const stretch = await reader.read(query, { way, behind, limit: limit - topics.length });
-        topics.push(...stretch.topics);
-        behind = stretch.last?.place;
-        if (behind === undefined) ways = others;
-        if (topics.length < limit && performance.now() < until) continue;
-        const [next] = ways;
-        return { topics, next: next && encodeCursor(next, stretch.last) };
+    async readPage(pageQuery, { after: cursor, limit }) {
+      const lists = toSortedQueries(pageQuery);
+      const start = cursor === undefined ? undefined : await resolve(lists, cursor);
+      let after = start?.after;
+      const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
+      for (const { query, order } of lists.slice(start?.first)) {
+        // One more than the page has tells whether there is a next one.
+        const topics = await reader.readPage(query, { order, after, limit: limit + 1 - found.length });
+        found.push(...topics.map((topic) => ({ topic, order })));
+        if (found.length > limit) break;
+        after = undefined;
       }
+      const last = found.length > limit ? found[limit - 1] : undefined;
+      const topics = found.slice(0, limit).map(({ topic }) => topic);
+      return { topics, next: last && encodeTopicCursor(last.topic, last.order) };
     },
   };
 }
 
-/** Whether every record that is looked at is meant. */
-const isWhole = ({ state, search, namespace, source }: TopicQuery): boolean =>
-  state === "stored" && search === undefined && namespace === undefined && source === undefined;
-
-/** The orders that a list goes through, one after another. */
-function waysOf({ state, way = "externalId", search }: TopicQuery): Way[] {
-  if (search !== undefined) return state === "stored" ? ["externalId", "name"] : ["externalId"];
-  return state === "stored" ? [way] : ["-retired"];
+interface SortedQuery {
+  readonly query: TopicQuery;
+  readonly order: TopicOrder;
 }
 
-const badCursor = (message: string): RefusalError =>
-  new RefusalError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message }]);
+/** The lists that a page is made of, one after the other. */
+function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
+  const byId: TopicOrder = { sort: "externalId", descending: false };
+  if (query.state !== "active")
+    return [{ query: { ...query, externalIdPrefix: search }, order: { sort: "retired", descending: true } }];
+  if (search === undefined) return [{ query, order: order ?? byId }];
+  return [
+    { query: { ...query, externalIdPrefix: search }, order: byId },
+    {
+      query: { ...query, namePrefix: search, exceptExternalIdPrefix: search },
+      order: { sort: "name", descending: false },
+    },
+  ];
+}
+
+/** A URL of at most 2,048 characters has to hold the cursor, a search and the rest. */
+const maxCursorLength = 1_000;
+
+/** The cursor after a topic: its sort key, or its sys_id where the key is too long. */
+export function encodeTopicCursor(topic: ListedTopic, order: TopicOrder): string {
+  const { byKey, byId } = createFormats(order);
+  const cursor = byKey.encode(toSortKey(topic, order));
+  return cursor.length <= maxCursorLength ? cursor : byId.encode([topic.topic.id]);
+}
+
+const sortKeyKinds = {
+  externalId: ["string"],
+  name: ["string", "string", "string", "string"],
+  changed: ["date", "string"],
+  retired: ["date", "string"],
+} as const;
+
+function createFormats({ sort, descending }: TopicOrder): {
+  byKey: CursorFormat<SortKey>;
+  byId: CursorFormat<readonly [string]>;
+} {
+  const list = `topics:${descending ? "-" : ""}${sort}`;
+  return {
+    byKey: createCursorFormat(list, sortKeyKinds[sort]),
+    byId: createCursorFormat(`${list}:id`, ["string"]),
+  };
+}
+
+function toSortKey({ topic, retired }: ListedTopic, { sort }: TopicOrder): SortKey {
+  const { externalId, name, namespace, headerQuery, contentQuery, updatedOn, id } = topic;
+  if (sort === "externalId") return [externalId];
+  if (sort === "name") return [name, namespace, headerQuery, contentQuery];
+  return [sort === "retired" && retired !== undefined ? retired.retiredOn : updatedOn, id];
+}

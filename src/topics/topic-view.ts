@@ -2,51 +2,54 @@ import type { SourceView, TopicDetail, TopicView } from "../../schemas/topic-vie
 import { FilterSyntaxError, type FilterMember } from "../matching/filter/filter.ts";
 import { parseFilter } from "../matching/filter/parse.ts";
 import { describeFilter } from "../matching/filter/to-text.ts";
-import type { ListedTopic, Source, TopicCondition } from "./topic.ts";
+import type { ListedTopic, Source } from "./topic.ts";
 
-/** What became of a topic. */
-export function getState({ retired }: ListedTopic): TopicCondition {
-  if (retired === undefined) return "stored";
-  return retired.retiredBy.kind === "http" ? "disabled" : "retired";
-}
-
-/** A topic as it is listed. */
-export function toTopicView(shown: ListedTopic): TopicView {
-  const { topic, retired } = shown;
+/** Converts a topic to what lists show, over HTTP and on the command line alike. */
+export function toTopicView({ topic, retired }: ListedTopic): TopicView {
   const { externalId, name, namespace, headerQuery, contentQuery, id, previous } = topic;
   return {
-    ...{ externalId, name, namespace, headerQuery, contentQuery, id },
-    state: getState(shown),
-    source: sourceView(topic.source),
+    externalId,
+    name,
+    namespace,
+    headerQuery,
+    contentQuery,
+    id,
+    state: toState(retired),
+    source: toSourceView(topic.source),
     createdOn: topic.createdOn.toISOString(),
     updatedOn: topic.updatedOn.toISOString(),
     ...(retired && {
       retiredOn: retired.retiredOn.toISOString(),
-      retiredBy: sourceView(retired.retiredBy),
+      retiredBy: toSourceView(retired.retiredBy),
     }),
     ...(previous && {
       previous: {
         ...previous,
-        source: sourceView(previous.source),
+        source: toSourceView(previous.source),
         updatedOn: previous.updatedOn.toISOString(),
       },
     }),
   };
 }
 
-/** Everything about a topic. */
-export const toTopicDetail = (shown: ListedTopic): TopicDetail => ({
-  ...toTopicView(shown),
+/** Converts a topic to everything there is to know about it. */
+export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
+  ...toTopicView(listed),
   filters: {
-    headerQuery: inWords("headerQuery", shown.topic.headerQuery),
-    contentQuery: inWords("contentQuery", shown.topic.contentQuery),
+    headerQuery: describe("headerQuery", listed.topic.headerQuery),
+    contentQuery: describe("contentQuery", listed.topic.contentQuery),
   },
 });
 
-const sourceView = (source: Source): SourceView => ({ ...source });
+function toState(retired: ListedTopic["retired"]): TopicView["state"] {
+  if (retired === undefined) return "active";
+  return retired.retiredBy.kind === "http" ? "disabled" : "retired";
+}
 
-/** A filter in words; one that was stored before filters were checked may not be readable. */
-function inWords(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
+const toSourceView = (source: Source): SourceView => ({ ...source });
+
+/** Puts a filter into words. A filter that was stored before filters were validated may be invalid. */
+function describe(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
   try {
     const { conditions, notes } = describeFilter(parseFilter(text, member));
     return { conditions: [...conditions], notes: [...notes], fault: null };

@@ -44,10 +44,7 @@ export interface RetiredTopic {
   readonly retiredBy: Source;
 }
 
-/** What became of a topic: it is there, the channel retired it, or a user disabled it. */
-export type TopicCondition = "stored" | "retired" | "disabled";
-
-/** A topic with its retirement, where it is not stored any more. */
+/** An active topic, or a retired one with its retirement. */
 export interface ListedTopic {
   readonly topic: Topic;
   readonly retired?: Omit<RetiredTopic, "topic"> | undefined;

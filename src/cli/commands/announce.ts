@@ -6,8 +6,13 @@ import { createTopicStore } from "../../storage/topics.ts";
 import { waitUntilApplied } from "../../sync/applied.ts";
 import { formatRecordPosition, type OutgoingRecord, type PartitionOffset } from "../../sync/records.ts";
 import { runCommand, type CommandContext } from "../context.ts";
-import { countDefinitions } from "../input/checked-definitions.ts";
-import { allDefinitions, openSource, type PlacedDefinition, type Source } from "../input/definitions.ts";
+import {
+  countDefinitions,
+  openSource,
+  readDefinitions,
+  type PlacedDefinition,
+  type Source,
+} from "../input/definitions.ts";
 import { collectFile } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, printJson, printLine } from "../output/output.ts";
@@ -117,7 +122,7 @@ async function publish(
   }
 
   try {
-    for await (const definition of allDefinitions(sources)) {
+    for await (const definition of readDefinitions(sources)) {
       if (context.abort.aborted) throw new Error(`stopped after ${done} of ${count}`);
       if (!("body" in definition))
         throw new Error(`${definition.place} changed while it was read: it ${definition.fault}`);

@@ -13,7 +13,7 @@ import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
-import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
+import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { printError, openOutput, printLine, sanitize } from "../output/output.ts";

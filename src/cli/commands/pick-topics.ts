@@ -3,7 +3,7 @@ import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
-import { countTopics, streamTopics } from "../../storage/topic-stream.ts";
+import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
 import { printError } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";

@@ -1,21 +1,29 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RefusalError, toSentence } from "../../lib/errors.ts";
-import { createRetiredTopicStore } from "../../storage/retired-topics.ts";
-import { createTopicStore } from "../../storage/topics.ts";
-import { createTopicService } from "../../topics/service.ts";
-import { createTopicSwitch, UnknownTopicError, type Switched } from "../../topics/switch.ts";
-import type { ListedTopic } from "../../topics/topic.ts";
-import { findActiveAndRetired } from "../../topics/whereabouts.ts";
 import { createValidator } from "../../lib/validation.ts";
+import { createRetiredTopicStore } from "../../storage/retired-topics.ts";
+import { createTopicReader } from "../../storage/topic-reader.ts";
+import { createTopicStore } from "../../storage/topics.ts";
+import { toTopicEvent } from "../../topics/audit.ts";
+import { createTopicListing } from "../../topics/listing.ts";
+import { createTopicService } from "../../topics/service.ts";
+import {
+  createTopicSwitch,
+  UnknownTopicError,
+  type SwitchResult,
+  type TopicSwitch,
+} from "../../topics/switch.ts";
+import type { ListedTopic } from "../../topics/topic.ts";
+import { toTopicDetail } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { commandLineUser } from "../os-user.ts";
-import { printLine, sanitize } from "../output/output.ts";
-import { topicJson, topicText } from "../output/topic-view.ts";
+import { printJson, printLine, sanitize } from "../output/output.ts";
+import { formatTopic } from "../output/topic-view.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
-/** Creates a topic by the one service that makes topics. Throws a RefusalError. */
+/** Creates a topic. Throws a RefusalError. */
 export async function addTopic(
   { database, audit, log }: CommandContext,
   body: TopicBody,
@@ -28,68 +36,68 @@ export async function addTopic(
   const service = createTopicService(createTopicStore(await database(), log));
   const { topic, event } = await service.create(checked.value, commandLineUser());
   record(event);
-  tell({ topic }, "added", json);
+  print({ topic }, "added", json);
 }
 
 /** Shows an active topic, or else the last retired one of that external id. */
 export async function showTopic(
-  connection: CommandContext,
+  { database }: CommandContext,
   externalId: string,
   { json }: JsonFlag,
 ): Promise<void> {
-  const {
-    active: [topic],
-    last: [last],
-  } = await findActiveAndRetired(await storesOf(connection), [externalId]);
-  const shown = topic === undefined ? last && { topic: last.topic, retired: last } : { topic };
-  if (shown === undefined)
-    throw unknown(new UnknownTopicError(`there is no topic with the external id "${externalId}"`));
-  if (json) printLine(JSON.stringify(topicJson(shown), undefined, 2));
-  else process.stdout.write(topicText(shown));
+  const found = await createTopicListing(createTopicReader(await database())).find(externalId);
+  if (found === undefined) throw createUnknownTopicError(externalId);
+  const topic = toTopicDetail(found);
+  if (json) printJson(topic);
+  else process.stdout.write(formatTopic(topic));
 }
 
-/** See TopicSwitch. */
-export async function disableTopic(
-  connection: CommandContext,
-  externalId: string,
-  { json }: JsonFlag,
-): Promise<void> {
-  const record = connection.audit();
-  const { store, retired } = await storesOf(connection);
-  const done = await known(createTopicSwitch({ store, retired }).disable(externalId, commandLineUser()));
-  if (done.changed) record({ action: "topic.disabled", externalId, id: done.topic.id });
-  const [last] = await retired.lastOf([externalId]);
-  tell({ topic: done.topic, retired: last }, done.changed ? "disabled" : "is disabled already:", json);
-}
-
-/** See TopicSwitch. */
-export async function enableTopic(
-  connection: CommandContext,
-  externalId: string,
-  { json }: JsonFlag,
-): Promise<void> {
-  const record = connection.audit();
-  const done = await known(createTopicSwitch(await storesOf(connection)).enable(externalId));
-  if (done.changed) record({ action: "topic.enabled", externalId, id: done.topic.id });
-  tell({ topic: done.topic }, done.changed ? "enabled" : "is active already:", json);
-}
-
-async function storesOf({ database, log }: CommandContext) {
-  const store = await database();
-  return { store: createTopicStore(store, log), retired: createRetiredTopicStore(store) };
-}
-
-const known = (switching: Promise<Switched>): Promise<Switched> =>
-  switching.catch((error: unknown) => {
-    throw error instanceof UnknownTopicError ? unknown(error) : error;
+/** Disables a topic. See TopicSwitch. */
+export const disableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
+  change(context, externalId, flags, {
+    action: "disabled",
+    change: (topicSwitch) => topicSwitch.disable(externalId, commandLineUser()),
   });
 
-const unknown = ({ message }: UnknownTopicError): Error =>
-  new Error(`${message}; \`topicsync topics list\` shows those there are`);
+/** Enables a topic. See TopicSwitch. */
+export const enableTopic = (context: CommandContext, externalId: string, flags: JsonFlag): Promise<void> =>
+  change(context, externalId, flags, {
+    action: "enabled",
+    change: (topicSwitch) => topicSwitch.enable(externalId),
+  });
 
-function tell(shown: ListedTopic, done: string, json: true | undefined): void {
-  const { externalId, name } = shown.topic;
-  printLine(
-    json ? JSON.stringify(topicJson(shown), undefined, 2) : sanitize(`${done} ${externalId} (${name})`),
+interface Change {
+  readonly action: "disabled" | "enabled";
+  readonly change: (topicSwitch: TopicSwitch) => Promise<SwitchResult>;
+}
+
+async function change(
+  { database, audit, log }: CommandContext,
+  externalId: string,
+  { json }: JsonFlag,
+  { action, change }: Change,
+): Promise<void> {
+  const record = audit();
+  const store = await database();
+  const topicSwitch = createTopicSwitch({
+    store: createTopicStore(store, log),
+    retired: createRetiredTopicStore(store),
+  });
+  const { topic, changed } = await change(topicSwitch).catch((error: unknown) => {
+    throw error instanceof UnknownTopicError ? createUnknownTopicError(externalId) : error;
+  });
+  if (changed) record(toTopicEvent(action, topic));
+  const found = await createTopicListing(createTopicReader(store)).find(externalId);
+  print(found ?? { topic }, changed ? action : `already ${action}:`, json);
+}
+
+const createUnknownTopicError = (externalId: string): Error =>
+  new Error(
+    `there is no topic with the external id "${externalId}"; \`topicsync topics list\` shows all topics`,
   );
+
+function print(listed: ListedTopic, action: string, json: true | undefined): void {
+  const { externalId, name } = listed.topic;
+  if (json) printJson(toTopicDetail(listed));
+  else printLine(sanitize(`${action} ${externalId} (${name})`));
 }

@@ -1,33 +1,43 @@
 import { Option, type Command } from "commander";
 
-import type { TopicChoice } from "../../storage/topic-list.ts";
+import { topicStates } from "../../../schemas/topic-view.ts";
+import type { TopicQuery } from "../../topics/listing.ts";
 import type { Source } from "../../topics/topic.ts";
 
-/** The options that choose topics, as they were given. */
+/** The options that select topics, as given. */
 export interface TopicChoiceFlags {
+  readonly state?: TopicQuery["state"];
   readonly externalId?: string[];
   readonly name?: string;
   readonly namespace?: string;
   readonly source?: Source["kind"];
 }
 
-/** Adds the options that choose topics. */
-export const withTopicChoice = (command: Command): Command =>
+/** Adds the options that select topics. */
+export const addTopicChoice = (command: Command): Command =>
   command
-    .option("--external-id <id...>", "these only")
-    .option("--name <name>", "with this name; a * at the end stands for whatever follows: 'Critical*'")
-    .option("--namespace <namespace>", "in this namespace; '' for those without one")
     .addOption(
-      new Option("--source <kind>", "made over HTTP or on the command line, or announced").choices([
-        "http",
-        "announcement",
-      ] satisfies Source["kind"][]),
+      new Option("--state <state>", "only topics in this state").choices(topicStates).default("active"),
+    )
+    .option("--external-id <id...>", "only these topics")
+    .option("--name <name>", "only topics of this name; 'Critical*' matches names that begin with Critical")
+    .option("--namespace <namespace>", "only topics in this namespace; '' for topics without one")
+    .addOption(
+      new Option(
+        "--source <kind>",
+        "only topics created over HTTP or on the command line (http), or only announced ones",
+      ).choices(["http", "announcement"] satisfies Source["kind"][]),
     );
 
-/** What the options say. */
-export const toTopicChoice = ({
-  externalId: externalIds,
-  name,
-  namespace,
-  source,
-}: TopicChoiceFlags): TopicChoice => ({ externalIds, name, namespace, source });
+/** Converts the options to a query. */
+export function toTopicQuery({ state, externalId, name, namespace, source }: TopicChoiceFlags): TopicQuery {
+  const isPrefix = name?.endsWith("*") === true;
+  return {
+    state: state ?? "active",
+    externalIds: externalId,
+    name: isPrefix ? undefined : name,
+    namePrefix: isPrefix ? name.slice(0, -1) : undefined,
+    namespace,
+    source,
+  };
+}

@@ -1,32 +1,33 @@
 import { open, rename, rm } from "node:fs/promises";
 
 import { getErrorMessage, UnavailableError } from "../../lib/errors.ts";
-import { listTopics } from "../../storage/topic-list.ts";
-import { countTopics } from "../../storage/topic-stream.ts";
+import { countTopics } from "../../storage/topic-feed.ts";
+import { createTopicReader } from "../../storage/topic-reader.ts";
+import { createTopicListing } from "../../topics/listing.ts";
+import type { TopicDefinition } from "../../topics/topic.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, type Output } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
-import { definitionJson } from "../output/topic-view.ts";
+import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ExportFlags extends TopicChoiceFlags {
   readonly out?: string;
   readonly json?: true;
 }
 
-/** Lines are written together, for speed. */
-const linesAtOnce = 500;
+/** Lines written together, for speed. */
+const linesPerWrite = 500;
 
-/** Writes definitions, one on each line, to a file or to standard output. */
-export async function exportTopics(connection: CommandContext, flags: ExportFlags): Promise<void> {
+/** Writes definitions as NDJSON to a file or to standard output. */
+export async function exportTopics(context: CommandContext, flags: ExportFlags): Promise<void> {
   const { out, json } = flags;
   if (out === undefined) {
-    const count = await writeTo(openOutput(), connection, flags);
+    const count = await writeDefinitions(openOutput(), context, flags);
     printError(`exported ${formatCount(count, "topic")}`);
     return;
   }
-  const count = await intoFile(out, (output) => writeTo(output, connection, flags));
+  const count = await replaceFile(out, (output) => writeDefinitions(output, context, flags));
   printLine(
     json
       ? JSON.stringify({ exported: count, file: out })
@@ -34,16 +35,16 @@ export async function exportTopics(connection: CommandContext, flags: ExportFlag
   );
 }
 
-async function writeTo(
+async function writeDefinitions(
   output: Output,
   { database, abort }: CommandContext,
   flags: ExportFlags,
 ): Promise<number> {
   const store = await database();
   const total = await countTopics(store);
-  // Lines and a bar on one terminal would be written into each other.
-  const isSeen = flags.out !== undefined || !process.stdout.isTTY;
-  const progress = isSeen ? createProgress("exporting topics", total, process.stderr) : undefined;
+  // On one terminal, the lines and the progress bar would overwrite each other.
+  const showsProgress = flags.out !== undefined || !process.stdout.isTTY;
+  const progress = showsProgress ? createProgress("exporting topics", total, process.stderr) : undefined;
   let lines: string[] = [];
   let done = 0;
   const flush = async (): Promise<boolean> => {
@@ -52,19 +53,29 @@ async function writeTo(
     progress?.at(Math.min(done, total));
     return text === "" || output.write(text);
   };
-  for await (const topic of listTopics(store, toTopicChoice(flags))) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${done} topics`);
-    lines.push(`${definitionJson(topic)}\n`);
+  const listing = createTopicListing(createTopicReader(store));
+  for await (const { topic } of listing.readAll(toTopicQuery(flags))) {
+    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(done, "topic")}`);
+    lines.push(`${formatDefinition(topic)}\n`);
     done += 1;
-    if (lines.length === linesAtOnce && !(await flush())) return done;
+    if (lines.length === linesPerWrite && !(await flush())) return done;
   }
   await flush();
-  progress?.end(`${formatCount(done, "topic")} are read`);
+  progress?.end(`${formatCount(done, "topic")} read`);
   return done;
 }
 
-/** The file is there only once it is whole: what was there before is replaced then. */
-async function intoFile<T>(file: string, work: (output: Output) => Promise<T>): Promise<T> {
+/** A definition as `topics import` and `announce` read it. */
+const formatDefinition = ({
+  externalId,
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
+}: TopicDefinition): string => JSON.stringify({ externalId, name, namespace, headerQuery, contentQuery });
+
+/** Writes to a temporary file and renames it at the end, so that the file is never incomplete. */
+async function replaceFile<T>(file: string, work: (output: Output) => Promise<T>): Promise<T> {
   const part = `${file}.part`;
   const handle = await open(part, "w").catch((error: unknown) => {
     throw new Error(`cannot write ${part}: ${getErrorMessage(error)}`, { cause: error });

@@ -1,68 +1,51 @@
 import { UnavailableError } from "../../lib/errors.ts";
-import { listDisabled } from "../../storage/disabled-topics.ts";
-import { createRetiredTopicStore } from "../../storage/retired-topics.ts";
-import { listTopics } from "../../storage/topic-list.ts";
-import { createTopicStore } from "../../storage/topics.ts";
-import type { ListedTopic } from "../../topics/topic.ts";
+import { createTopicReader } from "../../storage/topic-reader.ts";
+import { createTopicListing } from "../../topics/listing.ts";
+import { toTopicView } from "../../topics/topic-view.ts";
 import type { CommandContext } from "../context.ts";
-import { printError, openOutput } from "../output/output.ts";
+import { formatCount } from "../output/format.ts";
+import { openOutput, printError } from "../output/output.ts";
 import { createTableWriter } from "../output/table.ts";
-import { toTopicChoice, type TopicChoiceFlags } from "./topic-choice.ts";
-import { topicColumns, topicJson, topicRow } from "../output/topic-view.ts";
+import { toTopicRow, topicColumns } from "../output/topic-view.ts";
+import { toTopicQuery, type TopicChoiceFlags } from "./topic-choice.ts";
 
 export interface ListFlags extends TopicChoiceFlags {
-  readonly disabled?: true;
   readonly limit?: number;
   readonly all?: true;
   readonly json?: true;
 }
 
-/** So many lines are read by people. */
-const linesForPeople = 100;
+const defaultRowLimit = 100;
 
 /** Prints topics while they are read. */
-export async function listTopicsCommand(connection: CommandContext, flags: ListFlags): Promise<void> {
+export async function listTopics({ database, abort }: CommandContext, flags: ListFlags): Promise<void> {
   const { json } = flags;
-  const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : linesForPeople));
+  const limit = flags.all ? undefined : (flags.limit ?? (json ? undefined : defaultRowLimit));
   const output = openOutput();
-  const rows = json ? undefined : await createTableWriter(output, topicColumns);
-  let shown = 0;
-  let isMore = false;
-  for await (const one of chosen(connection, flags, limit)) {
-    if (connection.abort.aborted) throw new UnavailableError(`stopped after ${shown} topics`);
-    isMore = shown === limit;
-    if (isMore) break;
-    shown += 1;
-    const goesOn =
-      rows === undefined
-        ? await output.write(`${JSON.stringify(topicJson(one))}\n`)
-        : await rows.add(topicRow(one));
-    if (!goesOn) return;
+  const table = json ? undefined : await createTableWriter(output, topicColumns);
+  const listing = createTopicListing(createTopicReader(await database()));
+  let count = 0;
+  let hasMore = false;
+  for await (const listed of listing.readAll(toTopicQuery(flags))) {
+    if (abort.aborted) throw new UnavailableError(`stopped after ${formatCount(count, "topic")}`);
+    hasMore = count === limit;
+    if (hasMore) break;
+    count += 1;
+    const topic = toTopicView(listed);
+    const isOpen =
+      table === undefined
+        ? await output.write(`${JSON.stringify(topic)}\n`)
+        : await table.add(toTopicRow(topic));
+    if (!isOpen) return;
   }
-  if (rows !== undefined && shown > 0) await rows.end();
-  if (isMore) printError(`These are the first ${shown}; there are more: --all shows them, --limit so many.`);
-  else if (rows !== undefined) await output.write(`${summary(shown, flags)}\n`);
+  if (table !== undefined && count > 0) await table.end();
+  if (hasMore) printError(`Only the first ${formatCount(count, "topic")} are shown; use --all or --limit.`);
+  else if (table !== undefined) await output.write(`${summarize(count, flags)}\n`);
 }
 
-/** One more than the limit is read, to know whether there are more. */
-async function* chosen(
-  { database, log }: CommandContext,
-  flags: ListFlags,
-  limit: number | undefined,
-): AsyncGenerator<ListedTopic> {
-  const store = await database();
-  if (flags.disabled) {
-    const stores = { store: createTopicStore(store, log), retired: createRetiredTopicStore(store) };
-    for await (const { topic, ...retired } of listDisabled(store, stores)) yield { topic, retired };
-    return;
-  }
-  const most = limit === undefined ? undefined : limit + 1;
-  for await (const topic of listTopics(store, toTopicChoice(flags), most)) yield { topic };
-}
-
-function summary(shown: number, { disabled, externalId, name, namespace, source }: ListFlags): string {
-  const what = disabled ? "disabled topic" : "topic";
-  if (shown > 0) return `${shown} ${what}${shown === 1 ? "" : "s"}`;
-  const isNarrowed = [externalId, name, namespace, source].some((one) => one !== undefined);
-  return isNarrowed ? "No topic is like that." : `There are no ${what}s.`;
+function summarize(count: number, { state, externalId, name, namespace, source }: ListFlags): string {
+  const noun = state === undefined || state === "active" ? "topic" : `${state} topic`;
+  if (count > 0) return formatCount(count, noun);
+  const isNarrowed = [externalId, name, namespace, source].some((flag) => flag !== undefined);
+  return isNarrowed ? `No ${noun}s match.` : `There are no ${noun}s.`;
 }

@@ -4,44 +4,33 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { runCommand } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
-import { withTopicChoice } from "./topic-choice.ts";
+import { addTopicChoice } from "./topic-choice.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
 
-/**
- * Adds `topicsync topics …`: the stored topics, and making, switching and copying them. What only these commands need is
- * loaded when they run.
- */
+/** Adds `topicsync topics …`. The code of each command is loaded when it runs. */
 export function addTopicsCommand(program: Command): void {
-  const topics = program.command("topics").description("manage the stored topics");
+  const topics = program.command("topics").description("manage topics");
 
-  withTopicChoice(topics.command("list"))
-    .description("list topics by external id; a table shows the first 100")
-    .addOption(
-      new Option("--disabled", "those that were disabled and not enabled since, instead").conflicts([
-        "externalId",
-        "name",
-        "namespace",
-        "source",
-      ]),
-    )
-    .addOption(new Option("--limit <count>", "show so many at most").argParser(parseCount).conflicts("all"))
-    .option("--all", "show all there are")
-    .option("--json", "print a line of JSON for each (NDJSON) instead of a table; all there are")
+  addTopicChoice(topics.command("list"))
+    .description("list topics by external id, retired and disabled ones by date; a table shows the first 100")
+    .addOption(new Option("--limit <count>", "show at most this many").argParser(parseCount).conflicts("all"))
+    .option("--all", "show all of them")
+    .option("--json", "print all of them, one line of JSON each (NDJSON)")
     .action(async (flags: ListFlags) => {
-      const { listTopicsCommand: list } = await import("./topic-list.ts");
-      await runCommand((connection) => list(connection, flags));
+      const { listTopics } = await import("./topic-list.ts");
+      await runCommand((context) => listTopics(context, flags));
     });
 
   topics
     .command("show")
-    .description("show everything about a topic, its filters in words; a retired one as well")
+    .description("show all details of a topic, active or not, with its filters in words")
     .argument("<external-id>", "its external id")
     .option("--json", "print JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { showTopic: show } = await import("./topic-changes.ts");
-      await runCommand((connection) => show(connection, externalId, flags));
+      const { showTopic } = await import("./topic-changes.ts");
+      await runCommand((context) => showTopic(context, externalId, flags));
     });
 
   topics
@@ -54,47 +43,47 @@ export function addTopicsCommand(program: Command): void {
     .option("--content-query <filter>", "filter inside the event's `event` object; empty matches every event")
     .option("--json", "print the topic as JSON")
     .action(async ({ json, ...body }: TopicBody & JsonFlag) => {
-      const { addTopic: add } = await import("./topic-changes.ts");
-      await runCommand((connection) => add(connection, body, { json }));
+      const { addTopic } = await import("./topic-changes.ts");
+      await runCommand((context) => addTopic(context, body, { json }));
     });
 
   topics
     .command("disable")
-    .description("take a topic out of use: no event belongs to it, and its unique values are free")
-    .argument("<external-id>", "its external id; one that was announced belongs to the channel")
+    .description("disable a topic: it matches no events, and its external id and combination are free")
+    .argument("<external-id>", "its external id; topics that were announced cannot be disabled")
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { disableTopic: disable } = await import("./topic-changes.ts");
-      await runCommand((connection) => disable(connection, externalId, flags));
+      const { disableTopic } = await import("./topic-changes.ts");
+      await runCommand((context) => disableTopic(context, externalId, flags));
     });
 
   topics
     .command("enable")
-    .description("bring a disabled topic back")
+    .description("enable a disabled topic")
     .argument("<external-id>", "its external id")
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {
-      const { enableTopic: enable } = await import("./topic-changes.ts");
-      await runCommand((connection) => enable(connection, externalId, flags));
+      const { enableTopic } = await import("./topic-changes.ts");
+      await runCommand((context) => enableTopic(context, externalId, flags));
     });
 
-  withTopicChoice(topics.command("export"))
-    .description("write definitions, one on each line (NDJSON), as `topics import` and `announce` take them")
-    .option("-o, --out <file>", "into this file; it is there only once it is whole")
-    .option("--json", "with --out: print what came of it as JSON")
+  addTopicChoice(topics.command("export"))
+    .description("write definitions as NDJSON, which `topics import` and `announce` read")
+    .option("-o, --out <file>", "write to this file, which appears only when it is complete")
+    .option("--json", "with --out: print the result as JSON")
     .action(async (flags: ExportFlags) => {
       const { exportTopics } = await import("./topic-export.ts");
-      await runCommand((connection) => exportTopics(connection, flags));
+      await runCommand((context) => exportTopics(context, flags));
     });
 
   topics
     .command("import")
     .description(
-      "create topics from definitions: NDJSON, a JSON array or a JSON object; nothing is stored when one of them is faulty, and what is there already is left as it is",
+      "create topics from definitions (NDJSON, a JSON array or a JSON object); nothing is stored if one is invalid, and existing topics are not changed",
     )
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
-    .option("--dry-run", "say what would come of it, and store nothing")
-    .option("--json", "print what came of it as JSON")
+    .option("--dry-run", "print what would be done, without storing anything")
+    .option("--json", "print the result as JSON")
     .action(async (files: string[], flags: ImportFlags) => {
       const { importTopics } = await import("./topic-import.ts");
       await importTopics(files, flags);

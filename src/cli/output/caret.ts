@@ -11,7 +11,10 @@ const maxProblemLength = 200;
  * Formats a filter's syntax error in three lines: the text, or the part of a long one around the error, a caret below the
  * error, and the problem.
  */
-export const formatFilterError = (text: string, { problem, position }: FilterSyntaxError): string[] => [
+export const formatFilterError = (
+  text: string,
+  { problem, position }: Pick<FilterSyntaxError, "problem" | "position">,
+): string[] => [
   ...formatCaret(text, position),
   `error: the filter ${abbreviate(problem)} (character ${position + 1})`,
 ];

@@ -131,7 +131,7 @@ describe("the topics", () => {
     await page.reload();
     await page.getByRole("button", { name: "Enable" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Enable" }).click();
-    await page.getByRole("heading", { name: "This topic is stored" }).waitFor();
+    await page.getByRole("heading", { name: "This topic is active" }).waitFor();
     await topics.deleteOne({ topic_id: body.externalId });
   });
 
@@ -158,7 +158,7 @@ describe("the topics", () => {
     await content.fill("troubleTicket.severity=Critical");
     await page.getByText("Matches where troubleTicket.severity is Critical.").waitFor();
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByRole("heading", { name: "This topic is stored" }).waitFor();
+    await page.getByRole("heading", { name: "This topic is active" }).waitFor();
     assert.match(page.url(), /\/console\/topics\/created-here$/);
     await topics.deleteOne({ topic_id: "created-here" });
   });

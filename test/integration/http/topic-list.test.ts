@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import { createCursorFormat } from "../../../src/lib/cursor.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
@@ -21,10 +22,10 @@ const announcement: Source = { kind: "announcement", topic: "channel", partition
 const long = "x".repeat(1_500);
 const minute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
 
-/** 40 topics: names and times of change that several share, every sixth a signpost, a few texts that no URL holds. */
+/** 40 topics: several share a name and a time of change, and a few names are too long for a cursor in a URL. */
 const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
   ...topicRecord({ externalId: `id-${String((i * 7) % 40).padStart(2, "0")}`, contentQuery: `n=${i}` }),
-  _id: `${i % 6 === 0 ? "000" : "f00"}${String(i).padStart(29, "0")}`,
+  _id: String(i).padStart(32, "0"),
   topic_name: `name ${i % 4}${i % 8 === 3 ? long : ""}`,
   namespace: i % 10 === 0 ? "rare" : "usual",
   source: i % 20 === 0 ? { kind: "http", user: "ann" } : announcement,
@@ -83,14 +84,14 @@ async function listed(query: Record<string, string>): Promise<string[]> {
     const page = new URLSearchParams({ ...query, limit: "7", ...(after !== "" && { after }) });
     const answer: Answer = await get(`?${page.toString()}`);
     assert.equal(answer.status, 200, answer.text);
-    assert.ok(answer.json.topics.length <= 7);
     found.push(...idsOf(answer));
     after = answer.json.next;
+    assert.ok(after === null ? idsOf(answer).length <= 7 : idsOf(answer).length === 7);
   }
   return found;
 }
 
-/** The external ids of stored topics by these texts. */
+/** The external ids of active topics, sorted by these texts. */
 const sortedBy = (textOf: (record: TopicRecord) => string, chosen = stored): string[] =>
   chosen
     .map((record) => [textOf(record), record.topic_id] as const)
@@ -99,8 +100,7 @@ const sortedBy = (textOf: (record: TopicRecord) => string, chosen = stored): str
 const byId = ({ topic_id }: TopicRecord): string => topic_id;
 const byName = ({ topic_name, namespace, header_query, content_query }: TopicRecord): string =>
   [topic_name, namespace, header_query, content_query].join("\0");
-const byChange = ({ sys_updated_on, topic_id }: TopicRecord): string =>
-  `${sys_updated_on.toISOString()} ${topic_id}`;
+const byChange = ({ sys_updated_on, _id }: TopicRecord): string => `${sys_updated_on.toISOString()} ${_id}`;
 
 describe("listing topics over HTTP", () => {
   it("needs the role for event management", async () => {
@@ -139,7 +139,7 @@ describe("listing topics over HTTP", () => {
   it("lists what was retired and did not come back, the last first, apart from what was disabled", async () => {
     const ids = ["gone-0", "gone-5", "gone-4", "gone-3", "gone-2", "gone-1"];
     assert.deepEqual(await listed({ state: "retired" }), ids);
-    assert.deepEqual(await listed({ state: "retired", search: "gone-" }), ids.toSorted());
+    assert.deepEqual(await listed({ state: "retired", search: "gone-" }), ids);
     const { json } = await get("?state=disabled");
     assert.equal(json.topics.length, 1);
     const [{ externalId, state, retiredBy, retiredOn }] = json.topics;
@@ -151,6 +151,7 @@ describe("listing topics over HTTP", () => {
 
   it("refuses a query that it does not understand, by the name of its member", async () => {
     const { next } = (await get("?limit=1&sort=name")).json;
+    const goneTopic = createCursorFormat("topics:name:id", ["string"]).encode(["f".repeat(32)]);
     for (const [query, member] of [
       ["?limit=1000", "/limit"],
       ["?sort=namespace", "/sort"],
@@ -162,7 +163,7 @@ describe("listing topics over HTTP", () => {
       ["?search[$gt]=a", "/search[$gt]"],
       ["?after=nonsense", "/after"],
       [`?after=${next}`, "/after"],
-      [`?sort=name&after=${Buffer.from('["name","gone","4"]').toString("base64url")}`, "/after"],
+      [`?sort=name&after=${goneTopic}`, "/after"],
     ] as const) {
       const { status, json } = await get(query);
       assert.equal(status, 400, query);
@@ -214,7 +215,7 @@ describe("one topic over HTTP", () => {
     const disabled = await post("/switched/disable");
     assert.deepEqual([disabled.status, disabled.json.state], [200, "disabled"]);
     assert.equal((await get("/switched")).json.state, "disabled");
-    assert.equal((await post("/switched/enable")).json.state, "stored");
+    assert.equal((await post("/switched/enable")).json.state, "active");
     assert.deepEqual((await post("/id-01/disable")).json.error.code, "EXTERNAL_ID_TAKEN");
     assert.equal((await post("/nothing/enable")).status, 404);
   });

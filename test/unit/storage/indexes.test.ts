@@ -10,7 +10,6 @@ import { indexes } from "../../../src/storage/indexes.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";
-import type { DialectRule } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -37,8 +36,6 @@ async function connect(name: string, proxy = store): Promise<readonly { index?: 
   return lines;
 }
 
-const partial = indexes.filter(({ partialFilterExpression }) => partialFilterExpression !== undefined);
-
 describe("a user who may not create collections and indexes", () => {
   const forbid = (): void => {
     for (const command of ["create", "createIndexes"]) {
@@ -52,10 +49,9 @@ describe("a user who may not create collections and indexes", () => {
     }
   };
 
-  it("can use a database that has all of them, under whatever names, and without those that only help", async () => {
+  it("can use a database that has all of them, under any names", async () => {
     const { db } = testDatabase(stack.mongodb);
     await connect(db.databaseName);
-    for (const { collection, name } of partial) await db.collection(collection).dropIndex(name);
     await db.collection("sys_user").dropIndex("unique_user_name");
     await db.collection("sys_user").createIndex({ user_name: 1 }, { unique: true, name: "by_hand" }, {});
     forbid();
@@ -77,26 +73,6 @@ describe("a user who may not create collections and indexes", () => {
       assert.ok(error.message.includes(` missing: ${missing.join(", ")}. `), error.message);
       return true;
     });
-  });
-});
-
-describe("a product without partial indexes", () => {
-  it("is served without them, with a warning for each", async () => {
-    const { db } = testDatabase(stack.mongodb);
-    const rule: DialectRule = {
-      on: ({ indexes }) => JSON.stringify(indexes ?? "").includes("partialFilterExpression"),
-      refuse: { code: 303, errmsg: "Field 'partialFilterExpression' is currently not supported" },
-    };
-    const dialect = { hasTransactions: true, hasChangeStreams: true, rules: [rule] };
-    const lines = await connect(db.databaseName, await startMongoProxy(portOf(stack.mongodb), { dialect }));
-    assert.deepEqual(
-      lines.map(({ index, msg }) => [index, msg]),
-      partial.map(({ name }) => [name, "an index that makes lists faster was refused"]),
-    );
-    for (const { collection, name, partialFilterExpression } of indexes) {
-      const names = (await db.collection(collection).indexes()).map((index) => index.name);
-      assert.equal(names.includes(name), partialFilterExpression === undefined, name);
-    }
   });
 });
 

@@ -4,8 +4,8 @@ import { after, beforeEach, describe, it } from "node:test";
 import { RefusalError } from "../../../src/lib/errors.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase, type Database } from "../../../src/storage/database.ts";
-import { listDisabled } from "../../../src/storage/disabled-topics.ts";
 import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
+import { createTopicReader } from "../../../src/storage/topic-reader.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
@@ -63,8 +63,9 @@ for (const [what, opened] of [
     createTopicSwitch({ store, retired, ...changed });
   const disabledIds = async (): Promise<string[]> => {
     const ids: string[] = [];
-    for await (const { topic } of listDisabled(opened, { store, retired })) ids.push(topic.externalId);
-    return ids;
+    for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled" }))
+      ids.push(topic.externalId);
+    return ids.toSorted();
   };
   const counts = async (externalId: string) => {
     const filter = { topic_id: externalId };

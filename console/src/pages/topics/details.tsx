@@ -35,14 +35,14 @@ interface ToldProps {
 }
 
 function Told({ topic, changed }: ToldProps) {
-  const isStored = topic.state === "stored";
+  const isActive = topic.state === "active";
   const { headerQuery, contentQuery } = topic.filters;
   const notes = [...new Set([...headerQuery.notes, ...contentQuery.notes])];
   return (
     <>
-      <article class={isStored ? "well" : "failure"} aria-labelledby="state">
+      <article class={isActive ? "well" : "failure"} aria-labelledby="state">
         <div role="status">
-          <h2 id="state">{isStored ? "This topic is stored" : `This topic is ${topic.state}`}</h2>
+          <h2 id="state">{isActive ? "This topic is active" : `This topic is ${topic.state}`}</h2>
         </div>
         {topic.retiredBy !== undefined && topic.retiredOn !== undefined && (
           <p>
@@ -54,7 +54,7 @@ function Told({ topic, changed }: ToldProps) {
           </p>
         )}
         <div class="topic-actions">
-          {isStored && (
+          {isActive && (
             <Link href={`/picker?topic=${encodeURIComponent(topic.externalId)}`}>
               Try an event in the picker
             </Link>

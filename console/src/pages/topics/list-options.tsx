@@ -11,14 +11,14 @@ export interface Chosen {
 
 /** What is chosen by an address. */
 export const readChoice = (query: URLSearchParams): Chosen => ({
-  state: query.get("state") ?? "stored",
+  state: query.get("state") ?? "active",
   search: query.get("search") ?? "",
   sort: query.get("sort") ?? "-changed",
   namespace: query.get("namespace") ?? "",
   source: query.get("source") ?? "",
 });
 
-const hasSort = ({ state, search }: Chosen): boolean => state === "stored" && search === "";
+const hasSort = ({ state, search }: Chosen): boolean => state === "active" && search === "";
 
 /** The service's query for a choice. */
 export function toQuery(chosen: Chosen): string {
@@ -38,7 +38,7 @@ const sorts = {
   externalId: "External id",
   "-externalId": "External id, from Z to A",
 } as const;
-const states = { stored: "Stored", retired: "Retired by the channel", disabled: "Disabled" } as const;
+const states = { active: "Active", retired: "Retired by the channel", disabled: "Disabled" } as const;
 const sources = { "": "Anywhere", announcement: "Announced", http: "Made by hand" } as const;
 
 interface ChoiceProps {
@@ -61,7 +61,7 @@ export function Choice({ choice, chosen }: ChoiceProps) {
     const { state, sort, ...others } = { ...choice, ...typed, ...change };
     chosen({
       ...others,
-      state: state === "stored" ? "" : state,
+      state: state === "active" ? "" : state,
       sort: sort === "-changed" ? "" : sort,
     });
   }
@@ -89,7 +89,7 @@ export function Choice({ choice, chosen }: ChoiceProps) {
         Search
         <input
           type="search"
-          placeholder={choice.state === "stored" ? "Beginning of id or name" : "Beginning of an external id"}
+          placeholder={choice.state === "active" ? "Beginning of id or name" : "Beginning of an external id"}
           value={typed.search}
           onInput={({ currentTarget: { value } }) => {
             setTyped({ ...typed, search: value });

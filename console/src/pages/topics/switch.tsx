@@ -48,7 +48,7 @@ export function Switch({ topic, changed }: SwitchProps) {
 }
 
 function actOn({ state, source }: TopicDetail) {
-  if (state === "stored" && source.kind === "http")
+  if (state === "active" && source.kind === "http")
     return {
       action: "Disable",
       verb: "disable",

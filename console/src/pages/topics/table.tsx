@@ -12,7 +12,7 @@ interface TopicTableProps {
 
 /** Topics, each with the way to it. */
 export function TopicTable({ topics, state }: TopicTableProps) {
-  const when = state === "stored" ? "Changed" : state === "retired" ? "Retired" : "Disabled";
+  const when = state === "active" ? "Changed" : state === "retired" ? "Retired" : "Disabled";
   return (
     <Table label="Topics" columns={["Name", "Namespace", "External id", "From", when]}>
       {topics.map((topic) => (

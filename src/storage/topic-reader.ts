@@ -1,0 +1,119 @@
+import type { Filter } from "mongodb";
+
+import type { SortKey, TopicOrder, TopicQuery, TopicReader, TopicSort } from "../topics/listing.ts";
+import type { ListedTopic } from "../topics/topic.ts";
+import type { Database } from "./database.ts";
+import { findByExternalIds } from "./look-up.ts";
+import { collections } from "./names.ts";
+import { findPage, prefixRange, streamRecords, type SortValue } from "./queries.ts";
+import { createRetiredTopicStore } from "./retired-topics.ts";
+import { fromTopicRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+
+const recordsPerBatch = 1_000;
+const latestFirst: TopicOrder = { sort: "retired", descending: true };
+
+/** Reads topics in MongoDB. */
+export function createTopicReader(database: Database): TopicReader {
+  const topics = database.collection<TopicRecord>(collections.topics);
+  const retiredTopics = database.collection<RetiredRecord>(collections.retiredTopics);
+  const retiredStore = createRetiredTopicStore(database);
+
+  /** Drops the topics that are active again, and all but the last retirement of those that are not. */
+  async function keepCurrent(records: readonly RetiredRecord[]): Promise<ListedTopic[]> {
+    const ids = [...new Set(records.map(({ topic_id }) => topic_id))];
+    if (ids.length === 0) return [];
+    // Active topics first: one that is retired in between is found by the second query.
+    const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
+    const activeIds = new Set(active.map(({ topic_id }) => topic_id));
+    const last = new Map((await retiredStore.lastOf(ids)).map((one) => [retiredId(one), one]));
+    return records.flatMap(({ _id, topic_id }) => {
+      const one = last.get(_id);
+      if (one === undefined || activeIds.has(topic_id)) return [];
+      const { topic, ...retired } = one;
+      return [{ topic, retired }];
+    });
+  }
+
+  async function* streamRetired(
+    query: TopicQuery,
+    { order, after, limit }: { order: TopicOrder; after: SortKey | undefined; limit: number },
+  ): AsyncGenerator<ListedTopic> {
+    const filter = {
+      "retired_by.kind": query.state === "disabled" ? "http" : "announcement",
+      ...(toFilter(query) as Filter<RetiredRecord>),
+    };
+    const { descending } = order;
+    let next: readonly SortValue[] | undefined = after;
+    do {
+      const page = await database.run(() =>
+        findPage(retiredTopics, { filter, sort: sortFields[order.sort], descending, after: next, limit }),
+      );
+      yield* await keepCurrent(page.records);
+      ({ next } = page);
+    } while (next !== undefined);
+  }
+
+  return {
+    async readPage(query, { order, after, limit }) {
+      if (query.state === "active") {
+        const sort = sortFields[order.sort];
+        const { descending } = order;
+        const { records } = await database.run(() =>
+          findPage(topics, { filter: toFilter(query), sort, descending, after, limit }),
+        );
+        return records.map((record) => ({ topic: fromTopicRecord(record) }));
+      }
+      const found: ListedTopic[] = [];
+      for await (const one of streamRetired(query, { order, after, limit })) {
+        found.push(one);
+        if (found.length === limit) break;
+      }
+      return found;
+    },
+
+    async *readAll(query) {
+      if (query.state !== "active") {
+        yield* streamRetired(query, { order: latestFirst, after: undefined, limit: recordsPerBatch });
+        return;
+      }
+      const cursor = topics.find(toFilter(query), { sort: { topic_id: 1 }, batchSize: recordsPerBatch });
+      yield* streamRecords(database, cursor, (record) => ({ topic: fromTopicRecord(record) }));
+    },
+
+    async find(id) {
+      const [[active], bySysId] = await Promise.all([
+        findByExternalIds({ database, topics }, [id]),
+        database.run(() => topics.findOne({ _id: id })),
+      ]);
+      if (active !== undefined) return { topic: fromTopicRecord(active) };
+      const [last] = await retiredStore.lastOf([id]);
+      if (last === undefined) return bySysId === null ? undefined : { topic: fromTopicRecord(bySysId) };
+      const { topic, ...retired } = last;
+      return { topic, retired };
+    },
+  };
+}
+
+/** The fields of the sort keys in listing.ts; every order but `changed` follows an index. */
+const sortFields: Readonly<Record<TopicSort, readonly string[]>> = {
+  externalId: ["topic_id"],
+  name: ["topic_name", "namespace", "header_query", "content_query"],
+  changed: ["sys_updated_on", "_id"],
+  retired: ["retired_on", "sys_id"],
+};
+
+/** The conditions that active and retired topics have in common. */
+function toFilter(query: TopicQuery): Filter<TopicRecord> {
+  const { externalIds, externalIdPrefix, exceptExternalIdPrefix, name, namePrefix, namespace, source } =
+    query;
+  const conditions: Filter<TopicRecord>[] = [];
+  if (externalIds !== undefined) conditions.push({ topic_id: { $in: [...externalIds] } });
+  if (externalIdPrefix !== undefined) conditions.push({ topic_id: prefixRange(externalIdPrefix) });
+  if (exceptExternalIdPrefix !== undefined)
+    conditions.push({ topic_id: { $not: prefixRange(exceptExternalIdPrefix) } });
+  if (name !== undefined) conditions.push({ topic_name: name });
+  if (namePrefix !== undefined) conditions.push({ topic_name: prefixRange(namePrefix) });
+  if (namespace !== undefined) conditions.push({ namespace });
+  if (source !== undefined) conditions.push({ "source.kind": source });
+  return conditions.length === 0 ? {} : { $and: conditions };
+}
