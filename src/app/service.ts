@@ -117,8 +117,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);
   const registrations = createGroupCommit(createInstallationStore(database, newId), {
-    written: (bulk) => {
-      metrics.registrationsWritten(bulk);
+    onWritten: (batch) => {
+      metrics.registrationsWritten(batch);
     },
   });
 

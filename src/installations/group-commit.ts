@@ -1,44 +1,60 @@
+/**
+ * Gathers concurrent writes into few batches; a batch in flight is the timer for the next one (docs/decisions/005-group-commit.md).
+ *
+ * Invariant: a write is never in flight together with a write that it conflicts with, and conflicting writes leave in the order
+ * in which they were submitted.
+ * Invariant: while a write waits, a batch is in flight or a flush is scheduled, so no write waits forever.
+ */
 import { OverloadedError } from "../lib/errors.ts";
 import { createInFlightWrites } from "./in-flight-writes.ts";
 import type { InstallationStore, InstallationWrite } from "./stores.ts";
 
-/** Gathers writes that come at once into few bulks. */
 export interface GroupCommit {
   /**
-   * Resolves when the write is acknowledged with the write concern in force; writes that touch the same tokens take
-   * effect in the order in which they were submitted. Throws OverloadedError when too much is waiting, and UnavailableError.
+   * Resolves when the write is acknowledged with the configured write concern. Writes of the same tokens take effect in the order
+   * in which they were submitted. Throws OverloadedError when too many writes are waiting, and UnavailableError.
    */
   readonly submit: (write: InstallationWrite) => Promise<void>;
-  /** How many writes wait for a bulk, and how many are on their way. */
+  /** The number of writes that wait for a batch, and that are in flight. */
   readonly status: () => { readonly waiting: number; readonly writing: number };
 }
 
-/** Bounds of the group commit. */
 export interface GroupCommitLimits {
-  /** Writes in one bulk. */
-  readonly writes: number;
-  /** Characters of the tokens in one bulk. */
-  readonly characters: number;
-  /** Bulks on their way at once, once there is enough to fill them. */
-  readonly bulks: number;
-  /** Writes that may wait; beyond them, and beyond as many characters as `waitingCharacters`, everything is refused. */
-  readonly waiting: number;
+  readonly writesPerBatch: number;
+  /** Characters of all tokens in a batch. */
+  readonly charactersPerBatch: number;
+  readonly batchesInFlight: number;
+  /** Writes beyond these limits are rejected. */
+  readonly waitingWrites: number;
   readonly waitingCharacters: number;
 }
 
 export interface GroupCommitOptions {
   readonly limits?: Partial<GroupCommitLimits>;
-  /** Told of each bulk when the store has answered, whatever it said. */
-  readonly written?: (bulk: { readonly writes: number; readonly tookMs: number }) => void;
+  /** Called for each batch once the store has answered, also after a failure. */
+  readonly onWritten?: (batch: { readonly writes: number; readonly tookMs: number }) => void;
 }
 
-const defaults: GroupCommitLimits = {
-  writes: 500,
-  characters: 1024 * 1024,
-  bulks: 4,
-  waiting: 10_000,
+const defaultLimits: GroupCommitLimits = {
+  writesPerBatch: 500,
+  charactersPerBatch: 1024 * 1024,
+  batchesInFlight: 4,
+  waitingWrites: 10_000,
   waitingCharacters: 16 * 1024 * 1024,
 };
+
+/** A smaller batch is not worth sending beside another: its fixed cost is that of a dozen writes. */
+const minSecondBatchSize = 16;
+
+/**
+ * - `open`: a submitted write flushes as soon as enough writes wait (see `getFlushThreshold`);
+ * - `scheduled`: as `open`, and what waits at the end of this turn of the event loop is flushed;
+ * - `blocked`: every waiting write conflicts with one in flight, so flushing is pointless until a batch returns.
+ */
+type State =
+  | { readonly name: "open" }
+  | { readonly name: "scheduled"; readonly immediate: NodeJS.Immediate }
+  | { readonly name: "blocked" };
 
 interface Entry {
   readonly write: InstallationWrite;
@@ -46,110 +62,96 @@ interface Entry {
   readonly done: PromiseWithResolvers<undefined>;
 }
 
-/** A bulk that leaves beside another has at least so many writes: a small one costs nearly as much. */
-const minBeside = 16;
-
-/**
- * Makes the group commit. A bulk leaves as soon as it has as many writes as is usual lately, or else at the end of the turn
- * of the event loop in which its first write came: so a lone write after lone writes waits for nothing. What comes while
- * a bulk is on its way is gathered. A second one leaves beside it when it has become as large, so that the store has work
- * while answers are sent and new requests read; a further one only when it is full, so that a slow store gets larger bulks
- * instead of more.
- */
 export function createGroupCommit(
   store: InstallationStore,
-  { limits = {}, written = () => undefined }: GroupCommitOptions = {},
+  { limits: given = {}, onWritten = () => undefined }: GroupCommitOptions = {},
 ): GroupCommit {
-  const most = { ...defaults, ...limits };
+  const limits = { ...defaultLimits, ...given };
+  let state: State = { name: "open" };
   let waiting: Entry[] = [];
   let waitingCharacters = 0;
-  let bulks = 0;
-  let writing = 0;
-  let scheduled = false;
-  /** How large bulks are lately: a small one among large ones, of writes that had to wait, means nothing. */
-  let usual = 1;
-  /** Everything waits for something that is on its way. */
-  let stuck = false;
-  /** What is on its way; nothing that conflicts with it may leave. */
-  const claims = createInFlightWrites();
+  let batchesInFlight = 0;
+  /** Decays slowly, so that a small batch among large ones, of writes that had to wait for others, does not count. */
+  let recentBatchSize = 1;
+  const inFlight = createInFlightWrites();
 
   function schedule(): void {
-    if (waiting.length === 0 || stuck || bulks >= most.bulks) return;
-    if (waiting.length >= enough()) leave();
-    else if (bulks === 0 && !scheduled) {
-      scheduled = true;
-      setImmediate(leaveAsItIs);
-    }
+    if (waiting.length === 0 || state.name === "blocked" || batchesInFlight >= limits.batchesInFlight) return;
+    if (waiting.length >= getFlushThreshold()) flush();
+    else if (batchesInFlight === 0 && state.name === "open")
+      state = { name: "scheduled", immediate: setImmediate(flush) };
   }
 
-  /** How many must wait for a bulk that leaves before this turn of the event loop ends. */
-  function enough(): number {
-    if (bulks === 0) return usual;
-    return bulks === 1 ? Math.max(writing, minBeside) : most.writes;
+  /**
+   * The number of waiting writes that are flushed without waiting for the end of the turn. The first batch leaves at the recent size,
+   * so a lone write after lone writes does not wait. The second leaves at the size of the first, so that the store has work
+   * while responses are sent and requests are read. Further ones leave only when full, so a slow store gets larger batches
+   * instead of more.
+   */
+  function getFlushThreshold(): number {
+    if (batchesInFlight === 0) return recentBatchSize;
+    return batchesInFlight === 1 ? Math.max(inFlight.size(), minSecondBatchSize) : limits.writesPerBatch;
   }
 
-  function leaveAsItIs(): void {
-    scheduled = false;
-    if (bulks === 0) leave();
-  }
-
-  function leave(): void {
-    const bulk = take();
-    stuck = bulk.length === 0 && bulks > 0;
-    if (bulk.length === 0) return;
-    usual = Math.max(bulk.length, Math.floor(usual / 2));
-    void send(bulk);
+  function flush(): void {
+    if (state.name === "scheduled") clearImmediate(state.immediate);
+    const batch = takeBatch();
+    state = { name: batch.length === 0 ? "blocked" : "open" };
+    if (batch.length === 0) return;
+    recentBatchSize = Math.max(batch.length, Math.floor(recentBatchSize / 2));
+    void send(batch);
     schedule();
   }
 
-  /** Takes from the waiting, in their order, what conflicts neither with what is on its way nor with what waits before it. */
-  function take(): Entry[] {
-    const bulk: Entry[] = [];
-    const left: Entry[] = [];
-    const before = createInFlightWrites();
+  /** Removes the next writes that conflict neither with writes in flight nor with earlier ones that keep waiting. */
+  function takeBatch(): Entry[] {
+    const batch: Entry[] = [];
+    const skipped: Entry[] = [];
+    const skippedWrites = createInFlightWrites();
     let characters = 0;
-    let at = 0;
+    let end = 0;
     for (const entry of waiting) {
-      if (bulk.length === most.writes || (bulk.length > 0 && characters + entry.characters > most.characters))
-        break;
-      at += 1;
-      if (claims.conflict(entry.write) || before.conflict(entry.write)) {
-        before.add(entry.write);
-        left.push(entry);
+      const isFull =
+        batch.length === limits.writesPerBatch ||
+        (batch.length > 0 && characters + entry.characters > limits.charactersPerBatch);
+      if (isFull) break;
+      end += 1;
+      if (inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {
+        skippedWrites.add(entry.write);
+        skipped.push(entry);
         continue;
       }
-      claims.add(entry.write);
+      inFlight.add(entry.write);
       characters += entry.characters;
-      bulk.push(entry);
+      batch.push(entry);
     }
-    waiting = left.concat(waiting.slice(at));
+    waiting = skipped.concat(waiting.slice(end));
     waitingCharacters -= characters;
-    return bulk;
+    return batch;
   }
 
-  async function send(bulk: readonly Entry[]): Promise<void> {
-    bulks += 1;
-    writing += bulk.length;
-    const began = performance.now();
-    const failures = await outcomeOf(bulk.map(({ write }) => write));
-    const tookMs = performance.now() - began;
-    bulks -= 1;
-    stuck = false;
-    writing -= bulk.length;
-    for (const [i, { write, done }] of bulk.entries()) {
-      claims.remove(write);
-      const failure = failures(i);
-      if (failure === undefined) done.resolve(undefined);
-      else done.reject(failure);
+  async function send(batch: readonly Entry[]): Promise<void> {
+    batchesInFlight += 1;
+    const startedAt = performance.now();
+    const getError = await writeToStore(batch.map((entry) => entry.write));
+    const tookMs = performance.now() - startedAt;
+    batchesInFlight -= 1;
+    for (const [i, entry] of batch.entries()) {
+      inFlight.remove(entry.write);
+      const error = getError(i);
+      if (error === undefined) entry.done.resolve(undefined);
+      else entry.done.reject(error);
     }
+    if (state.name === "blocked") state = { name: "open" };
     schedule();
-    written({ writes: bulk.length, tookMs });
+    onWritten({ writes: batch.length, tookMs });
   }
 
-  async function outcomeOf(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {
+  /** Returns the error of each write by its index. */
+  async function writeToStore(writes: readonly InstallationWrite[]): Promise<(index: number) => unknown> {
     try {
-      const failures = await store.write(writes);
-      return (index) => failures[index];
+      const errors = await store.write(writes);
+      return (index) => errors[index];
     } catch (error) {
       return () => error;
     }
@@ -157,21 +159,22 @@ export function createGroupCommit(
 
   return {
     submit(write) {
-      const characters = charactersOf(write);
-      if (waiting.length >= most.waiting || waitingCharacters + characters > most.waitingCharacters) {
+      const characters = countCharacters(write);
+      const isFull =
+        waiting.length >= limits.waitingWrites || waitingCharacters + characters > limits.waitingCharacters;
+      if (isFull)
         return Promise.reject(
           new OverloadedError(`${waiting.length} registrations and removals are waiting`),
         );
-      }
       const done = Promise.withResolvers<undefined>();
       waiting.push({ write, characters, done });
       waitingCharacters += characters;
       schedule();
       return done.promise;
     },
-    status: () => ({ waiting: waiting.length, writing }),
+    status: () => ({ waiting: waiting.length, writing: inFlight.size() }),
   };
 }
 
-const charactersOf = (write: InstallationWrite): number =>
+const countCharacters = (write: InstallationWrite): number =>
   write.kind === "register" ? write.key.token.length + (write.previousToken?.length ?? 0) : 0;

@@ -1,55 +1,57 @@
 import type { InstallationWrite } from "./stores.ts";
 
 /**
- * What a number of writes touch, so that another that must not overtake them is known. Registrations of one token
- * follow each other; so do a user's registrations and removals. Two removals come to the same in either
- * order, and so does a user's removal beside another's registration: whichever comes first, the token ends as the
- * other's.
+ * A set of writes that knows which other writes conflict with it, so must not overtake it: registrations of one token, and a user's
+ * registrations and removals. Two removals have the same result in either order. So have a user's removal and another
+ * user's registration: the token ends as the other user's.
  */
 export interface InFlightWrites {
   add(write: InstallationWrite): void;
   remove(write: InstallationWrite): void;
-  /** Whether the write must come after something that is claimed. */
-  conflict(write: InstallationWrite): boolean;
+  hasConflict(write: InstallationWrite): boolean;
+  /** The number of writes. */
+  size(): number;
 }
 
-/** Makes claims; nothing is claimed yet. */
 export function createInFlightWrites(): InFlightWrites {
-  const tokens = createCounts();
-  const registering = createCounts();
-  const removing = createCounts();
+  const tokens = createMultiset();
+  const registeringUsers = createMultiset();
+  const removingUsers = createMultiset();
+  let size = 0;
 
-  function count(write: InstallationWrite, by: 1 | -1): void {
+  function change(write: InstallationWrite, by: 1 | -1): void {
+    size += by;
     if (write.kind === "register") {
-      tokens.count(write.key.token, by);
-      if (write.previousToken !== undefined) tokens.count(write.previousToken, by);
-      registering.count(write.user, by);
-    } else removing.count(write.user, by);
+      tokens.change(write.key.token, by);
+      if (write.previousToken !== undefined) tokens.change(write.previousToken, by);
+      registeringUsers.change(write.user, by);
+    } else removingUsers.change(write.user, by);
   }
 
   return {
     add(write) {
-      count(write, 1);
+      change(write, 1);
     },
     remove(write) {
-      count(write, -1);
+      change(write, -1);
     },
-    conflict(write) {
-      if (write.kind === "remove") return registering.has(write.user);
+    hasConflict(write) {
+      if (write.kind === "remove") return registeringUsers.has(write.user);
       return (
         tokens.has(write.key.token) ||
         (write.previousToken !== undefined && tokens.has(write.previousToken)) ||
-        removing.has(write.user)
+        removingUsers.has(write.user)
       );
     },
+    size: () => size,
   };
 }
 
-function createCounts() {
+function createMultiset() {
   const counts = new Map<string, number>();
   return {
     has: (key: string): boolean => counts.has(key),
-    count(key: string, by: 1 | -1): void {
+    change(key: string, by: 1 | -1): void {
       const count = (counts.get(key) ?? 0) + by;
       if (count === 0) counts.delete(key);
       else counts.set(key, count);

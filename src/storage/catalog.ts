@@ -9,18 +9,18 @@ interface NamedRecord {
   _id: string;
   name: string;
   active: boolean;
-  /** Of a platform only. */
+  /** Platforms only. */
   token_rule?: string;
 }
 
-/** The push applications and platforms in MongoDB. */
+/** Stores push applications and platforms in MongoDB. */
 export const createCatalogStore = (database: Database, newId: () => string): CatalogStore => ({
-  applications: namedStore<PushApplication>(database, {
+  applications: createNamedStore<PushApplication>(database, {
     collection: collections.applications,
     newId,
     fromRecord: ({ name, active }) => ({ name, active }),
   }),
-  platforms: namedStore<PushPlatform>(database, {
+  platforms: createNamedStore<PushPlatform>(database, {
     collection: collections.platforms,
     newId,
     fromRecord: ({ name, active, token_rule }) => ({ name, active, tokenRule: token_rule }),
@@ -33,7 +33,7 @@ interface NamedStoreOptions<T> {
   readonly fromRecord: (record: NamedRecord) => T;
 }
 
-function namedStore<T extends PushPlatform>(
+function createNamedStore<T extends PushPlatform>(
   database: Database,
   { collection, newId, fromRecord }: NamedStoreOptions<T>,
 ): NamedStore<T> {
@@ -45,7 +45,7 @@ function namedStore<T extends PushPlatform>(
       await records.insertOne({ _id: newId(), name, active, ...rule });
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      throw new NameTakenError(`there is one named "${name}" already`, { cause: error });
+      throw new NameTakenError(`the name "${name}" is already in use`, { cause: error });
     }
   };
 
@@ -72,7 +72,7 @@ function namedStore<T extends PushPlatform>(
         for (const name of names) {
           if ((await records.findOne({ name })) !== null) continue;
           await insert({ name, active: true }).catch((error: unknown) => {
-            // Another instance that starts at the same time was quicker.
+            // Another instance added it at the same time.
             if (!(error instanceof NameTakenError)) throw error;
           });
         }

@@ -10,7 +10,7 @@ import {
 import type { Database } from "./database.ts";
 import { classify, type WriteError } from "./failures.ts";
 
-/** Changes one record; false when there is none. Empty operators are left out: not every product takes them. */
+/** Changes one record. Returns false when none matches. Omits empty operators, which some products reject. */
 export async function changeOne<T extends Document>(
   records: Collection<T>,
   filter: Filter<T>,
@@ -24,8 +24,8 @@ export async function changeOne<T extends Document>(
 }
 
 /**
- * A statement that meets a record or a unique key of an open transaction waits on the server until that ends. Shorter than the
- * driver waits, so that no command runs on that was given up, and those behind it get an answer.
+ * A statement on a record or unique key of an open transaction waits on the server until the transaction ends. Shorter than the
+ * driver's timeout, so that no abandoned command keeps running.
  */
 export const maxUpdateMs = 10_000;
 const maxTimeMsExpired = 50;
@@ -38,8 +38,8 @@ export interface UpdateStatement {
   readonly multi?: boolean;
 }
 
-/** What the command answers, as far as it is read here. */
-interface UpdateAnswer {
+/** The parts of the response that are read here. */
+interface UpdateResponse {
   readonly writeErrors?: readonly {
     readonly index: number;
     readonly code: number;
@@ -48,10 +48,10 @@ interface UpdateAnswer {
 }
 
 /**
- * Sends statements as one unordered `update` command, and gives what went wrong with single ones; the others are acknowledged
- * with the collection's write concern. Not `bulkWrite`, which works out the size of each statement before it encodes it.
- * Statements must bear to be repeated: where the connection is lost or the primary moves, they are sent once more, as the
- * driver does with retryable writes. Not where they took too long: whatever holds them up is still there. Throws what the driver throws.
+ * Sends statements as one unordered `update` command. Returns the errors of single statements; the others are acknowledged with
+ * the collection's write concern. Faster than `bulkWrite`, which computes the size of each statement before it encodes it.
+ * The statements must be idempotent: after a lost connection or a failover they are sent once more, like retryable
+ * writes. After a timeout they are not, since what blocked them is still there. Throws the driver's errors.
  */
 export async function updateAll<T extends Document>(
   database: Database,
@@ -60,11 +60,11 @@ export async function updateAll<T extends Document>(
 ): Promise<readonly WriteError[]> {
   const command: Document = { update: collectionName, updates, ordered: false, maxTimeMS: maxUpdateMs };
   if (writeConcern !== undefined) WriteConcern.apply(command, writeConcern);
-  const send = (): Promise<UpdateAnswer> => database.command(command);
+  const send = (): Promise<UpdateResponse> => database.command(command);
   try {
     const { writeErrors = [] } = await send().catch((error: unknown) => {
-      const tookTooLong = error instanceof MongoServerError && error.code === maxTimeMsExpired;
-      if (tookTooLong || classify(error) !== "outage") throw error;
+      const isTimeout = error instanceof MongoServerError && error.code === maxTimeMsExpired;
+      if (isTimeout || classify(error) !== "outage") throw error;
       return send();
     });
     return writeErrors.map(({ index, code, errmsg }) => ({
@@ -72,7 +72,7 @@ export async function updateAll<T extends Document>(
       error: new MongoServerError({ code, errmsg }),
     }));
   } catch (error) {
-    // Told of the command as a whole, it may be any of the statements.
+    // An error of the whole command may concern any statement.
     if (error instanceof MongoServerError && ["duplicate", "conflict"].includes(classify(error)))
       return updates.map((_, index) => ({ index, error }));
     throw error;

@@ -28,14 +28,14 @@ for (const catalog of ["applications", "platforms"]) {
   const noRule = catalog === "platforms" ? { tokenRule: null } : {};
 
   describe(`topicsync ${catalog}`, () => {
-    it("says what to do when there are none", async () => {
+    it("says how to add the first one", async () => {
       const { code, output } = await cli(catalog, "list");
       assert.equal(code, 0);
       assert.match(output, new RegExp(`${catalog} add NAME`));
       assert.deepEqual(await json(catalog, "list"), { [catalog]: [] });
     });
 
-    it("adds several, and refuses with 3 those that are there", async () => {
+    it("adds several, and exits with 3 for names that are taken", async () => {
       const first = await cli(catalog, "add", "b name", "a name");
       assert.deepEqual([first.code, first.output], [0, "added b name\nadded a name\n"], first.errors);
       const second = await cli(catalog, "add", "a name", "c name", "--json");
@@ -64,7 +64,7 @@ for (const catalog of ["applications", "platforms"]) {
       assert.match((await cli(catalog, "list")).output, /a name +│ yes/);
     });
 
-    it("says when there is none of that name", async () => {
+    it("rejects an unknown name", async () => {
       for (const verb of ["show", "disable", "enable"]) {
         const { code, errors } = await cli(catalog, verb, "nothing");
         assert.equal(code, 1);
@@ -73,7 +73,7 @@ for (const catalog of ["applications", "platforms"]) {
       assert.equal(await db.collection(`sys_push_${one}`).countDocuments({ name: "nothing" }), 0);
     });
 
-    it("shows names without commanding the terminal", async () => {
+    it("escapes control characters in names", async () => {
       const name = "evil\u001B[2J\nname";
       await db
         .collection(`sys_push_${one}`)
@@ -82,7 +82,7 @@ for (const catalog of ["applications", "platforms"]) {
         const { code, output } = await cli(catalog, ...args);
         assert.equal(code, 0);
         assert.match(output, /evil\\u\{1b\}\[2J\\nname/);
-        // eslint-disable-next-line no-control-regex -- they are what must not be there
+        // eslint-disable-next-line no-control-regex -- the output must not contain them
         assert.doesNotMatch(output, /[\u001B\u009B]/);
       }
     });
@@ -114,30 +114,30 @@ describe("topicsync applications and platforms show", () => {
   });
 });
 
-describe("topicsync platforms and their rules", () => {
-  const ruleOf = async (name: string) =>
+describe("topicsync platforms and token rules", () => {
+  const showPlatform = async (name: string) =>
     (await json("platforms", "show", name)) as { tokenRule: string | null };
 
-  it("adds them with a rule, changes it and takes it away", async () => {
+  it("adds platforms with a rule, changes it and removes it", async () => {
     assert.equal((await cli("platforms", "add", "ios", "ipados", "--token-rule", "apns")).code, 0);
-    assert.equal((await ruleOf("ipados")).tokenRule, "apns");
+    assert.equal((await showPlatform("ipados")).tokenRule, "apns");
     assert.match((await cli("platforms", "list")).output, /ios +│ yes +│ apns/);
     assert.equal((await cli("platforms", "rule", "ios", "webpush")).code, 0);
-    assert.equal((await ruleOf("ios")).tokenRule, "webpush");
+    assert.equal((await showPlatform("ios")).tokenRule, "webpush");
     assert.equal((await cli("platforms", "rule", "ios", "none")).code, 0);
     assert.equal(
       "token_rule" in ((await db.collection("sys_push_platform").findOne({ name: "ios" })) ?? {}),
       false,
     );
-    assert.equal((await ruleOf("ios")).tokenRule, null);
+    assert.equal((await showPlatform("ios")).tokenRule, null);
   });
 
-  it("refuses names that would be taken for others", async () => {
+  it("rejects names with control characters or outer spaces", async () => {
     for (const name of ["", "a ", "a\u001Bb"])
       assert.equal((await cli("platforms", "add", name)).code, 64, JSON.stringify(name));
   });
 
-  it("know the rules there are, and applications have none", async () => {
+  it("rejects unknown rules, and rules for applications", async () => {
     assert.equal((await cli("platforms", "add", "x", "--token-rule", "apn")).code, 64);
     assert.equal((await cli("platforms", "rule", "ios", "apn")).code, 64);
     assert.equal((await cli("applications", "add", "x", "--token-rule", "apns")).code, 64);

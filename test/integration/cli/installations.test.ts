@@ -18,14 +18,14 @@ after(() => {
 const dayMs = 86_400_000;
 const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
 
-/** A database of a test's own, and the command line on it. */
+/** A database of its own, and the command line connected to it. */
 function scene() {
   const { uri, db } = testDatabase(stack.mongodb);
   const named = (name: string) => ({ _id: unique("id") as never, name, active: true });
   const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
   return {
     installations,
-    /** Stores applications, a platform, and these. */
+    /** Stores two applications, a platform and these records. */
     prepare: async (records: InstallationRecord[] = []): Promise<void> => {
       await ensureIndexes(db);
       await db.collection("sys_push_application").insertMany(["agent", "other"].map(named));
@@ -42,7 +42,7 @@ const lines = (text: string): string[] => text.split("\n").filter((line) => line
 describe("topicsync installations list", () => {
   const token = "0123456789abcdef0123456789abcdef";
 
-  it("shows tokens shortened unless asked for, in a table and as NDJSON", async () => {
+  it("shortens tokens by default, in a table and as NDJSON", async () => {
     const { prepare, cli } = scene();
     await prepare([
       installation(token),
@@ -65,7 +65,7 @@ describe("topicsync installations list", () => {
 });
 
 describe("topicsync installations sweep", () => {
-  it("deactivates what was not seen for so long, says why, and looks first when asked to", async () => {
+  it("deactivates unseen tokens with a reason, and only counts them in a dry run", async () => {
     const { installations, prepare, all, cli } = scene();
     const old = { last_seen_on: daysAgo(271) };
     await prepare([
@@ -79,7 +79,7 @@ describe("topicsync installations sweep", () => {
     const dry = await cli("sweep", ...choice, "--dry-run");
     assert.match(dry.output, /^300 installations last seen before/);
     assert.deepEqual(await all(), before);
-    assert.equal((await cli("sweep", ...choice)).code, 64, "there is nobody to ask");
+    assert.equal((await cli("sweep", ...choice)).code, 64, "there is no terminal to ask on");
     const swept = await cli("sweep", ...choice, "--yes");
     assert.equal(swept.code, 0, swept.errors);
     assert.match(swept.output, /deactivated 300 installations: not seen for 270 days/);
@@ -109,7 +109,7 @@ describe("an export of installations", () => {
     assert.equal(code, 0, errors);
   });
 
-  it("comes out the same when it is imported into another database, and again", async () => {
+  it("has the same records after one import into another database, and after two", async () => {
     const { prepare, all, cli } = scene();
     await prepare();
     const dry = await cli("import", file, "--dry-run");
@@ -124,7 +124,7 @@ describe("an export of installations", () => {
     assert.deepEqual(await all(), await source.all());
   });
 
-  it("is never written over, and goes on where it was left, also in the midst of a line", async () => {
+  it("is never overwritten, and is resumed where it ended, even within a line", async () => {
     const whole = readFileSync(file, "utf8");
     assert.notEqual((await source.cli("export", "--out", file)).code, 0);
     assert.equal(readFileSync(file, "utf8"), whole);
@@ -142,7 +142,7 @@ describe("an export of installations", () => {
 });
 
 describe("an import of installations", () => {
-  it("lets the record that was changed later win", async () => {
+  it("keeps the record that changed later", async () => {
     const { prepare, all, cli } = scene();
     const stored = { sys_updated_on: daysAgo(10), last_seen_on: daysAgo(10), user: "stored" };
     await prepare([installation("older", stored), installation("newer", stored)]);
@@ -170,7 +170,7 @@ describe("an import of installations", () => {
     assert.equal(found.get("twice")?.sys_updated_on.toISOString(), given[3]?.updatedOn);
   });
 
-  it("names the line of every fault, stores the others, and ends with 3", async () => {
+  it("reports the line of every fault, stores the others, and exits with 3", async () => {
     const { prepare, all, cli } = scene();
     await prepare([installation("holder", { _id: "taken" })]);
     const on = daysAgo(1).toISOString();

@@ -42,7 +42,7 @@ for (const kind of ["applications", "platforms"] as const) {
   const rule = kind === "platforms" ? { tokenRule: null } : {};
 
   describe(`${kind} over HTTP`, () => {
-    it("are added, listed by name, and refused under a name that is taken", async () => {
+    it("are added, listed by name, and rejected if the name is taken", async () => {
       const name = `${unique("a")} and/or ünïcode?`;
       const { status, json } = await post(kind, { name });
       assert.deepEqual([status, json], [201, { name, active: true, ...rule }]);
@@ -57,20 +57,20 @@ for (const kind of ["applications", "platforms"] as const) {
       assert.deepEqual([switched.status, switched.json], [200, { name, active: false, ...rule }]);
     });
 
-    it("are disabled and enabled, and every instance notices", async () => {
+    it("are disabled and enabled on every instance", async () => {
       const name = unique("name");
       await post(kind, { name });
-      const tried = () =>
+      const tryRegister = () =>
         kind === "applications" ? register(there, name, "ios") : register(there, "App", name);
-      await until("it is known", async () => (await tried()) === 200);
+      await until("it is enabled", async () => (await tryRegister()) === 200);
       await post(`${kind}/${name}/disable`);
-      await until("it is refused", async () => (await tried()) === 400);
+      await until("it is disabled", async () => (await tryRegister()) === 400);
       await post(`${kind}/${name}/enable`);
-      await until("it is taken again", async () => (await tried()) === 200);
+      await until("it is enabled again", async () => (await tryRegister()) === 200);
       assert.equal((await post(`${kind}/${unique("none")}/disable`)).status, 404);
     });
 
-    it("are the business of administrators alone", async () => {
+    it("require the role of an administrator", async () => {
       const user = unique("user");
       const other = { user, password: "a password of a user" } as const;
       const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin"];
@@ -86,7 +86,7 @@ for (const kind of ["applications", "platforms"] as const) {
       assert.equal((await call(url, { method: "GET", as })).status, 403);
     });
 
-    it("stand in the audit, as those of the command line do", async () => {
+    it("record audit events for every change", async () => {
       const name = unique("name");
       const one = kind.slice(0, -1);
       await post(kind, { name });
@@ -105,14 +105,14 @@ for (const kind of ["applications", "platforms"] as const) {
 }
 
 describe("the token rule of a platform", () => {
-  it("is set, holds for what is registered from then on, and is taken away", async () => {
+  it("is set, applies to new registrations, and is removed", async () => {
     const name = unique("platform");
     assert.equal((await post("platforms", { name, tokenRule: "apns" })).json.tokenRule, "apns");
-    await until("no other token is taken", async () => (await register(there, "App", name)) === 400);
+    await until("other tokens are rejected", async () => (await register(there, "App", name)) === 400);
     assert.equal(await register(there, "App", name, "ab12".repeat(16)), 200);
     const taken = await post(`platforms/${name}/rule`, { tokenRule: null });
     assert.deepEqual(taken.json, { name, active: true, tokenRule: null });
-    await until("any token is taken", async () => (await register(there, "App", name)) === 200);
+    await until("any token is accepted", async () => (await register(there, "App", name)) === 200);
     assert.equal((await post(`platforms/${name}/rule`, { tokenRule: "apn" })).status, 400);
     assert.equal((await post(`platforms/${unique("none")}/rule`, { tokenRule: "fcm" })).status, 404);
     assert.equal((await post("applications", { name, tokenRule: "apns" })).status, 400);

@@ -23,7 +23,7 @@ const day = 86_400_000;
 const ann = { user: "ann", password: "password of ann" };
 let service: TestService;
 
-/** 25 of Ann's, and a few that are special. */
+/** 25 of Ann's and a few special cases. */
 const stored = [
   ...Array.from({ length: 25 }, (_, i) => installation(`token-of-ann-0123456789-${i}`)),
   installation("bobs-token-0123456789abcdef", { user: "bob", platform: "android" }),
@@ -49,7 +49,7 @@ const list = (query = "", as: { user: string; password: string } | "nobody" = bo
     method: "GET",
     as: as === "nobody" ? undefined : as,
   });
-const usersOf = (answer: Answer): string[] => {
+const getUsers = (answer: Answer): string[] => {
   const { installations } = answer.json as { installations: { user: string }[] };
   return installations.map(({ user }) => user);
 };
@@ -61,7 +61,7 @@ describe("listing installations over HTTP", () => {
     assert.equal((await list()).status, 200);
   });
 
-  it("gives pages behind each other, each installation once", async () => {
+  it("returns each installation once, page by page", async () => {
     const found: string[] = [];
     let pages = 0;
     let next: string | null = "";
@@ -77,15 +77,15 @@ describe("listing installations over HTTP", () => {
     assert.deepEqual(found, stored.map(({ _id }) => _id).toSorted());
   });
 
-  it("shows tokens shortened unless asked for", async () => {
+  it("shortens tokens by default", async () => {
     const [short] = (await list("?user=bob&platform=android")).json.installations;
     assert.equal(short.token, "bobs-t…cdef");
     const [full] = (await list("?user=bob&platform=android&fullTokens=true")).json.installations;
     assert.equal(full.token, "bobs-token-0123456789abcdef");
   });
 
-  it("narrows by what is asked for", async () => {
-    assert.deepEqual(usersOf(await list("?user=bob")), ["bob", "bob"]);
+  it("filters by each parameter", async () => {
+    assert.deepEqual(getUsers(await list("?user=bob")), ["bob", "bob"]);
     const [gone] = (await list("?active=false")).json.installations;
     assert.equal(gone.deactivatedReason, "Unregistered");
     const before = new Date(Date.now() - 270 * day).toISOString();
@@ -94,21 +94,21 @@ describe("listing installations over HTTP", () => {
     assert.deepEqual([installations, next], [[], null]);
   });
 
-  it("finds tokens by their end, and not by more of them", async () => {
+  it("finds tokens by a suffix of at most 12 characters", async () => {
     const { json } = await list("?tokenSuffix=9abcdef");
     assert.deepEqual(
       json.installations.map(({ user }: { user: string }) => user),
       ["bob", "bob"],
     );
     assert.ok(json.scanned >= 2);
-    assert.deepEqual(usersOf(await list("?tokenSuffix=defg")), ["ann"]);
-    assert.deepEqual(usersOf(await list("?tokenSuffix=9abcdef&user=ann")), []);
+    assert.deepEqual(getUsers(await list("?tokenSuffix=defg")), ["ann"]);
+    assert.deepEqual(getUsers(await list("?tokenSuffix=9abcdef&user=ann")), []);
     assert.equal((await list("?tokenSuffix=9abcdef&user=bob&platform=ios")).json.scanned, 1);
-    // What means something in a regular expression means itself.
-    assert.deepEqual(usersOf(await list("?tokenSuffix=...g")), []);
+    // Regular expression characters are literal.
+    assert.deepEqual(getUsers(await list("?tokenSuffix=...g")), []);
   });
 
-  it("refuses a query that it does not understand, by the name of its member", async () => {
+  it("rejects an invalid query by the name of its parameter", async () => {
     for (const [query, path] of [
       ["?limit=0", "/limit"],
       ["?limit=1001", "/limit"],
@@ -131,12 +131,12 @@ describe("listing installations over HTTP", () => {
   });
 });
 
-describe("deactivating chosen installations", () => {
+describe("deactivating installations by id", () => {
   const deactivate = (body: unknown, as: { user: string; password: string } = bootstrap): Promise<Answer> =>
     call(`${service.url}/api/topicsync/v1/installations/deactivate`, { body, as });
   const chosen = [installation("lost-token-one-0123456789"), installation("lost-token-two-0123456789")];
   const ids = chosen.map(({ _id }) => _id);
-  const recordOf = (id = "") => records.findOne({ _id: id });
+  const findRecord = (id = "") => records.findOne({ _id: id });
 
   it("needs the role push_admin, ids and a reason", async () => {
     await records.insertMany(chosen);
@@ -150,23 +150,23 @@ describe("deactivating chosen installations", () => {
       { reason: "lost" },
     ])
       assert.equal((await deactivate(body)).status, 400, JSON.stringify(body).slice(0, 100));
-    assert.equal((await recordOf(ids[0]))?.active, true);
+    assert.equal((await findRecord(ids[0]))?.active, true);
   });
 
-  it("keeps the reason, says how many it were, and leaves those alone that were inactive", async () => {
+  it("stores the reason, returns the count, and leaves inactive installations alone", async () => {
     const gone = stored.find(({ active }) => !active)?._id;
     const answer = await deactivate({ ids: [...ids, gone, "unknown"], reason: "lost telephone" });
     assert.deepEqual([answer.status, answer.json], [200, { deactivated: 2 }]);
     for (const id of ids) {
-      const record = await recordOf(id);
+      const record = await findRecord(id);
       assert.deepEqual([record?.active, record?.deactivated_reason], [false, "lost telephone"]);
       assert.ok(record?.deactivated_on instanceof Date);
     }
-    assert.equal((await recordOf(gone))?.deactivated_reason, "Unregistered");
+    assert.equal((await findRecord(gone))?.deactivated_reason, "Unregistered");
     assert.deepEqual((await deactivate({ ids, reason: "again" })).json, { deactivated: 0 });
   });
 
-  it("stands in the audit with the digest of each token", async () => {
+  it("records an audit event with the digest of each token", async () => {
     const digest = (text = "") => createHash("sha256").update(text).digest("hex").slice(0, 16);
     const lines = await until("both are recorded", () => {
       const found = service.log.filter(({ msg }) => msg === "installation.deactivated");
@@ -178,11 +178,11 @@ describe("deactivating chosen installations", () => {
     );
   });
 
-  it("lets a token live again that is registered again", async () => {
+  it("is undone by registering the token again", async () => {
     const [{ token } = installation("none")] = chosen;
     const url = `${service.url}/api/now/push/agent/installation`;
     assert.equal((await call(url, { body: { platform: "ios", token } })).status, 200);
-    const record = await recordOf(ids[0]);
+    const record = await findRecord(ids[0]);
     assert.deepEqual([record?.active, record?.user], [true, bootstrap.user]);
     assert.equal("deactivated_reason" in (record ?? {}), false);
   });

@@ -52,24 +52,24 @@ async function stored(token: string): Promise<InstallationRecord> {
   return records[0] as InstallationRecord;
 }
 
-function assertRefused(answer: Answer, code: string): void {
+function assertRejected(answer: Answer, code: string): void {
   assert.equal(answer.status, 400, answer.text);
   assert.equal(answer.json.error.code, code);
 }
 
 describe("a path", () => {
-  it("means the same the second time, whatever is asked for in between", async () => {
+  it("has the same result the second time, whatever was requested in between", async () => {
     const body = { platform: "ios", token: unique("token") };
     const unknown = unique("app");
     for (const times of ["once", "twice"]) {
       for (const app of [unknown, "a%20b", "constructor", "mobile%20agent"]) {
         const refused = await post("installation", body, ann, app);
-        assertRefused(refused, "UNKNOWN_APPLICATION");
+        assertRejected(refused, "UNKNOWN_APPLICATION");
         assert.ok(refused.json.error.message.includes(`"${decodeURIComponent(app)}"`), times);
       }
       assert.equal((await post("installation", body)).status, 200, times);
       assert.equal((await post("installation?a=b", body)).status, 200, times);
-      assertRefused(await post("installation", body, ann, "%zz"), "BAD_REQUEST");
+      assertRejected(await post("installation", body, ann, "%zz"), "BAD_REQUEST");
       const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
       assert.equal((await call(url, { method: "GET", as: ann })).status, 405, times);
     }
@@ -77,7 +77,7 @@ describe("a path", () => {
 });
 
 describe("registering a push token", () => {
-  it("answers 200 without a body and stores the token as the caller's", async () => {
+  it("returns 200 without a body and stores the token for the caller", async () => {
     const token = unique("token");
     const answer = await register(token);
     assert.equal(answer.status, 200);
@@ -96,7 +96,7 @@ describe("registering a push token", () => {
     });
   }
 
-  it("updates the record when the same token comes again", async () => {
+  it("updates the record when the same token is registered again", async () => {
     const token = unique("token");
     await register(token);
     const first = await stored(token);
@@ -107,7 +107,7 @@ describe("registering a push token", () => {
     assert.ok(second.last_seen_on >= first.last_seen_on);
   });
 
-  it("keeps one record when the same token comes 32 times at once", async () => {
+  it("keeps one record when the same token is registered 32 times at once", async () => {
     const token = unique("token");
     const answers = await Promise.all(
       Array.from({ length: 32 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
@@ -116,7 +116,7 @@ describe("registering a push token", () => {
     await stored(token);
   });
 
-  it("moves the token to another user who registers it, and keeps from whom and when", async () => {
+  it("moves the token to another user who registers it, and keeps the previous owner", async () => {
     const token = unique("token");
     await register(token, ann);
     await register(token, bob);
@@ -134,7 +134,7 @@ describe("registering a push token", () => {
     );
   });
 
-  it("replaces a token by another in one step, where it is the caller's own", async () => {
+  it("replaces the caller's previous token in the same request", async () => {
     const [old, renewed, theirs] = [unique("old"), unique("new"), unique("theirs")] as const;
     await Promise.all([register(old), register(theirs, bob)]);
     const rotate = (token: string, previousToken: unknown): Promise<Answer> =>
@@ -143,15 +143,15 @@ describe("registering a push token", () => {
     assert.equal((await stored(renewed)).active, true);
     const { active, deactivated_reason: reason } = await stored(old);
     assert.deepEqual({ active, reason }, { active: false, reason: "replaced by a new token" });
-    // Another's token, one that nobody has, itself, and none: nothing happens beside the registration.
-    for (const previous of [theirs, unique("nobody's"), renewed, null])
+    // Another user's token, an unknown one, the same one, and none: only the registration takes effect.
+    for (const previous of [theirs, unique("unknown"), renewed, null])
       assert.equal((await rotate(renewed, previous)).status, 200);
     assert.equal((await stored(theirs)).active, true);
     assert.equal((await stored(renewed)).active, true);
-    assertRefused(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
+    assertRejected(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
   });
 
-  it("applies the platform's token rule, whatever way the token is written", async () => {
+  it("applies the platform's token rule to every spelling of a token", async () => {
     const platform = unique("apns");
     await platforms.insertOne({ _id: unique("id"), name: platform, active: true, token_rule: "apns" });
     const token = randomBytes(32).toString("hex");
@@ -163,25 +163,25 @@ describe("registering a push token", () => {
     assert.equal((await post("installation", body)).status, 200);
     assert.equal((await stored(token)).active, false);
     const refused = await register("not hexadecimal", ann, platform);
-    assertRefused(refused, "BAD_TOKEN");
+    assertRejected(refused, "BAD_TOKEN");
     assert.equal(refused.json.error.details[0].path, "/token");
     const previous = await post("installation", { platform, token, previousToken: "-" });
     assert.equal(previous.json.error.details[0].path, "/previousToken");
   });
 
-  it("refuses an unknown application and an unknown platform, naming them", async () => {
+  it("rejects an unknown application and an unknown platform by name", async () => {
     const application = await post("installation", { platform: "ios", token: "t" }, ann, "Nothing");
-    assertRefused(application, "UNKNOWN_APPLICATION");
+    assertRejected(application, "UNKNOWN_APPLICATION");
     assert.match(application.json.error.message, /"Nothing"/);
     const platform = await register("t", ann, "symbian");
-    assertRefused(platform, "UNKNOWN_PLATFORM");
+    assertRejected(platform, "UNKNOWN_PLATFORM");
     assert.deepEqual(
       platform.json.error.details.map((one: { path: string }) => one.path),
       ["/platform"],
     );
   });
 
-  it("refuses what the body should not be, with 400 for another content type as well", async () => {
+  it("rejects an invalid body, and another content type with 400", async () => {
     for (const body of [
       {},
       { platform: "ios" },
@@ -189,19 +189,19 @@ describe("registering a push token", () => {
       { platform: { $ne: 1 }, token: ["t"] },
       [],
     ]) {
-      assertRefused(await post("installation", body), "SCHEMA_VIOLATION");
+      assertRejected(await post("installation", body), "SCHEMA_VIOLATION");
     }
-    assertRefused(await post("installation", "{"), "MALFORMED_JSON");
+    assertRejected(await post("installation", "{"), "MALFORMED_JSON");
     const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
     const xml = await call(url, { body: "<a/>", as: ann, headers: { "Content-Type": "application/xml" } });
-    assertRefused(xml, "UNSUPPORTED_MEDIA_TYPE");
+    assertRejected(xml, "UNSUPPORTED_MEDIA_TYPE");
     const charset = { "Content-Type": "application/json; charset=utf-7" };
-    assertRefused(await call(url, { body: "{}", as: ann, headers: charset }), "UNSUPPORTED_MEDIA_TYPE");
-    assertRefused(await register("t".repeat(4_097)), "SCHEMA_VIOLATION");
+    assertRejected(await call(url, { body: "{}", as: ann, headers: charset }), "UNSUPPORTED_MEDIA_TYPE");
+    assertRejected(await register("t".repeat(4_097)), "SCHEMA_VIOLATION");
     assert.equal((await register("t".repeat(4_096))).status, 200);
   });
 
-  it("answers 401 without credentials and 400 for a path that is not well-formed", async () => {
+  it("returns 401 without credentials and 400 for a malformed path", async () => {
     assert.equal(
       (await post("installation", { platform: "ios", token: "t" }, { ...ann, password: "no" })).status,
       401,
@@ -210,7 +210,7 @@ describe("registering a push token", () => {
       (await call(`${service.url}/api/now/push/x/installation`, { body: {}, as: undefined })).status,
       401,
     );
-    assertRefused(
+    assertRejected(
       await post("installation", { platform: "ios", token: "t" }, ann, "%E0%A4%A"),
       "BAD_REQUEST",
     );
@@ -218,7 +218,7 @@ describe("registering a push token", () => {
 });
 
 describe("removing push tokens", () => {
-  it("deactivates all the caller's tokens for the application and platform, and nobody else's", async () => {
+  it("deactivates all of the caller's tokens for the application and platform, and no others", async () => {
     const [one, two, android, theirs] = [unique("t"), unique("t"), unique("t"), unique("t")] as const;
     await Promise.all([
       register(one),
@@ -238,7 +238,7 @@ describe("removing push tokens", () => {
     assert.equal((await stored(theirs)).active, true);
   });
 
-  it("answers 200 as well when nothing was registered", async () => {
+  it("returns 200 if nothing was registered", async () => {
     assert.equal(
       (await post("removeInstallation", { platform: "android" }, bob, "Now%20Mobile")).status,
       200,
@@ -261,7 +261,7 @@ describe("removing push tokens", () => {
     );
   });
 
-  it("deactivates everybody's when a push administrator asks", async () => {
+  it("deactivates all users' tokens for a push administrator", async () => {
     const [mine, theirs] = [unique("t"), unique("t")] as const;
     await Promise.all([register(mine, ann, "android"), register(theirs, bob, "android")]);
     assert.equal((await remove(bootstrap, "android")).status, 200);
@@ -269,12 +269,12 @@ describe("removing push tokens", () => {
     assert.match((await stored(theirs)).deactivated_reason ?? "", new RegExp(bootstrap.user));
   });
 
-  it("refuses an unknown application, platform or body", async () => {
-    assertRefused(
+  it("rejects an unknown application, platform or member", async () => {
+    assertRejected(
       await post("removeInstallation", { platform: "ios" }, ann, "Nothing"),
       "UNKNOWN_APPLICATION",
     );
-    assertRefused(await post("removeInstallation", { platform: "x" }), "UNKNOWN_PLATFORM");
-    assertRefused(await post("removeInstallation", { platform: "ios", token: "t" }), "SCHEMA_VIOLATION");
+    assertRejected(await post("removeInstallation", { platform: "x" }), "UNKNOWN_PLATFORM");
+    assertRejected(await post("removeInstallation", { platform: "ios", token: "t" }), "SCHEMA_VIOLATION");
   });
 });

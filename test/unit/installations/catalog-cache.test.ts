@@ -17,7 +17,7 @@ await database.connect(new AbortController().signal);
 after(() => database.close());
 const store = createCatalogStore(database, newId);
 
-/** A catalog with a clock that stands still until it is set, and a count of what is read. */
+/** A catalog with a manual clock and a counter of reads. */
 function scene() {
   let now = 1_000_000;
   let reads = 0;
@@ -39,8 +39,8 @@ function scene() {
   };
 }
 
-describe("the remembered applications and platforms", () => {
-  it("are read once for many requests", async () => {
+describe("the catalog cache", () => {
+  it("reads once for many requests", async () => {
     const { catalog, reads } = scene();
     const name = unique("app");
     await store.applications.insert({ name, active: true });
@@ -49,7 +49,7 @@ describe("the remembered applications and platforms", () => {
     assert.equal(reads(), 1);
   });
 
-  it("know a name as soon as it was added", async () => {
+  it("finds a name as soon as it is added", async () => {
     const { catalog, pass } = scene();
     const name = unique("app");
     assert.equal(await catalog.application(name), undefined);
@@ -58,7 +58,7 @@ describe("the remembered applications and platforms", () => {
     assert.deepEqual(await catalog.application(name), { name, active: true });
   });
 
-  it("notice a change soon after somebody asks, without letting them wait", async () => {
+  it("picks up a change in the background after a second", async () => {
     const { catalog, pass } = scene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true });
@@ -66,11 +66,11 @@ describe("the remembered applications and platforms", () => {
     await store.platforms.change(name, { active: false, tokenRule: "apns" });
     assert.equal((await catalog.platform(name))?.active, true);
     pass(1_000);
-    await until("the change is noticed", async () => (await catalog.platform(name))?.active === false);
+    await until("the change is picked up", async () => (await catalog.platform(name))?.active === false);
     assert.deepEqual(await catalog.platform(name), { name, active: false, tokenRule: "apns" });
   });
 
-  it("use nothing that was read ten seconds ago", async () => {
+  it("does not return records read ten seconds ago", async () => {
     const { catalog, pass } = scene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true, tokenRule: "fcm" });
@@ -80,7 +80,7 @@ describe("the remembered applications and platforms", () => {
     assert.deepEqual(await catalog.platform(name), { name, active: true, tokenRule: undefined });
   });
 
-  it("ask the store once for many unknown names at a time", async () => {
+  it("reads once for many concurrent unknown names", async () => {
     const { catalog, reads } = scene();
     await catalog.application("nothing");
     const before = reads();

@@ -22,7 +22,7 @@ import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 const stack = sharedStack();
 const { db } = testDatabase(stack.mongodb);
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
-/** How many records each update was to change. */
+/** The number of ids in each update. */
 const updates: number[] = [];
 let lastIds: readonly string[] = [];
 const proxy = await startMongoProxy(portOf(stack.mongodb), {
@@ -40,7 +40,7 @@ const database = createDatabase(
 await database.connect(new AbortController().signal);
 after(() => database.close());
 const deactivator = createInstallationDeactivator(database);
-const remove = deactivator.deactivateAll;
+const { deactivateAll } = deactivator;
 const { submit } = createGroupCommit(createInstallationStore(database, newId));
 
 const scope = { application: "agent", platform: "ios" } as const;
@@ -62,15 +62,15 @@ beforeEach(async () => {
   );
 });
 
-describe("the removal of everybody's tokens", () => {
-  it("deactivates every token of the application on the platform, some hundred at a time, and no other", async () => {
+describe("deactivating all users' tokens", () => {
+  it("deactivates every token of the application on the platform, in batches, and no other", async () => {
     const dead = { active: false, deactivated_reason: "Unregistered" };
     await records.insertMany([
       installation("other platform", { platform: "android" }),
       installation("other application", { application: "other" }),
       installation("dead already", dead),
     ]);
-    await remove(request);
+    await deactivateAll(request);
     assert.equal(await records.countDocuments({ active: false, deactivated_reason: request.reason }), count);
     assert.equal(await isActive("other platform"), true);
     assert.equal(await isActive("other application"), true);
@@ -78,7 +78,7 @@ describe("the removal of everybody's tokens", () => {
     assert.deepEqual(updates, [250, 250, 100]);
   });
 
-  it("deactivates records that something else has stored without topicsync's times", async () => {
+  it("deactivates records without times, written by another program", async () => {
     const tokens = ["without", "with null", "with a text"];
     const foreign = [{}, { last_seen_on: null }, { last_seen_on: "2026-01-01 00:00:00" }];
     await db
@@ -86,22 +86,22 @@ describe("the removal of everybody's tokens", () => {
       .insertMany(
         foreign.map((times, i) => ({ ...scope, token: tokens[i], user: "eve", active: true, ...times })),
       );
-    await remove(request);
+    await deactivateAll(request);
     for (const one of tokens) assert.equal(await isActive(one), false, one);
   });
 
-  it("does nothing where nothing is registered", async () => {
-    await remove({ ...request, application: "nobody's" });
+  it("does nothing if nothing is registered", async () => {
+    await deactivateAll({ ...request, application: "unused" });
     assert.deepEqual(updates, []);
   });
 
-  it("holds up no registration, and leaves a token active that is registered again meanwhile", async () => {
+  it("does not delay registrations, and leaves tokens active that are registered meanwhile", async () => {
     let isOver = false;
-    // The second stretch reaches the store late.
+    // The second batch reaches the store late.
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, lateMs: 5_000, times: 1 });
-    const removing = remove(request).then(() => (isOver = true));
-    const again = await until("the first stretch is over", async () => {
+    const removing = deactivateAll(request).then(() => (isOver = true));
+    const again = await until("the first batch is done", async () => {
       const gone = await records.findOne({ active: false });
       return updates.length === 2 && gone !== null ? gone.token : undefined;
     });
@@ -113,30 +113,30 @@ describe("the removal of everybody's tokens", () => {
     assert.equal(await records.countDocuments({ active: true }), 3);
   });
 
-  it("sends nothing twice to a store that does not answer in time, and can be repeated", async () => {
+  it("sends no batch twice after a timeout, and can be repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, lateMs: 20_000, times: 1 });
-    await assert.rejects(remove(request), UnavailableError);
+    await assert.rejects(deactivateAll(request), UnavailableError);
     assert.deepEqual(updates, [250, 250]);
-    await remove(request);
+    await deactivateAll(request);
     assert.equal(await records.countDocuments({ active: true }), 0);
   });
 
-  it("keeps what it has done when it is interrupted, and does the rest when it is repeated", async () => {
+  it("keeps finished batches when interrupted, and does the rest when repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
     proxy.fail({ ...passes, carriedOut: false, answer: mongoErrors.shutdownInProgress, times: 1 });
-    await assert.rejects(remove(request), UnavailableError);
+    await assert.rejects(deactivateAll(request), UnavailableError);
     const done = await records.find({ active: false }).toArray();
     assert.equal(done.length, 250);
-    await remove(request);
+    await deactivateAll(request);
     assert.equal(await records.countDocuments({ active: true }), 0);
     for (const { _id, deactivated_on } of done)
       assert.deepEqual((await records.findOne({ _id }))?.deactivated_on, deactivated_on);
   });
 });
 
-describe("removals of the same", () => {
-  it("run one at a time, and those who ask meanwhile share the one that begins after they asked", async () => {
+describe("shared deactivations", () => {
+  it("run one at a time; callers meanwhile share the next run", async () => {
     const runs: PromiseWithResolvers<undefined>[] = [];
     const shared = shareDeactivations(() => {
       const run = Promise.withResolvers<undefined>();
@@ -151,11 +151,11 @@ describe("removals of the same", () => {
     await elsewhere;
     runs[0]?.reject(new UnavailableError("away"));
     await assert.rejects(first, UnavailableError);
-    await until("the next one has begun", () => runs.length === 3);
+    await until("the next one has started", () => runs.length === 3);
     const last = shared(request);
     runs[2]?.resolve(undefined);
     await Promise.all(others);
-    await until("the one after it has begun", () => runs.length === 4);
+    await until("the one after it has started", () => runs.length === 4);
     runs[3]?.resolve(undefined);
     await last;
     assert.equal(runs.length, 4);
@@ -163,7 +163,7 @@ describe("removals of the same", () => {
 });
 
 describe("a sweep", () => {
-  it("does not touch a token that was seen, or deactivated, after it was found", async () => {
+  it("leaves tokens alone that were registered or deactivated after they were found", async () => {
     const old = { last_seen_on: new Date("2026-01-01T00:00:00Z") };
     await records.deleteMany({});
     await records.insertMany([

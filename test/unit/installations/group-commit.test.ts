@@ -64,7 +64,7 @@ const anyRemoval = fc
     reason: "removed",
   }));
 const anyWrite = fc.oneof({ weight: 5, arbitrary: anyRegistration }, { weight: 2, arbitrary: anyRemoval });
-/** Requests, with turns of the event loop in between: what comes in one turn is gathered. */
+/** Requests with turns of the event loop in between; those of one turn are gathered. */
 const anyTraffic = fc.array(
   fc.oneof({ weight: 4, arbitrary: anyWrite }, { weight: 1, arbitrary: fc.constant("turn" as const) }),
   {
@@ -90,8 +90,11 @@ async function storedModel(): Promise<Model> {
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe("the group commit", () => {
-  it("comes out as the requests in the order in which they came, whatever is gathered", async () => {
-    const limits = fc.record({ writes: fc.constantFrom(1, 3, 500), bulks: fc.constantFrom(1, 3) });
+  it("has the same result as the requests one by one in their order", async () => {
+    const limits = fc.record({
+      writesPerBatch: fc.constantFrom(1, 3, 500),
+      batchesInFlight: fc.constantFrom(1, 3),
+    });
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
         await records.deleteMany({});
@@ -114,7 +117,7 @@ describe("the group commit", () => {
     );
   });
 
-  it("writes a lone one at once, and gathers what comes meanwhile", async () => {
+  it("writes a lone request at once and gathers those that follow", async () => {
     const sizes: number[] = [];
     const counting = {
       write(writes: readonly InstallationWrite[]) {
@@ -122,39 +125,39 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { writes: 50 } });
+    const { submit } = createGroupCommit(counting, { limits: { writesPerBatch: 50 } });
     const submitMany = (count: number) =>
       Promise.all(Array.from({ length: count }, () => submit(registration(unique("many")))));
     await submit(registration(unique("lone")));
     const lone = submit(registration(unique("lone")));
-    assert.deepEqual(sizes, [1, 1], "it did not wait for the end of the turn");
+    assert.deepEqual(sizes, [1, 1], "it does not wait for the end of the turn");
     await Promise.all([lone, submitMany(15)]);
-    assert.deepEqual(sizes, [1, 1, 15], "so few do not leave beside another");
+    assert.deepEqual(sizes, [1, 1, 15], "so few are not flushed beside another batch");
     await submitMany(10);
-    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "those of one turn leave at its end");
+    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "those of one turn are flushed at its end");
     await submitMany(26);
-    assert.deepEqual(sizes.splice(0), [10, 16], "the second leaves beside the first");
+    assert.deepEqual(sizes.splice(0), [10, 16], "the second is flushed beside the first");
     await submitMany(100);
-    assert.deepEqual(sizes.splice(0), [16, 16, 50, 18], "a third only when it is full");
+    assert.deepEqual(sizes.splice(0), [16, 16, 50, 18], "a third is flushed only when full");
   });
 
-  it("does not look again and again at what must wait", async () => {
-    let asked = 0;
+  it("does not recheck waiting writes for each submission", async () => {
+    let reads = 0;
     const { submit } = createGroupCommit(store);
     const token = unique("same");
     const write = {
       ...registration(token),
       get key() {
-        asked += 1;
+        reads += 1;
         return { application, platform: "ios", token };
       },
     };
     const answers = Array.from({ length: 500 }, () => submit(write));
-    assert.ok(asked < 10 * 500, `looked ${asked} times`);
+    assert.ok(reads < 10 * 500, `${reads} reads`);
     await Promise.all(answers);
   });
 
-  it("goes on after bulks that fail at once, before the turn in which they left is over", async () => {
+  it("continues after batches that fail within the turn in which they were flushed", async () => {
     const { submit } = createGroupCommit({ write: () => Promise.reject(new UnavailableError("away")) });
     for (const count of [3, 2, 1]) {
       const outcomes = await Promise.allSettled(
@@ -165,7 +168,7 @@ describe("the group commit", () => {
     }
   });
 
-  it("bounds a bulk's characters", async () => {
+  it("limits the characters of a batch", async () => {
     const sizes: number[] = [];
     const counting = {
       write(writes: readonly InstallationWrite[]) {
@@ -173,14 +176,14 @@ describe("the group commit", () => {
         return store.write(writes);
       },
     };
-    const { submit } = createGroupCommit(counting, { limits: { characters: 10_000 } });
+    const { submit } = createGroupCommit(counting, { limits: { charactersPerBatch: 10_000 } });
     await Promise.all(Array.from({ length: 5 }, () => submit(registration(unique("x").padEnd(4_000, "x")))));
     assert.deepEqual(sizes, [1, 2, 2]);
   });
 
-  it("refuses what comes when too much is waiting, and takes more once it is written", async () => {
-    const { submit } = createGroupCommit(store, { limits: { waiting: 4 } });
-    // The first is on its way, and does not wait.
+  it("rejects requests while too many wait and accepts them again later", async () => {
+    const { submit } = createGroupCommit(store, { limits: { waitingWrites: 4 } });
+    // The first is in flight and does not wait.
     const names = Array.from({ length: 7 }, () => unique("flood"));
     const outcomes = await Promise.allSettled(names.map((token) => submit(registration(token))));
     assert.deepEqual(
@@ -202,7 +205,7 @@ describe("the group commit", () => {
     );
   });
 
-  it("fails only the requests of the bulk that fails, and knows which writes of it failed", async () => {
+  it("fails only the requests of a failed batch", async () => {
     const proxy = await startTcpProxy(portOf(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
     const { submit } = createGroupCommit(
@@ -219,11 +222,11 @@ describe("the group commit", () => {
     assert.equal(await records.countDocuments({ token: kept }), 1);
   });
 
-  it("fails a write that the store refuses, and not its neighbours", async () => {
+  it("fails a rejected write and not its neighbours", async () => {
     const { submit } = createGroupCommit(store);
     const [left, broken, right] = [unique("left"), unique("broken"), unique("right")] as const;
     await submit(registration(broken, "bob"));
-    // Somebody's hand was in the record: the owner cannot be appended to what is no list.
+    // Edited by hand: an owner cannot be appended to a text.
     await db
       .collection("sys_push_notif_app_install")
       .updateOne({ token: broken }, { $set: { previous_owners: "x" } });
@@ -252,7 +255,7 @@ describe("the group commit", () => {
     assert.equal(found.length, names.length);
     for (const { user, active, previous_owners: owners = [] } of found) {
       assert.equal(active, true);
-      // Each moved from one to the other and back, so no owner follows itself.
+      // Tokens move back and forth, so no owner follows itself.
       const line = [...owners.map((owner) => owner.user), user];
       assert.ok(
         line.every((name, i) => i === 0 || name !== line[i - 1]),
@@ -261,7 +264,7 @@ describe("the group commit", () => {
     }
   });
 
-  it("keeps the last twenty owners of a token that moves for ever", async () => {
+  it("keeps the last twenty owners of a token", async () => {
     const { submit } = createGroupCommit(store);
     const token = unique("wandering");
     for (let i = 0; i < 25; i += 1) await submit(registration(token, `user-${i}`));

@@ -24,7 +24,7 @@ function listed<T>(...records: T[]) {
   return { list: () => Promise.resolve(records) };
 }
 
-const idOf = (i: number): string => String(i).padStart(32, "0");
+const toId = (i: number): string => String(i).padStart(32, "0");
 const long = new Date("2026-01-01T00:00:00Z");
 const apnsToken = "ab12".repeat(16);
 const count = 1_500;
@@ -32,7 +32,7 @@ const count = 1_500;
 before(async () => {
   const all = Array.from({ length: count }, (_, i) =>
     installation(`token-${i}`, {
-      _id: idOf(i),
+      _id: toId(i),
       application: i % 3 === 0 ? "other" : "agent",
       user: i === 1_400 ? "bob" : "ann",
       active: i % 2 === 0,
@@ -40,14 +40,14 @@ before(async () => {
     }),
   );
   all.push(
-    installation(apnsToken, { _id: idOf(9_001), platform: "apns" }),
-    installation(apnsToken, { _id: idOf(9_002), platform: "ios" }),
-    installation(apnsToken.toUpperCase(), { _id: idOf(9_003), platform: "ios" }),
+    installation(apnsToken, { _id: toId(9_001), platform: "apns" }),
+    installation(apnsToken, { _id: toId(9_002), platform: "ios" }),
+    installation(apnsToken.toUpperCase(), { _id: toId(9_003), platform: "ios" }),
   );
   await records.insertMany(all);
 });
 
-async function idsOf(query: InstallationQuery, limit = 1_000): Promise<string[]> {
+async function listIds(query: InstallationQuery, limit = 1_000): Promise<string[]> {
   const ids: string[] = [];
   let cursor: string | undefined;
   do {
@@ -59,64 +59,64 @@ async function idsOf(query: InstallationQuery, limit = 1_000): Promise<string[]>
   return ids;
 }
 
-const expected = (isMeant: (i: number) => boolean): string[] =>
+const expected = (isExpected: (i: number) => boolean): string[] =>
   Array.from({ length: count }, (_, i) => i)
-    .filter(isMeant)
-    .map(idOf);
+    .filter(isExpected)
+    .map(toId);
 
 describe("listing installations", () => {
-  it("gives each once, in the order of ids, however large the pages are", async () => {
-    const all = [...expected(() => true), idOf(9_001), idOf(9_002), idOf(9_003)];
-    for (const limit of [400, 1_000]) assert.deepEqual(await idsOf({}, limit), all);
+  it("returns each installation once, sorted by id, for every page size", async () => {
+    const all = [...expected(() => true), toId(9_001), toId(9_002), toId(9_003)];
+    for (const limit of [400, 1_000]) assert.deepEqual(await listIds({}, limit), all);
   });
 
-  it("narrows by application, platform, user, state and time, alone and together", async () => {
+  it("filters by application, platform, user, state and time, alone and combined", async () => {
     assert.deepEqual(
-      await idsOf({ application: "other" }, 300),
+      await listIds({ application: "other" }, 300),
       expected((i) => i % 3 === 0),
     );
-    assert.deepEqual(await idsOf({ user: "bob" }), [idOf(1_400)]);
+    assert.deepEqual(await listIds({ user: "bob" }), [toId(1_400)]);
     assert.deepEqual(
-      await idsOf({ active: false, application: "other" }),
+      await listIds({ active: false, application: "other" }),
       expected((i) => i % 6 === 3),
     );
     assert.deepEqual(
-      await idsOf({ unseenSince: new Date("2026-06-01T00:00:00Z") }, 2),
+      await listIds({ unseenSince: new Date("2026-06-01T00:00:00Z") }, 2),
       expected((i) => i % 500 === 0),
     );
-    assert.deepEqual(await idsOf({ application: "agent", platform: "ios", user: "bob" }), [idOf(1_400)]);
-    assert.deepEqual(await idsOf({ platform: "android" }), []);
+    assert.deepEqual(await listIds({ application: "agent", platform: "ios", user: "bob" }), [toId(1_400)]);
+    assert.deepEqual(await listIds({ platform: "android" }), []);
     assert.deepEqual(
-      await idsOf({ user: "ann", active: true, application: "other" }, 50),
+      await listIds({ user: "ann", active: true, application: "other" }, 50),
       expected((i) => i % 6 === 0),
     );
   });
 
-  it("finds tokens by their end, and says how many it examined", async () => {
-    assert.deepEqual(await idsOf({ tokenSuffix: "n-1234" }), [idOf(1_234)]);
+  it("finds tokens by suffix and counts the records examined", async () => {
+    assert.deepEqual(await listIds({ tokenSuffix: "n-1234" }), [toId(1_234)]);
     assert.deepEqual(
-      await idsOf({ tokenSuffix: "99", active: false }),
+      await listIds({ tokenSuffix: "99", active: false }),
       expected((i) => i % 100 === 99),
     );
-    assert.deepEqual(await idsOf({ tokenSuffix: "n.1234" }), []);
+    assert.deepEqual(await listIds({ tokenSuffix: "n.1234" }), []);
     const { installations, next, scanned } = await listing.page({ tokenSuffix: "n-7" }, { limit: 1 });
     assert.deepEqual([installations.length, scanned], [1, 1]);
     const rest = await listing.page({ tokenSuffix: "n-7" }, { after: next, limit: 1 });
     assert.deepEqual([rest.installations, rest.next, rest.scanned >= 1_000], [[], undefined, true]);
   });
 
-  it("finds a token in the form that the platform's rule keeps it in, and in no other", async () => {
-    assert.deepEqual(await idsOf({ token: apnsToken.toUpperCase() }), [idOf(9_001), idOf(9_003)]);
-    assert.deepEqual(await idsOf({ token: apnsToken }), [idOf(9_001), idOf(9_002)]);
-    assert.deepEqual(await idsOf({ token: "token-7", active: true }), []);
+  it("finds a token only in the form that the platform's rule stores", async () => {
+    assert.deepEqual(await listIds({ token: apnsToken.toUpperCase() }), [toId(9_001), toId(9_003)]);
+    assert.deepEqual(await listIds({ token: apnsToken }), [toId(9_001), toId(9_002)]);
+    assert.deepEqual(await listIds({ token: "token-7", active: true }), []);
   });
 
-  it("gives every member of a record", async () => {
+  it("returns every member of a record", async () => {
     const { installations } = await listing.page({ token: "token-500" }, { limit: 1 });
     const record = await records.findOne({ token: "token-500" });
     assert.deepEqual(installations, [
       {
-        id: idOf(500),
+        id: toId(500),
         application: "agent",
         platform: "ios",
         token: "token-500",
@@ -132,7 +132,7 @@ describe("listing installations", () => {
     ]);
   });
 
-  it("refuses a cursor that it did not give, and a page of no size or too large", async () => {
+  it("rejects foreign cursors and invalid page sizes", async () => {
     const foreign = (text: string) => Buffer.from(text).toString("base64url");
     for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
       await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RefusalError, cursor);
@@ -142,8 +142,8 @@ describe("listing installations", () => {
   });
 });
 
-describe("a shortened token", () => {
-  it("is recognised, but of no use", () => {
+describe("an abbreviated token", () => {
+  it("can be recognized but not used", () => {
     assert.equal(abbreviateToken("0123456789abcdef0123456789abcdef"), "012345…cdef");
     assert.equal(abbreviateToken("secret"), "s…");
   });

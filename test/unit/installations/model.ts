@@ -1,16 +1,15 @@
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
 
-/** What is kept of a token, as far as the order of requests decides it. */
+/** The parts of an installation that depend on the order of requests. */
 export interface ModelRecord {
   readonly user: string;
   readonly active: boolean;
   readonly previousOwners: readonly string[];
 }
 
-/** The tokens by `application/platform/token`: the contract's section 3 written down as plainly as possible. */
+/** Installations by `application/platform/token`: a plain model of section 3 of the contract. */
 export type Model = Map<string, ModelRecord>;
 
-/** Applies requests one after another. */
 export function applyInOrder(model: Model, writes: readonly InstallationWrite[]): void {
   for (const write of writes) {
     if (write.kind === "remove") remove(model, write);
@@ -22,10 +21,10 @@ function register(
   model: Model,
   { key, user, previousToken }: InstallationWrite & { kind: "register" },
 ): void {
-  const at = `${key.application}/${key.platform}/${key.token}`;
-  const before = model.get(at);
+  const path = `${key.application}/${key.platform}/${key.token}`;
+  const before = model.get(path);
   const moved = before !== undefined && before.user !== user;
-  model.set(at, {
+  model.set(path, {
     user,
     active: true,
     previousOwners: [...(before?.previousOwners ?? []), ...(moved ? [before.user] : [])],
@@ -37,8 +36,8 @@ function register(
 }
 
 function remove(model: Model, { application, platform, user }: InstallationWrite & { kind: "remove" }): void {
-  for (const [at, record] of model) {
-    if (!at.startsWith(`${application}/${platform}/`)) continue;
-    if (record.user === user) model.set(at, { ...record, active: false });
+  for (const [path, record] of model) {
+    if (!path.startsWith(`${application}/${platform}/`)) continue;
+    if (record.user === user) model.set(path, { ...record, active: false });
   }
 }

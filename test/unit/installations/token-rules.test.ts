@@ -8,23 +8,23 @@ const key = `B${"a_-9".repeat(21)}AA`;
 const auth = "0123456789abcdefABCDEF".slice(0, 22);
 const endpoint = "https://push.example.org/send/abc";
 
-const takes = (rule: string | undefined, given: string, kept = given) => {
-  assert.deepEqual(checkToken(given, rule), { token: kept });
+const assertAccepts = (rule: string | undefined, given: string, stored = given) => {
+  assert.deepEqual(checkToken(given, rule), { token: stored });
 };
-const refuses = (rule: string, ...tokens: string[]) => {
+const assertRejects = (rule: string, ...tokens: string[]) => {
   for (const token of tokens) assert.ok("fault" in checkToken(token, rule), token);
 };
 
 describe("a platform's token rule", () => {
-  it("takes any token as it is where there is none", () => {
-    for (const token of ["x", " X ", "{}", "é"]) takes(undefined, token);
+  it("accepts any token unchanged if there is no rule", () => {
+    for (const token of ["x", " X ", "{}", "é"]) assertAccepts(undefined, token);
   });
 
-  it("takes hexadecimal digits for apns, and keeps them in lower case", () => {
-    takes("apns", hex);
-    takes("apns", hex.toUpperCase(), hex);
-    takes("apns", "ab".repeat(100));
-    refuses(
+  it("accepts hexadecimal digits for apns and stores them in lower case", () => {
+    assertAccepts("apns", hex);
+    assertAccepts("apns", hex.toUpperCase(), hex);
+    assertAccepts("apns", "ab".repeat(100));
+    assertRejects(
       "apns",
       "",
       "abc",
@@ -38,11 +38,11 @@ describe("a platform's token rule", () => {
     );
   });
 
-  it("takes a registration token for fcm, and keeps its case", () => {
-    takes("fcm", "dQw4w9WgXcQ:APA91bH_-aZ09");
-    takes("fcm", `eDJGCX9CTKiaUVsHkcB8fm:APA91b${"H_-aZ09".repeat(19)}`);
-    takes("fcm", `APA91b${"H_-aZ09".repeat(19)}`);
-    refuses(
+  it("accepts a registration token for fcm and preserves its case", () => {
+    assertAccepts("fcm", "dQw4w9WgXcQ:APA91bH_-aZ09");
+    assertAccepts("fcm", `eDJGCX9CTKiaUVsHkcB8fm:APA91b${"H_-aZ09".repeat(19)}`);
+    assertAccepts("fcm", `APA91b${"H_-aZ09".repeat(19)}`);
+    assertRejects(
       "fcm",
       "",
       "short",
@@ -54,9 +54,9 @@ describe("a platform's token rule", () => {
     );
   });
 
-  it("takes a Firebase installation ID for fcm", () => {
-    for (const first of "cdef") takes("fcm", `${first}DJGCX9CTKiaUVsH-_B8fm`);
-    refuses(
+  it("accepts a Firebase installation ID for fcm", () => {
+    for (const first of "cdef") assertAccepts("fcm", `${first}DJGCX9CTKiaUVsH-_B8fm`);
+    assertRejects(
       "fcm",
       "gDJGCX9CTKiaUVsH-_B8fm",
       "CDJGCX9CTKiaUVsH-_B8fm",
@@ -67,25 +67,25 @@ describe("a platform's token rule", () => {
     );
   });
 
-  it("refuses another service's token and other ids for fcm", () => {
-    refuses("fcm", hex, "550e8400-e29b-41d4-a716-446655440000", "9f86d081884c7d659a2feaa0c55ad015");
+  it("rejects other services' tokens and other ids for fcm", () => {
+    assertRejects("fcm", hex, "550e8400-e29b-41d4-a716-446655440000", "9f86d081884c7d659a2feaa0c55ad015");
   });
 
-  it("takes a subscription's https endpoint for webpush, or its JSON with its keys, in one form", () => {
-    takes("webpush", endpoint);
-    takes("webpush", "HTTPS://Push.Example.ORG:443/send/abc", endpoint);
+  it("accepts an https endpoint or a subscription's JSON for webpush, in a normalized form", () => {
+    assertAccepts("webpush", endpoint);
+    assertAccepts("webpush", "HTTPS://Push.Example.ORG:443/send/abc", endpoint);
     const keys = { p256dh: key, auth };
     const kept = JSON.stringify({ endpoint, keys });
-    takes("webpush", kept);
-    takes(
+    assertAccepts("webpush", kept);
+    assertAccepts(
       "webpush",
       JSON.stringify({ keys: { auth, p256dh: key }, expirationTime: null, endpoint }, undefined, 2),
       kept,
     );
   });
 
-  it("refuses what is no subscription for webpush", () => {
-    refuses(
+  it("rejects anything but a subscription for webpush", () => {
+    assertRejects(
       "webpush",
       "",
       "abc",
@@ -93,7 +93,7 @@ describe("a platform's token rule", () => {
       "https://user@push.example.org/",
       `${endpoint}#x`,
     );
-    refuses(
+    assertRejects(
       "webpush",
       "{",
       "{}",
@@ -102,12 +102,12 @@ describe("a platform's token rule", () => {
       "[]",
       "null",
     );
-    refuses("webpush", JSON.stringify({ endpoint, keys: { p256dh: key, auth: "short" } }));
-    refuses("webpush", JSON.stringify({ endpoint: { $ne: 1 }, keys: { p256dh: key, auth } }));
+    assertRejects("webpush", JSON.stringify({ endpoint, keys: { p256dh: key, auth: "short" } }));
+    assertRejects("webpush", JSON.stringify({ endpoint: { $ne: 1 }, keys: { p256dh: key, auth } }));
   });
 
-  it("lets nothing through under a rule that nobody knows", () => {
-    refuses("anps", hex, "__proto__");
-    refuses("constructor", hex);
+  it("rejects every token under an unknown rule", () => {
+    assertRejects("anps", hex, "__proto__");
+    assertRejects("constructor", hex);
   });
 });
