@@ -19,7 +19,7 @@ export const deadLetterHeader = {
 const text = { type: "string" } as const;
 const wholeNumber = { type: "string", pattern: "^[0-9]+$" } as const;
 
-/** The headers of a dead letter that say where the record lay and why it was refused; its own headers stand beside them. */
+/** The headers that a dead letter has besides those of the refused record. */
 export const deadLetterHeadersSchema = {
   $id: "dead-letter-headers",
   type: "object",
@@ -47,12 +47,12 @@ export const deadLetterHeadersSchema = {
     [deadLetterHeader.id]: {
       ...text,
       description:
-        "Topic, partition and offset, joined by hyphens, and from the second epoch on the epoch: a letter that is sent twice has it twice.",
+        "Topic, partition and offset, joined by hyphens, and the epoch from the second one on. A dead letter that is sent twice has the same id.",
     },
     [deadLetterHeader.code]: {
       ...text,
       pattern: "^[A-Z][A-Z_]*$",
-      description: "Why it was refused; the codes are those of the HTTP errors.",
+      description: "Why the record was refused. The codes are those of the HTTP errors.",
     },
     [deadLetterHeader.details]: {
       ...text,
@@ -61,26 +61,26 @@ export const deadLetterHeadersSchema = {
     [deadLetterHeader.epoch]: {
       ...wholeNumber,
       description:
-        "The epoch of the partition's log: 1, and one more each time its Kafka topic was deleted and created again.",
+        "The epoch of the partition: 1, and one more each time its Kafka topic was deleted and created again.",
     },
     [deadLetterHeader.omitted]: {
       ...text,
       description:
-        "On a letter without its value, which was too large for the broker or in a batch too large to decompress: where the bytes lie.",
+        "The position of the original record, if its value was too large for the broker or in a batch too large to decompress.",
     },
     [deadLetterHeader.time]: {
       ...text,
       pattern: "^(-1|[0-9]+)$",
       description:
-        "The record's timestamp (milliseconds since 1970), on a letter that the broker did not accept with it.",
+        "The timestamp of the record (milliseconds since 1970), if the broker did not accept the dead letter with it.",
     },
     [deadLetterHeader.keyless]: {
       ...text,
       description:
-        "`true` on a letter whose key is its id: the record had no key, or too large a one, and the dead-letter topic requires one.",
+        "`true` if the key is the id of the dead letter: the record had no key, or one that is too large, and the topic requires keys.",
     },
   },
-  additionalProperties: { type: "string", description: "The record's own headers." },
+  additionalProperties: { type: "string", description: "The headers of the record." },
 } as const;
 
 /** The headers that every dead letter has. */

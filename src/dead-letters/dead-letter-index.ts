@@ -3,7 +3,10 @@ import { parseDeadLetter, type DeadLetter, type DeadLetterCode, type IdentifyTop
 import { getRecordBytes } from "./record-cache.ts";
 
 /** What the index keeps of a dead letter: about 700 bytes. */
-export interface DeadLetterSummary extends Pick<DeadLetter, "id" | "at" | "source" | "code" | "omitted"> {
+export interface DeadLetterSummary extends Pick<
+  DeadLetter,
+  "id" | "position" | "source" | "code" | "omitted"
+> {
   /** Milliseconds since 1970. */
   readonly time: number | undefined;
   /** Cut when long, as is the external id. */
@@ -83,14 +86,14 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
     const oldest = summaries.values().next().value;
     if (oldest === undefined) return;
     summaries.delete(oldest.id);
-    const { partition, offset } = oldest.at;
+    const { partition, offset } = oldest.position;
     firstOffsets.set(partition, Math.max(firstOffsets.get(partition) ?? 0, offset + 1));
   }
 
   /** Removes what the topic's retention has deleted. */
   function removeDeleted(): void {
-    for (const { id, at } of summaries.values()) {
-      if (at.offset >= (bounds.get(at.partition)?.low ?? Infinity)) continue;
+    for (const { id, position } of summaries.values()) {
+      if (position.offset >= (bounds.get(position.partition)?.low ?? Infinity)) continue;
       summaries.delete(id);
       sorted = undefined;
     }
@@ -153,21 +156,21 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
 }
 
 export type SortKey = Pick<DeadLetterSummary, "rank"> & {
-  readonly at: Pick<DeadLetterSummary["at"], "partition" | "offset">;
+  readonly position: Pick<DeadLetterSummary["position"], "partition" | "offset">;
 };
 
 export const compareNewestFirst = (a: SortKey, b: SortKey): number =>
-  b.rank - a.rank || b.at.partition - a.at.partition || b.at.offset - a.at.offset;
+  b.rank - a.rank || b.position.partition - a.position.partition || b.position.offset - a.position.offset;
 
 const maxMessageCharacters = 200;
 const maxExternalIdCharacters = 1_000;
 
 const summarize = (
-  { id, at, source, code, omitted, time, message, externalId }: DeadLetter,
+  { id, position, source, code, omitted, time, message, externalId }: DeadLetter,
   rest: Pick<DeadLetterSummary, "bytes" | "copies" | "rank">,
 ): DeadLetterSummary => ({
   id,
-  at,
+  position,
   source,
   code,
   omitted,

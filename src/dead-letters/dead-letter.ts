@@ -9,45 +9,45 @@ import {
   type RecordPosition,
 } from "../sync/records.ts";
 
-/** Why a letter was refused: one of our codes, or OTHER for what somebody else put into the dead-letter topic. */
+/** Why a record was refused; OTHER for dead letters that topicsync did not write. */
 export type DeadLetterCode = RefusalCode | "OTHER";
 
 export const deadLetterCodes: readonly DeadLetterCode[] = [...refusalCodes, "OTHER"];
 
-/** A refused announcement, as it lies in the dead-letter topic. */
+/** A refused record, parsed from the dead-letter topic. */
 export interface DeadLetter {
-  /** `formatRecordPosition` of the refused announcement; of the letter itself, when somebody else wrote it. */
+  /** The formatted position of the refused record, or of the dead letter itself if topicsync did not write it. */
   readonly id: string;
-  /** Where the letter itself lies. */
-  readonly at: RecordPosition;
-  /** Where the announcement came from, when that is told. */
+  /** The position in the dead-letter topic. */
+  readonly position: RecordPosition;
+  /** The position of the refused record, if known. */
   readonly source: RecordPosition | undefined;
-  /** The record's own time, of when it was sent first where that is told; undefined when it has none. */
+  /** When the refused record was first written, if known. */
   readonly time: Date | undefined;
   readonly code: DeadLetterCode;
   readonly message: string;
   readonly details: readonly Fault[];
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** The announcement's own headers. */
+  /** The headers of the refused record. */
   readonly headers: RecordHeaders;
-  /** Of the topic that the announcement speaks of; undefined when it does not say. */
+  /** The external id in the record, if any. */
   readonly externalId: string | undefined;
-  /** Why the bytes are not here; undefined when they are. */
+  /** Why the value is missing; undefined if it is not. */
   readonly omitted: string | undefined;
-  /** The id of the letter that the announcement was a replay of. */
+  /** The id of the dead letter that the record was a replay of. */
   readonly replayOf: string | undefined;
 }
 
-/** The external id that a record speaks of; undefined when it does not say. */
+/** Finds the external id in a record. */
 export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
-const isOfLetter = (name: string): boolean =>
+const isDeadLetterHeader = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
 /**
- * Reads a record of the dead-letter topic (the headers are those of consumers/dead-letter-sender.ts). Never throws: anybody can
- * write there, so what makes no sense is taken for somebody else's.
+ * Parses a record of the dead-letter topic, with the headers of consumers/dead-letter-sender.ts. Never throws: any program can write
+ * to the topic, and what it writes has the code OTHER.
  */
 export function parseDeadLetter(
   topic: string,
@@ -55,8 +55,8 @@ export function parseDeadLetter(
   identify: IdentifyTopic,
 ): DeadLetter {
   const text = (name: string): string | undefined => getHeaderText(record.headers, name);
-  const at = { topic, partition, offset: record.offset };
-  const source = placeOf(
+  const position = { topic, partition, offset: record.offset };
+  const source = parsePosition(
     text(deadLetterHeader.topic),
     text(deadLetterHeader.partition),
     text(deadLetterHeader.offset),
@@ -67,27 +67,27 @@ export function parseDeadLetter(
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,
-    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isOfLetter(name))),
+    headers: Object.fromEntries(Object.entries(record.headers).filter(([name]) => !isDeadLetterHeader(name))),
   };
   return {
-    id: formatRecordPosition(isOurs ? source : at),
-    at,
+    id: formatRecordPosition(isOurs ? source : position),
+    position,
     source,
-    time: timeOf(text(deadLetterHeader.time) ?? record.timestamp),
+    time: parseTime(text(deadLetterHeader.time) ?? record.timestamp),
     code,
     message: text(deadLetterHeader.message) ?? text(deadLetterHeader.className) ?? "",
-    details: isOurs ? detailsIn(text(deadLetterHeader.details)) : [],
+    details: isOurs ? parseDetails(text(deadLetterHeader.details)) : [],
     ...own,
     get externalId() {
       return identify(own);
     },
-    omitted: omissionIn(record, isOurs),
+    omitted: findOmission(record, isOurs),
     replayOf: text(deadLetterHeader.replayOf),
   };
 }
 
-function omissionIn({ value, headers, skippedBatch }: LogRecord, isOurs: boolean): string | undefined {
-  if (skippedBatch !== undefined) return "the letters here are a batch that is too large to decompress";
+function findOmission({ value, headers, skippedBatch }: LogRecord, isOurs: boolean): string | undefined {
+  if (skippedBatch !== undefined) return "the dead letters are in a batch that is too large to decompress";
   return isOurs && value === null ? getHeaderText(headers, deadLetterHeader.omitted) : undefined;
 }
 
@@ -95,30 +95,29 @@ const isKeyless = ({ key, headers }: LogRecord): boolean =>
   getHeaderText(headers, deadLetterHeader.keyless) !== undefined &&
   key?.toString() === getHeaderText(headers, deadLetterHeader.id);
 
-const isCount = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text);
+const isNumber = (text: string | undefined): text is string => text !== undefined && /^\d{1,15}$/.test(text);
 
-/** What Kafka takes for a topic's name. */
 const isTopicName = (text: string): boolean => /^[\w.-]{1,249}$/.test(text);
 
-function placeOf(
+function parsePosition(
   topic?: string,
   partition?: string,
   offset?: string,
   epoch = "1",
 ): RecordPosition | undefined {
   if (topic === undefined || !isTopicName(topic)) return undefined;
-  if (!isCount(partition) || !isCount(offset)) return undefined;
-  const place = { topic, partition: Number(partition), offset: Number(offset) };
-  return isCount(epoch) && Number(epoch) > 1 ? { ...place, epoch: Number(epoch) } : place;
+  if (!isNumber(partition) || !isNumber(offset)) return undefined;
+  const position = { topic, partition: Number(partition), offset: Number(offset) };
+  return isNumber(epoch) && Number(epoch) > 1 ? { ...position, epoch: Number(epoch) } : position;
 }
 
-/** Kafka writes -1 for none, and takes whatever a producer says. */
-function timeOf(timestamp: string): Date | undefined {
+/** Undefined for -1, which is Kafka's "none", and for anything that is not a time: producers may send any value. */
+function parseTime(timestamp: string): Date | undefined {
   const time = new Date(Number(timestamp));
   return Number(timestamp) >= 0 && !Number.isNaN(time.getTime()) ? time : undefined;
 }
 
-function detailsIn(text = "[]"): Fault[] {
+function parseDetails(text = "[]"): Fault[] {
   try {
     const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) ? parsed.filter(isFault) : [];

@@ -84,12 +84,13 @@ export function matchesFilter(
 
 const cursors = createCursorFormat("dead-letters", ["integer", "integer", "integer"]);
 
-const toCursor = ({ rank, at }: SortKey): string => cursors.encode([rank, at.partition, at.offset]);
+const toCursor = ({ rank, position }: SortKey): string =>
+  cursors.encode([rank, position.partition, position.offset]);
 
 /** The index of the first dead letter after the cursor in a sorted list. Throws a RefusalError. */
 function findAfter(sorted: readonly DeadLetterSummary[], cursor: string): number {
   const [rank, partition, offset] = cursors.decode(cursor);
-  const key = { rank, at: { partition, offset } };
+  const key = { rank, position: { partition, offset } };
   let low = 0;
   let high = sorted.length;
   while (low < high) {

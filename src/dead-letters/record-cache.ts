@@ -4,7 +4,7 @@ import type { LogReader, PartitionOffset, PartitionRecord, RecordHeaders } from 
 
 /** A record to read, with its size in bytes. */
 export interface WantedRecord {
-  readonly at: PartitionOffset;
+  readonly position: PartitionOffset;
   readonly bytes: number;
 }
 
@@ -42,10 +42,10 @@ export function createRecordCache({ reader, topic, maxBytes, abort }: RecordCach
   async function load(positions: readonly PartitionOffset[]): Promise<Map<string, PartitionRecord>> {
     const loaded = new Map<string, PartitionRecord>();
     const missing = new Map<string, PartitionOffset>();
-    for (const at of positions) {
-      const cached = cache.get(toKey(at));
-      if (cached === undefined) missing.set(toKey(at), at);
-      else loaded.set(toKey(at), cached);
+    for (const position of positions) {
+      const cached = cache.get(toKey(position));
+      if (cached === undefined) missing.set(toKey(position), position);
+      else loaded.set(toKey(position), cached);
     }
     if (missing.size === 0) return loaded;
     const from = await findStart([...missing.values()]);
@@ -71,9 +71,9 @@ export function createRecordCache({ reader, topic, maxBytes, abort }: RecordCach
     add: (record) => void add(record),
     async *read(wanted) {
       for (const chunk of splitByBytes(wanted)) {
-        const loaded = await load(chunk.map(({ at }) => at));
+        const loaded = await load(chunk.map(({ position }) => position));
         for (const one of chunk) {
-          const record = loaded.get(toKey(one.at));
+          const record = loaded.get(toKey(one.position));
           if (record !== undefined) yield [one, record];
         }
       }

@@ -6,7 +6,7 @@ import type { Replay, TopicState } from "./stores.ts";
 import type { TopicStates } from "./topic-states.ts";
 
 /** A dead letter to send. */
-export interface PlannedReplay extends Pick<DeadLetterSummary, "id" | "at" | "bytes"> {
+export interface PlannedReplay extends Pick<DeadLetterSummary, "id" | "position" | "bytes"> {
   readonly attempt: number;
   /** The partition that it came from; undefined where that is unknown, so that its key decides. */
   readonly partition: number | undefined;
@@ -49,18 +49,18 @@ export async function planReplay(
   const skipped: SkippedReplay[] = [];
 
   function toPlanned(
-    { id, at, bytes, source }: DeadLetterSummary,
+    { id, position, bytes, source }: DeadLetterSummary,
     replays: readonly Replay[],
   ): PlannedReplay {
     const attempt = (replays.at(-1)?.attempt ?? 0) + 1;
     const isKnown = source?.topic === topic && source.partition < partitions;
     return {
       id,
-      at,
+      position,
       bytes,
       attempt,
       partition: isKnown ? source.partition : undefined,
-      order: isKnown ? source : at,
+      order: isKnown ? source : position,
     };
   }
 

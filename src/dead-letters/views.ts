@@ -31,7 +31,7 @@ export const toDeadLetterView = (
   externalId: letter.externalId ?? null,
   source: letter.source ?? null,
   details: [...letter.details],
-  position: letter.at,
+  position: letter.position,
   copies,
   key: letter.key?.toString("base64") ?? null,
   value: letter.value?.toString("base64") ?? null,

@@ -1,14 +1,14 @@
 import { Route, Switch } from "wouter-preact";
 
-import { LetterPage } from "./dead-letters/letter-page.tsx";
-import { LetterListPage } from "./dead-letters/list-page.tsx";
+import { DeadLetterPage } from "./dead-letters/dead-letter-page.tsx";
+import { DeadLetterListPage } from "./dead-letters/list-page.tsx";
 
-/** What was refused: all of it, or one letter. */
+/** The list of dead letters, or one of them. */
 export const DeadLetters = () => (
   <Switch>
-    <Route path="/dead-letters/:id">{({ id }) => <LetterPage id={id} />}</Route>
+    <Route path="/dead-letters/:id">{({ id }) => <DeadLetterPage id={id} />}</Route>
     <Route>
-      <LetterListPage />
+      <DeadLetterListPage />
     </Route>
   </Switch>
 );

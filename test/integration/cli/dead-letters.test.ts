@@ -47,12 +47,12 @@ function scene() {
   }
   const createTopics = (partitions = 1) =>
     makeTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
-  async function recordsOf(of: string): Promise<LogRecord[]> {
+  async function readRecords(of: string): Promise<LogRecord[]> {
     const records: LogRecord[] = [];
     for await (const { record } of broker.read(of, { abort: never })) records.push(record);
     return records;
   }
-  return { settings, db, topic, letterTopic, cli, list, createTopics, recordsOf };
+  return { settings, db, topic, letterTopic, cli, list, createTopics, readRecords };
 }
 
 const letter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
@@ -67,7 +67,7 @@ const definition = (id = unique("id")) => ({
   contentQuery: "",
 });
 
-describe("what a running service refused", () => {
+describe("a dead letter of a running service", () => {
   const own = scene();
   const topics = own.db.collection<{ _id: string; source: { offset: number } }>("svc_api_notif_mgmt_topic");
   const positions = own.db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
@@ -106,7 +106,7 @@ describe("what a running service refused", () => {
     await applied(Number(offsets?.high));
   };
 
-  it("is listed with its reason, shown with everything, and replayed once its cause is mended", async () => {
+  it("is listed with its reason, shown, and replayed once its cause is fixed", async () => {
     const holder = definition();
     const heir = { ...holder, externalId: unique("id") };
     await announce({ key: holder.externalId, value: holder });
@@ -137,7 +137,7 @@ describe("what a running service refused", () => {
     assert.equal(replayed.code, 0, replayed.errors);
     assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"letters\.replayed"/);
     await until("the topic is stored", () => topics.findOne({ topic_id: heir.externalId } as object));
-    const record = (await own.recordsOf(topic)).at(-1);
+    const record = (await own.readRecords(topic)).at(-1);
     assert.equal(String(record?.key), heir.externalId);
     assert.deepEqual(JSON.parse(String(record?.value)), heir);
     const headers = Object.entries(record?.headers ?? {}).map(([name, text]) => [name, String(text)]);
@@ -155,12 +155,12 @@ describe("what a running service refused", () => {
     const second = await cli("replay", id, "--yes");
     assert.equal(second.code, 0);
     assert.match(second.output, /replayed on .*applied[^]*Nothing to send/);
-    assert.equal((await own.recordsOf(topic)).at(-1)?.offset, record?.offset);
+    assert.equal((await own.readRecords(topic)).at(-1)?.offset, record?.offset);
     const third = await cli("replay", id, "--yes", "--again");
-    assert.equal((await own.recordsOf(topic)).at(-1)?.offset, (record?.offset ?? 0) + 1, third.errors);
+    assert.equal((await own.readRecords(topic)).at(-1)?.offset, (record?.offset ?? 0) + 1, third.errors);
   });
 
-  it("and is refused again after its replay says so, with the new letter's id", async () => {
+  it("that is rejected again names its new dead letter", async () => {
     const id = await announce({ key: "bad", value: "{", headers: { constructor: "c" } });
     assert.equal((await cli("replay", id, "--yes")).code, 0);
     await appliedAll();
@@ -176,7 +176,7 @@ describe("what a running service refused", () => {
     assert.match((await cli("show", id)).output, /rejected \(MALFORMED_JSON\)/);
   });
 
-  it("is not sent over a later announcement of its topic, nor over its retirement, unless forced to", async () => {
+  it("does not overwrite a later announcement or retirement of its topic, unless forced", async () => {
     const [announced, retired] = [definition(), definition()];
     const id = await announce(
       { key: announced.externalId, value: { ...announced, more: 1 } },
@@ -201,7 +201,7 @@ describe("what a running service refused", () => {
     assert.match(forced.output, /sent 2 of 2 dead letters/);
   });
 
-  it("is left alone by a dry run", async () => {
+  it("is not sent by a dry run", async () => {
     const id = await announce({ key: "bad", value: "[" });
     const { code, output } = await cli("replay", id, "--dry-run");
     assert.equal(code, 0);
@@ -210,8 +210,8 @@ describe("what a running service refused", () => {
   });
 });
 
-describe("a replay that nobody knows the end of", () => {
-  it("is told, and repeated only when asked for", async () => {
+describe("a replay with an unknown outcome", () => {
+  it("is shown, and repeated only on request", async () => {
     const { db, topic, letterTopic, cli, list, createTopics } = scene();
     await createTopics();
     await producer.send({ topic: letterTopic, messages: [letter(topic, 4)] });
@@ -231,7 +231,7 @@ describe("a replay that nobody knows the end of", () => {
 });
 
 describe("the dead-letter topic", () => {
-  it("that is empty, or not there, is no error", async () => {
+  it("may be empty or missing", async () => {
     const { cli, createTopics } = scene();
     const missing = await cli("list");
     assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
@@ -244,8 +244,8 @@ describe("the dead-letter topic", () => {
     assert.equal((await cli("replay", "nothing-0-1", "--yes")).code, 1);
   });
 
-  it("may hold copies, references, other people's letters and hostile ones", async () => {
-    const { topic, letterTopic, cli, list, createTopics, recordsOf } = scene();
+  it("may hold copies, references, foreign and hostile records", async () => {
+    const { topic, letterTopic, cli, list, createTopics, readRecords } = scene();
     await createTopics();
     const bytes = Buffer.from([0, 255, 1, 254]);
     await producer.send({
@@ -298,7 +298,7 @@ describe("the dead-letter topic", () => {
     const { code, output } = await cli("replay", "--all", "--yes");
     assert.equal(code, 0);
     assert.match(output, /-0-8 .*too large: 9 bytes lie elsewhere/);
-    const sent = await recordsOf(topic);
+    const sent = await readRecords(topic);
     assert.equal(sent.length, 5);
     assert.deepEqual(sent.find(({ key }) => String(key) === "k")?.value, bytes);
     assert.ok(
@@ -306,7 +306,7 @@ describe("the dead-letter topic", () => {
     );
   });
 
-  it("is chosen from by code and age", async () => {
+  it("is filtered by code and age", async () => {
     const { topic, letterTopic, cli, list, createTopics } = scene();
     await createTopics();
     const old = {
@@ -328,8 +328,8 @@ describe("the dead-letter topic", () => {
     }
   });
 
-  it("of 2,000 letters is listed to a slow reader, and to one that goes away", async () => {
-    const { settings, topic, letterTopic, cli, createTopics, recordsOf } = scene();
+  it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
+    const { settings, topic, letterTopic, cli, createTopics, readRecords } = scene();
     await createTopics();
     const letters = Array.from({ length: 2_000 }, (_, i) => letter(topic, i, { value: "x".repeat(1_000) }));
     for (let at = 0; at < letters.length; at += 500)
@@ -354,7 +354,7 @@ describe("the dead-letter topic", () => {
     }
     const replayed = await cli("replay", "--all", "--yes");
     assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
-    const values = await recordsOf(topic);
+    const values = await readRecords(topic);
     assert.deepEqual(
       values.map(({ headers }) => String(headers["topicsync.replay-of"])),
       letters.map(({ headers }) => headers["topicsync.id"]),
@@ -363,7 +363,7 @@ describe("the dead-letter topic", () => {
 });
 
 describe("the dead-letters command", () => {
-  it("is used wrongly without a choice, without --yes where nobody can be asked, and with contradictions", async () => {
+  it("requires a selection, --yes without a terminal, and no contradictions", async () => {
     const { cli } = scene();
     for (const [args, message] of [
       [["replay", "--yes"], /select dead letters/],
@@ -377,7 +377,7 @@ describe("the dead-letters command", () => {
     }
   });
 
-  it("says which address does not answer", async () => {
+  it("names the address that does not answer", async () => {
     const { settings } = scene();
     const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
@@ -385,7 +385,7 @@ describe("the dead-letters command", () => {
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
   });
 
-  it("ends where a broker says nothing, and tries no more once it told so", async () => {
+  it("ends if a broker never answers, without further attempts", async () => {
     const silent = await startTcpProxy(1);
     silent.freeze();
     const address = `127.0.0.1:${silent.port}`;
@@ -395,7 +395,7 @@ describe("the dead-letters command", () => {
     assert.equal(code, 69);
   });
 
-  it("starts no broker of its own", async () => {
+  it("does not start a broker", async () => {
     const folder = `none-${unique("data")}`;
     const { code, errors } = await runCli(["dead-letters", "list"], { TOPICSYNC_DATA: folder });
     assert.equal(code, 69);

@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 
 import { startBrowser } from "../../support/browser.ts";
 import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { unique } from "../../support/names.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { runCli, startTopicsync, type TestService } from "../../support/service.ts";
@@ -38,23 +39,12 @@ async function openLetters(look: Parameters<typeof openPage>[1] = looks.light): 
   return page;
 }
 
-/** A letter as the service writes it, from a partition of its own. */
+/** A dead letter of another partition. */
 const letter = (
   offset: number,
   value: string | Buffer | null,
   headers: Record<string, string | Buffer> = {},
-) => ({
-  value,
-  headers: {
-    "__connect.errors.topic": topic,
-    "__connect.errors.partition": "7",
-    "__connect.errors.offset": String(offset),
-    "__connect.errors.exception.message": "The announcement cannot be read.",
-    "topicsync.id": `${topic}-7-${offset}`,
-    "topicsync.code": "UNDECODABLE",
-    ...headers,
-  },
-});
+) => deadLetterMessage({ topic, partition: 7, offset }, { value, code: "UNDECODABLE", headers });
 
 const holder = definition(unique("holder"));
 const heir = { ...holder, externalId: unique("heir") };
@@ -65,20 +55,20 @@ const nameless = Array.from({ length: 3 }, () => ({
 }));
 
 describe("the dead letters", () => {
-  it("are none at first", async () => {
+  it("may be none", async () => {
     const page = await openLetters();
-    await page.getByRole("heading", { name: "Nothing was refused" }).waitFor();
+    await page.getByRole("heading", { name: "No dead letters" }).waitFor();
     await assertAccessible(page);
   });
 
-  it("lead from the overview to what was wrong, and back into the sync once that is mended", async () => {
+  it("lead from the overview to the reason, and are replayed once it is fixed", async () => {
     await announce(holder, heir);
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("row", { name: heir.externalId }).getByRole("link").click();
     await page.getByRole("heading", { name: "DUPLICATE_COMBINATION" }).waitFor();
     await page.getByText(holder.externalId).first().waitFor();
-    await page.getByText("It was never replayed.").waitFor();
+    await page.getByText("Not replayed yet.").waitFor();
 
     await announce(holder.externalId);
     await page.getByRole("button", { name: "Replay" }).click();
@@ -89,7 +79,7 @@ describe("the dead letters", () => {
     assert.equal((await own.topics.findOne({ topic_id: heir.externalId }))?.topic_name, heir.name);
   });
 
-  it("are chosen by their reason, and several are replayed at once by keyboard alone", async () => {
+  it("are filtered by code, and several are replayed by keyboard", async () => {
     await announce(...nameless);
     const page = await openLetters();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 3" }).click();
@@ -104,21 +94,21 @@ describe("the dead letters", () => {
     await page.getByRole("heading", { name: "3 sent: 3 rejected" }).waitFor();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 6" }).waitFor();
 
-    await page.getByLabel("Replayed").selectOption("Already");
+    await page.getByLabel("Replayed").selectOption("Replayed");
     const original = page.getByRole("row", { name: nameless[0]?.externalId ?? "" });
     await original.filter({ hasText: "rejected again" }).getByRole("checkbox").check();
     await page.getByRole("button", { name: "Replay" }).click();
     const nothing = page.getByRole("dialog", { name: "Nothing can be sent" });
     await nothing.getByText(/replayed on .*: rejected/).waitFor();
     assert.equal(await nothing.getByRole("button", { name: "Replay" }).isEnabled(), false);
-    await nothing.getByLabel("Also what was replayed before").check();
+    await nothing.getByLabel("Also replay what was replayed before").check();
     await page.getByRole("dialog", { name: "Replay 1 dead letter?" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.equal(await own.deadLetters(), 1 + 6);
   });
 
-  it("show what is in them, whatever it is", async () => {
+  it("show any content", async () => {
     const path = "/topics/9000/name";
     const topics = Array.from({ length: 10_000 }, (_, i) => ({ name: `topic ${i}` }));
     await producer.send({
@@ -149,7 +139,7 @@ describe("the dead letters", () => {
     await page.getByText("00000000 00 ff 01 fe").waitFor();
     await page.getByRole("row", { name: "own" }).getByText("0xfffe").waitFor();
     await show(2);
-    await page.getByText("None: it retires its topic.").waitFor();
+    await page.getByText("None (tombstone).").waitFor();
     await show(3);
     await json.getByText('"name": "topic 9000"').waitFor();
     await json.getByText("✗ is one too many").waitFor();
@@ -159,7 +149,7 @@ describe("the dead letters", () => {
     await json.getByText("✗ /nothing/there <b>is required</b>").waitFor();
     await page.getByText("<script>alert(2)</script>\\u{202e}").waitFor();
     await show(5);
-    await page.getByText("in Confluent's frame with the schema 9").waitFor();
+    await page.getByText("framed by Confluent with schema 9").waitFor();
     await json.getByText('"name": ""').waitFor();
     await show(6);
     await page.getByRole("region", { name: "Text" }).getByText("no JSON\\u{7}").waitFor();
@@ -169,7 +159,7 @@ describe("the dead letters", () => {
     await page.getByRole("alert").getByText('There is no dead letter "nothing-0-1".').waitFor();
   });
 
-  it("are not shown to who may not see them", async () => {
+  it("are hidden from users without the role", async () => {
     const [user, password] = [unique("reader"), "a reader's password"];
     assert.equal((await runCli(["users", "add", user], own.settings, password)).code, 0);
     const page = await openPage(browser);
@@ -180,7 +170,7 @@ describe("the dead letters", () => {
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be read by everybody: ${look}`, async () => {
+    it(`are accessible: ${look}`, async () => {
       const page = await openLetters(options);
       await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
       await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });

@@ -45,7 +45,7 @@ const post = (
   url = service.url,
 ): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: credentials(as) });
 
-/** Waits until the service has applied whatever was announced, and gives where the log ends. */
+/** Waits until the service has applied all announcements; returns the end of the log. */
 async function applied(): Promise<number> {
   const [offsets] = await admin.fetchTopicOffsets(topic);
   const end = Number(offsets?.high);
@@ -56,13 +56,13 @@ async function applied(): Promise<number> {
   return end;
 }
 
-/** Announces, waits until it is applied, and gives the id of the letter that the last one would be. */
+/** Announces and waits; returns the id that the last announcement has as a dead letter. */
 async function refused(...sent: Parameters<typeof own.send>): Promise<string> {
   await own.send(...sent);
   return `${topic}-0-${(await applied()) - 1}`;
 }
 
-const outcomeOf = async (id: string): Promise<unknown> =>
+const getOutcome = async (id: string): Promise<unknown> =>
   (await post("replay-outcomes", { ids: [id] })).json.deadLetters[0].replay?.outcome;
 
 /** A dead letter of another partition. */
@@ -70,7 +70,7 @@ const letter = (offset: number, headers: Record<string, string | Buffer> = {}) =
   deadLetterMessage({ topic, partition: 7, offset }, { headers });
 
 describe("dead letters over HTTP", () => {
-  it("need the role for topics, and those of the push feedback the one for push tokens as well", async () => {
+  it("require the role for topics, and those of push feedback also the one for push tokens", async () => {
     assert.equal((await get("", "nobody")).status, 401);
     assert.equal((await get("", reader)).status, 403);
     assert.equal((await post("replays", { ids: ["x"] }, reader)).status, 403);
@@ -87,7 +87,7 @@ describe("dead letters over HTTP", () => {
     }
   });
 
-  it("are none at first, and come as they are refused, the newest first", async () => {
+  it("are listed as they come, newest first", async () => {
     const none = await get();
     assert.deepEqual(none.json, {
       channels: ["announcements", "push-feedback"],
@@ -125,7 +125,7 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual((await get("?code=NONSENSE")).json.deadLetters, []);
   });
 
-  it("are shown whole, whatever is in them", async () => {
+  it("are returned whole, with any content", async () => {
     const value = Buffer.from([0, 255, 1, 254]);
     await producer.send({
       topic: deadLetterTopic,
@@ -166,7 +166,7 @@ describe("dead letters over HTTP", () => {
     assert.equal((await get("/nothing-0-1")).status, 404);
   });
 
-  it("are sent back, and it is told what came of that", async () => {
+  it("are replayed, with outcomes", async () => {
     const holder = definition(unique("holder"));
     const heir = { ...holder, externalId: unique("heir") };
     const mended = await refused(holder, heir);
@@ -185,16 +185,16 @@ describe("dead letters over HTTP", () => {
         ["nothing-0-1", "missing"],
       ],
     );
-    assert.equal(await outcomeOf(mended), undefined);
+    assert.equal(await getOutcome(mended), undefined);
 
     const sent = await post("replays", { ids });
     assert.deepEqual(sent.json, looked.json);
     await until(
-      "the sync has come to both",
-      async () => (await outcomeOf(bad)) !== undefined && (await applied()),
+      "the sync has reached both",
+      async () => (await getOutcome(bad)) !== undefined && (await applied()),
     );
-    assert.deepEqual(await outcomeOf(mended), { status: "applied" });
-    const again = (await outcomeOf(bad)) as { status: string; code: string; deadLetterId: string };
+    assert.deepEqual(await getOutcome(mended), { status: "applied" });
+    const again = (await getOutcome(bad)) as { status: string; code: string; deadLetterId: string };
     assert.deepEqual([again.status, again.code], ["rejected", "SCHEMA_VIOLATION"]);
     assert.equal((await get(`/${again.deadLetterId}`)).json.replayOf, bad);
     assert.equal((await get(`/${mended}`)).json.replays[0].outcome.status, "applied");
@@ -223,12 +223,12 @@ describe("dead letters over HTTP", () => {
     ]);
   });
 
-  it("are sent once, however many send them at a time, over several instances", async () => {
+  it("are sent once by concurrent requests to several instances", async () => {
     const bad = await refused({ externalId: unique("bad"), name: "" });
     const end = await applied();
     const other = await startTopicsync(own.settings);
     await other.ready();
-    // Both know it before they are asked to send it.
+    // Both instances have read it before they are asked to send it.
     await call(`${other.url}${path}/${bad}`, { method: "GET" });
     await get(`/${bad}`);
     const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
@@ -242,7 +242,7 @@ describe("dead letters over HTTP", () => {
     assert.equal(await other.stop(), 0);
   });
 
-  it("of the push feedback are kept, shown and sent back by themselves", async () => {
+  it("of push feedback are listed and replayed separately", async () => {
     await producer.send({ topic: feedbackTopic, messages: [{ value: "no report" }] });
     const channel = "push-feedback";
     const list = async () =>
@@ -257,10 +257,10 @@ describe("dead letters over HTTP", () => {
     assert.equal((await get(`/${id}?channel=${channel}`)).status, 200);
     const { json } = await post("replays", { ids: [id], channel });
     assert.deepEqual(json, { topic: feedbackTopic, sent: [id], skipped: [] });
-    await until("it is refused again", async () => (await list()).total === 2);
+    await until("it is rejected again", async () => (await list()).total === 2);
   });
 
-  it("say that Kafka does not answer while it does not", async () => {
+  it("answer 503 while Kafka is away", async () => {
     const proxy = await startKafkaProxy(stack.kafka);
     const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
     await cut.ready();
@@ -275,6 +275,6 @@ describe("dead letters over HTTP", () => {
     const { status, json } = await list();
     assert.deepEqual([status, json.error.message], [503, "Kafka does not answer at the moment."]);
     proxy.heal();
-    await until("they are told again", async () => (await list()).status === 200);
+    await until("they are listed again", async () => (await list()).status === 200);
   });
 });

@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => broker.close());
 
-/** A dead-letter topic, what writes to it, and an index of so many. */
+/** A dead-letter topic and an index of it. */
 async function scene(maxDeadLetters: number, numPartitions = 1) {
   const topic = unique("dead-letter");
   await makeTopics(admin, { topic, numPartitions });
@@ -114,7 +114,7 @@ describe("the cache of dead-letter records", () => {
     const cache = createRecordCache({ reader: broker, topic, maxBytes: 2_000, abort: never });
     const read = async (...offsets: number[]): Promise<string[]> => {
       const values: string[] = [];
-      const wanted = offsets.map((offset) => ({ at: { partition: 0, offset }, bytes: 1_000 }));
+      const wanted = offsets.map((offset) => ({ position: { partition: 0, offset }, bytes: 1_000 }));
       for await (const [, { record }] of cache.read(wanted)) values.push(String(record.value));
       return values;
     };

@@ -28,14 +28,14 @@ const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
     identifyTopic,
   );
 
-describe("a letter", () => {
-  it("of ours is known by where the announcement lay", () => {
+describe("a dead letter", () => {
+  it("of ours is identified by the position of the announcement", () => {
     const letter = read({ ...ours, own: "kept", "topicsync.replay-of": "a-1-2-3" });
     assert.deepEqual(
       { ...letter, value: null },
       {
         id: "a-1-2-30",
-        at: { topic: "dead", partition: 0, offset: 9 },
+        position: { topic: "dead", partition: 0, offset: 9 },
         source: { topic: "a-1", partition: 2, offset: 30 },
         time: new Date(1_700_000_000_000),
         code: "TOO_LARGE",
@@ -51,7 +51,7 @@ describe("a letter", () => {
     );
   });
 
-  it("of a later epoch of the log has the epoch in its id and its source", () => {
+  it("of a later epoch has the epoch in its id and its source", () => {
     const headers = { ...ours, "topicsync.epoch": "2", "topicsync.id": "a-1-2-30-2" };
     const { id, code, source } = read(headers);
     assert.deepEqual([id, code], ["a-1-2-30-2", "TOO_LARGE"]);
@@ -59,7 +59,7 @@ describe("a letter", () => {
     assert.deepEqual(read({ ...ours, "topicsync.epoch": "1" }).id, "a-1-2-30");
   });
 
-  it("whose id is not that of its source is somebody else's", () => {
+  it("whose id is not that of its source is not ours", () => {
     for (const headers of [
       { ...ours, "topicsync.epoch": "2" },
       { ...ours, "topicsync.id": "a-1-2-30-2" },
@@ -74,13 +74,13 @@ describe("a letter", () => {
     }
   });
 
-  it("is without its bytes only where there are none", () => {
+  it("is without its value only if the value is null", () => {
     const omitted = { ...ours, "topicsync.omitted": "elsewhere" };
     assert.equal(read(omitted).omitted, undefined);
     assert.equal(read(omitted, { value: null }).omitted, "elsewhere");
   });
 
-  it("has no key when the topic made it take its id for one", () => {
+  it("has no key if its key is its id because the topic requires keys", () => {
     const keyless = { ...ours, "topicsync.keyless": "true" };
     const key = Buffer.from(ours["topicsync.id"]);
     assert.equal(read(keyless, { key }).key, null);
@@ -89,18 +89,18 @@ describe("a letter", () => {
     assert.equal(read(keyless, { key: other }).key, other);
   });
 
-  it("stands for all that is in a batch too large to decompress", () => {
+  it("represents a whole batch that is too large to decompress", () => {
     const skippedBatch = { firstOffset: 3, lastOffset: 9, maxBytes: 1_000 };
     const { id, code, omitted } = read({}, { value: null, skippedBatch });
     assert.deepEqual([id, code], ["dead-0-9", "OTHER"]);
     assert.match(omitted ?? "", /too large to decompress/);
   });
 
-  it("has no time when its timestamp is none", () => {
+  it("has no time if its timestamp is not valid", () => {
     for (const timestamp of ["-1", "soon", "9e99"]) assert.equal(read(ours, { timestamp }).time, undefined);
   });
 
-  it("speaks of the external id in its key, or else in its value", () => {
+  it("finds the external id in the key, or else in the value", () => {
     const value = Buffer.from('{"externalId":"in the value"}');
     const idIn = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
       read({ ...ours, ...headers }, { key, value: text }).externalId;
@@ -111,7 +111,7 @@ describe("a letter", () => {
     assert.equal(idIn(Buffer.from([255])), undefined);
   });
 
-  it("speaks of the external id in whatever envelope the sync understands", () => {
+  it("finds the external id in every envelope that the sync understands", () => {
     const frame = Buffer.from([0, 0, 0, 0, 5]);
     const bare = { externalId: "a", unknown: "so it was refused" };
     const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
@@ -153,7 +153,7 @@ describe("a letter", () => {
   });
 });
 
-describe("a letter is superseded", () => {
+describe("a dead letter is superseded", () => {
   const letter = { id: "a-1-5", externalId: "x" };
   const source = { topic: "a", partition: 1, offset: 5 };
   const by = (offset: number, partition = 1, topic = "a") => [
@@ -162,7 +162,7 @@ describe("a letter is superseded", () => {
   const isSuperseded = (states: ReturnType<typeof by>, sentTo = { topic: "a", partition: 1, offset: 99 }) =>
     findLater({ ...letter, source }, [{ sentTo }], states) !== undefined;
 
-  it("by a later offset of its own partition and no other", () => {
+  it("by a later offset of its own partition only", () => {
     assert.ok(isSuperseded(by(6)));
     for (const states of [by(5), by(4), by(6, 0), by(6, 1, "b"), []]) assert.ok(!isSuperseded(states));
   });
@@ -187,12 +187,12 @@ describe("a letter is superseded", () => {
     assert.equal(findLater(later, [], inEpoch(4, 2)), undefined);
     assert.ok(findLater(later, [], inEpoch(6, 2)));
     assert.ok(findLater(later, [], inEpoch(0, 3)));
-    // What its own replay said in one epoch, another record said at the same offset of the next.
+    // Its own replay in one epoch and another record at the same offset of the next.
     assert.ok(isSuperseded(inEpoch(6, 2), { topic: "a", partition: 1, offset: 6 }));
   });
 });
 
-describe("what came of a replay", () => {
+describe("the outcome of a replay", () => {
   const sentTo = { topic: "a", partition: 0, offset: 7 };
   const replay = {
     deadLetterId: "a-0-1",
@@ -212,7 +212,7 @@ describe("what came of a replay", () => {
       findCode: (id) => (letters.includes(id) ? "KEY_MISMATCH" : undefined),
     });
 
-  it("is known once the position is beyond it", () => {
+  it("is known once the sync is past it", () => {
     assert.deepEqual(outcome(7), { status: "pending" });
     assert.deepEqual(outcome(8), { status: "applied" });
     const deadLetterId = "a-0-7";
@@ -224,7 +224,7 @@ describe("what came of a replay", () => {
     assert.deepEqual(outcome(8, { ...replay, state: "sending" }), { status: "unknown" });
   });
 
-  it("is known of the epoch that it was sent in alone", () => {
+  it("is known only for the epoch that it was sent in", () => {
     const second = { ...replay, sentTo: { ...sentTo, epoch: 2 } };
     assert.deepEqual(outcome(100, second), { status: "pending" });
     assert.deepEqual(outcome(7, second, [], 2), { status: "pending" });
@@ -235,7 +235,7 @@ describe("what came of a replay", () => {
       code: "KEY_MISMATCH",
       deadLetterId,
     });
-    // The first epoch is over: whether the sync had come to it is not known, unless it was refused.
+    // The first epoch is over: whether the sync reached it is unknown, unless it was rejected.
     assert.deepEqual(outcome(3, replay, [], 2), { status: "unknown" });
     assert.equal(outcome(3, replay, ["a-0-7"], 2).status, "rejected");
   });

@@ -10,7 +10,7 @@ import { sharedStack } from "../../support/stack.ts";
 const { scene, producer } = stage(sharedStack());
 
 describe("dead letters of a Kafka topic that was deleted and created again", () => {
-  it("are told apart by the epoch, and replayed each by itself", async (t) => {
+  it("are distinguished by the epoch and replayed separately", async (t) => {
     const { settings, topic, deadLetters, positions, ...own } = scene();
     const announceInvalid = (id: string) =>
       producer.send({ topic, messages: [{ key: id, value: JSON.stringify({ externalId: id }) }] });

@@ -28,7 +28,7 @@ const reasons = (some: readonly { readonly reason: string; readonly message: str
   some.map(({ reason, message }) => [reason, message.replace(/^superseded: /, "")]);
 
 describe("a replay overwrites nothing newer", () => {
-  it("whatever envelope names the topic", async (t) => {
+  it("in any envelope", async (t) => {
     const { settings, reached, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     const notification = (id: string) =>
@@ -53,7 +53,7 @@ describe("a replay overwrites nothing newer", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("that the sync has not applied yet", async (t) => {
+  it("not even what the sync has not applied yet", async (t) => {
     const { settings, topic, reached, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     await announce(bad("a"), "a");
@@ -70,7 +70,7 @@ describe("a replay overwrites nothing newer", () => {
     assert.deepEqual(ids((await plan({ force: true })).send), [`${topic}-0-0`]);
   });
 
-  it("that was announced since the replay was planned, applied or not", async (t) => {
+  it("not even what was announced since the plan was made, applied or not", async (t) => {
     const { settings, topic, reached, topics, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     for (const id of ["a", "b", "c"]) await announce(bad(id), id);
@@ -90,7 +90,7 @@ describe("a replay overwrites nothing newer", () => {
     assert.deepEqual(await topics.distinct("topic_name"), ["New a"]);
   });
 
-  it("and is not planned while too much waits for the sync to tell, unless it is forced", async (t) => {
+  it("and is refused while too many announcements are pending, unless it is forced", async (t) => {
     const { settings, topic, reached, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     await announce(bad("a"), "a");
@@ -106,7 +106,7 @@ describe("a replay overwrites nothing newer", () => {
     assert.deepEqual(ids((await plan({ force: true })).send), [`${topic}-0-0`]);
   });
 
-  it("and the letters of one topic follow each other, also in batches of their own", async (t) => {
+  it("and the dead letters of one topic follow each other, also across batches", async (t) => {
     const { settings, topic, reached, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     // More than one batch: each has up to half a megabyte.

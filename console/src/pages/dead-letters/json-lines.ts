@@ -1,30 +1,30 @@
-/** A line of JSON that is written a member a line. */
+/** A line of JSON formatted with one member per line. */
 export interface JsonLine {
   readonly depth: number;
   readonly text: string;
-  /** JSON Pointer of the value that begins on this line; undefined where none does. */
+  /** JSON Pointer to the value that starts on this line; undefined for a closing bracket. */
   readonly pointer: string | undefined;
 }
 
-/** An object or array that is not at its end. */
-interface Open {
+/** An object or array that is not closed yet. */
+interface Container {
   readonly pointer: string;
   readonly isArray: boolean;
   items: number;
-  /** Of the member whose value comes next. */
+  /** The pointer to the member whose value comes next. */
   member: string | undefined;
 }
 
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
 
 /**
- * Writes JSON a member a line, each with the pointer to its value. Every number and every member stays as it was written: what is
- * shown is what was sent. Undefined where the text is no JSON.
+ * Formats JSON with one member per line, each with the pointer to its value; undefined if the text is not JSON. Works on the text,
+ * so that large numbers, repeated members and their order are shown as they were sent.
  */
-export function jsonLines(json: string): readonly JsonLine[] | undefined {
+export function formatJsonLines(json: string): readonly JsonLine[] | undefined {
   if (!isJson(json)) return undefined;
   const lines: { depth: number; text: string; pointer: string | undefined }[] = [];
-  const open: Open[] = [];
+  const open: Container[] = [];
 
   const begin = (text: string, pointer: string | undefined): void =>
     void lines.push({ depth: open.length, text, pointer });
@@ -33,8 +33,8 @@ export function jsonLines(json: string): readonly JsonLine[] | undefined {
     if (line !== undefined) line.text += text;
   };
 
-  /** Writes the beginning of a value, behind its name or on a line of its own, and gives its pointer. */
-  function value(text: string): string {
+  /** Writes the start of a value, after its name or on a new line, and returns its pointer. */
+  function startValue(text: string): string {
     const within = open.at(-1);
     const member = within?.member;
     if (within === undefined || member === undefined) {
@@ -52,16 +52,16 @@ export function jsonLines(json: string): readonly JsonLine[] | undefined {
   for (const [token] of json.matchAll(tokens)) {
     const within = open.at(-1);
     if (token === "{" || token === "[")
-      open.push({ pointer: value(token), isArray: token === "[", items: 0, member: undefined });
+      open.push({ pointer: startValue(token), isArray: token === "[", items: 0, member: undefined });
     else if (token === "}" || token === "]") {
       open.pop();
       if (last === "{" || last === "[") add(token);
       else begin(token, undefined);
     } else if (token === ",") add(",");
     else if (token === ":") add(": ");
-    else if (within === undefined || within.isArray || within.member !== undefined) value(token);
+    else if (within === undefined || within.isArray || within.member !== undefined) startValue(token);
     else {
-      within.member = `${within.pointer}/${escaped(JSON.parse(token) as string)}`;
+      within.member = `${within.pointer}/${escapeName(JSON.parse(token) as string)}`;
       begin(token, within.member);
     }
     last = token;
@@ -69,8 +69,8 @@ export function jsonLines(json: string): readonly JsonLine[] | undefined {
   return lines;
 }
 
-/** A member's name as it stands in a pointer (RFC 6901). */
-const escaped = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
+/** Escapes a member name for a pointer (RFC 6901). */
+const escapeName = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function isJson(text: string): boolean {
   try {

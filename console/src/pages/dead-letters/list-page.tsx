@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useLocation } from "wouter-preact";
+import { Link, useLocation } from "wouter-preact";
 
 import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters.ts";
 import { useQuery } from "../../query.ts";
@@ -7,62 +7,61 @@ import { Page } from "../../components/page.tsx";
 import { Failure } from "../../components/error-message.tsx";
 import { counted } from "../../components/format.ts";
 import { Pager, usePageState } from "../../components/pager.tsx";
-import { lettersPath, pageOfChoice, toQuery, useChoice, type LetterChoice } from "./addresses.ts";
-import { Letters } from "./letters.tsx";
-import { Reasons } from "./reasons.tsx";
-import { Replaying } from "./replaying.tsx";
+import { deadLettersPath, toListHref, formatQuery, useListFilter, type ListFilter } from "./paths.ts";
+import { DeadLetterTable } from "./table.tsx";
+import { Replay } from "./replay.tsx";
 
-/** All letters, by reason; some of them are chosen and replayed. */
-export function LetterListPage() {
-  const choice = useChoice();
-  const { channel, code, replayed } = choice;
-  const place = usePageState(pageOfChoice(choice));
-  const path = `${lettersPath}${toQuery({ channel, code, replayed, after: place.after })}`;
+/** Lists dead letters by code, and replays selected ones. */
+export function DeadLetterListPage() {
+  const filter = useListFilter();
+  const { channel, code, replayed } = filter;
+  const place = usePageState(toListHref(filter));
+  const path = `${deadLettersPath}${formatQuery({ channel, code, replayed, after: place.after })}`;
   const { value, error, asking, again } = useQuery<DeadLetterList>(path);
   const [selection, setSelection] = useState<{ path: string; ids: ReadonlySet<string> }>(none);
   const ids = selection.path === path ? selection.ids : none.ids;
 
   return (
     <Page name="Dead letters">
-      <p>What was refused is kept here, with the reason. Once the reason is gone, replay it.</p>
+      <p>Announcements that were refused, with the reason. Fix the cause, then replay them.</p>
       {error !== undefined && <Failure error={error} again={again} />}
-      {value === undefined && asking && <p aria-busy="true">Reading the dead letters …</p>}
+      {value === undefined && asking && <p aria-busy="true">Loading dead letters …</p>}
       {value !== undefined && (
         <>
-          <Choice choice={choice} channels={value.channels} />
+          <Filter filter={filter} channels={value.channels} />
           {value.total === 0 ? (
-            <Nothing channel={channel} />
+            <NoDeadLetters channel={channel} />
           ) : (
             <>
-              <Reasons counts={value.counts} total={value.total} choice={choice} />
-              {/* Until the answer is there, what is shown may be what was asked for before. */}
+              <Reasons counts={value.counts} total={value.total} filter={filter} />
+              {/* While loading, the table still shows the previous query. */}
               <fieldset disabled={asking}>
-                <Letters
-                  letters={value.deadLetters}
-                  goesOn={value.next !== null}
+                <DeadLetterTable
+                  deadLetters={value.deadLetters}
+                  hasMore={value.next !== null}
                   channel={channel}
                   selected={ids}
-                  select={(chosen) => {
+                  onSelect={(chosen) => {
                     setSelection({ path, ids: chosen });
                   }}
                 />
-                <Replaying
+                <Replay
                   key={path}
                   ids={[...ids]}
                   channel={channel}
-                  replayed={() => {
+                  onSent={() => {
                     setSelection(none);
                     again();
                   }}
-                  known={again}
+                  onSettled={again}
                 />
               </fieldset>
               <Pager place={place} next={value.next} />
               {value.unlisted > 0 && (
                 <p>
                   <small>
-                    {counted(value.unlisted)} older ones are not shown; <code>topicsync dead-letters</code>{" "}
-                    has them.
+                    {counted(value.unlisted)} older dead letters are not listed; use{" "}
+                    <code>topicsync dead-letters</code>.
                   </small>
                 </p>
               )}
@@ -76,14 +75,13 @@ export function LetterListPage() {
 
 const none = { path: "", ids: new Set<string>() } as const;
 
-const Nothing = ({ channel }: { readonly channel: DeadLetterChannel }) => (
+const NoDeadLetters = ({ channel }: { readonly channel: DeadLetterChannel }) => (
   <article class="well">
-    <h2>Nothing was refused</h2>
+    <h2>No dead letters</h2>
     <p>
       {channel === "announcements"
-        ? "Every announcement that came could be applied."
-        : "Every report of a dead push token could be applied."}{" "}
-      What cannot be is kept here, as it came.
+        ? "Every announcement could be applied."
+        : "Every report of a dead push token could be applied."}
     </p>
   </article>
 );
@@ -93,25 +91,25 @@ const channelNames: Readonly<Record<DeadLetterChannel, string>> = {
   "push-feedback": "Push feedback",
 };
 
-interface ChoiceProps {
-  readonly choice: LetterChoice;
+interface FilterProps {
+  readonly filter: ListFilter;
   readonly channels: DeadLetterList["channels"];
 }
 
-/** What the list is narrowed by, beside the reasons. */
-function Choice({ choice, channels }: ChoiceProps) {
+/** The channel and whether dead letters were replayed. */
+function Filter({ filter, channels }: FilterProps) {
   const [, navigate] = useLocation();
-  const { channel, replayed } = choice;
+  const { channel, replayed } = filter;
   return (
     <form class="choice">
       {channels.length > 1 && (
         <label>
-          Refused from
+          Channel
           <select
             value={channel}
             onChange={({ currentTarget: { selectedIndex } }) => {
               const chosen = channels[selectedIndex] ?? channel;
-              navigate(pageOfChoice({ channel: chosen, code: undefined, replayed }));
+              navigate(toListHref({ channel: chosen, code: undefined, replayed }));
             }}
           >
             {channels.map((one) => (
@@ -128,14 +126,52 @@ function Choice({ choice, channels }: ChoiceProps) {
           value={replayed ?? ""}
           onChange={({ currentTarget: { value } }) => {
             const chosen = value === "true" || value === "false" ? value : undefined;
-            navigate(pageOfChoice({ ...choice, replayed: chosen }));
+            navigate(toListHref({ ...filter, replayed: chosen }));
           }}
         >
-          <option value="">Whether or not</option>
-          <option value="false">Not yet</option>
-          <option value="true">Already</option>
+          <option value="">All</option>
+          <option value="false">Not replayed</option>
+          <option value="true">Replayed</option>
         </select>
       </label>
     </form>
   );
 }
+
+interface ReasonsProps extends Pick<DeadLetterList, "counts" | "total"> {
+  readonly filter: ListFilter;
+}
+
+/** The codes with their counts, as links that filter by code. */
+function Reasons({ counts, total, filter }: ReasonsProps) {
+  const codes = Object.entries(counts).toSorted(([, one], [, other]) => other - one);
+  return (
+    <nav class="reasons" aria-label="Reasons">
+      <ul>
+        <Reason name="All" count={total} code={undefined} filter={filter} />
+        {codes.map(([code, count]) => (
+          <Reason key={code} name={code} count={count} code={code} filter={filter} />
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+interface ReasonProps {
+  readonly name: string;
+  readonly count: number;
+  readonly code: string | undefined;
+  readonly filter: ListFilter;
+}
+
+const Reason = ({ name, count, code, filter }: ReasonProps) => (
+  <li>
+    <Link
+      href={toListHref({ ...filter, code })}
+      class={filter.code === code ? "here" : ""}
+      aria-current={filter.code === code ? "true" : undefined}
+    >
+      {name} <span class="count">{counted(count)}</span>
+    </Link>
+  </li>
+);

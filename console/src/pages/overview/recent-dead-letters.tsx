@@ -8,7 +8,7 @@ import { counted } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 import { When } from "../../components/time-ago.tsx";
 import { useSession } from "../../session.ts";
-import { pageOfLetter } from "../dead-letters/addresses.ts";
+import { toDeadLetterHref } from "../dead-letters/paths.ts";
 
 interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
   readonly deadLetters: Overview["deadLetters"];
@@ -51,7 +51,7 @@ function Newest({ deadLetters }: { readonly deadLetters: readonly DeadLetterItem
           <td>{time === null ? "–" : <When time={time} />}</td>
           <td>{externalId ?? "–"}</td>
           <td>
-            <Link href={pageOfLetter(id)} aria-label={`${code}: look at ${id}`}>
+            <Link href={toDeadLetterHref(id)} aria-label={`${code}: look at ${id}`}>
               {code}
             </Link>{" "}
             {message}

@@ -6,33 +6,32 @@ import { Page } from "../../components/page.tsx";
 import { Failure } from "../../components/error-message.tsx";
 import { Table } from "../../components/table.tsx";
 import { When } from "../../components/time-ago.tsx";
-import { lettersPath, pageOfChoice, pageOfLetter, toQuery, useChoice } from "./addresses.ts";
-import { readable, visible } from "./bytes.ts";
-import { LetterContent } from "./content.tsx";
-import { Outcome } from "./outcome.tsx";
-import { Replaying } from "./replaying.tsx";
+import { deadLettersPath, toListHref, toDeadLetterHref, formatQuery, useListFilter } from "./paths.ts";
+import { formatBytes, escapeInvisible } from "./bytes.ts";
+import { Replay } from "./replay.tsx";
+import { Outcome } from "./replay-result.tsx";
+import { DeadLetterValue } from "./value.tsx";
 
-/** Everything about a letter. */
-export function LetterPage({ id }: { readonly id: string }) {
-  const choice = useChoice();
-  const { channel } = choice;
-  const path = `${lettersPath}/${encodeURIComponent(id)}${toQuery({ channel })}`;
+/** Everything about a dead letter. */
+export function DeadLetterPage({ id }: { readonly id: string }) {
+  const { channel } = useListFilter();
+  const path = `${deadLettersPath}/${encodeURIComponent(id)}${formatQuery({ channel })}`;
   const { value, error, again } = useQuery<DeadLetterView>(path);
-  // On the way from one letter to another the first is still there.
+  // After following a link, the previous dead letter is still loaded.
   const letter = value?.id === id ? value : undefined;
   return (
     <Page name="Dead letter">
       <p>
-        <Link href={pageOfChoice({ channel, code: undefined, replayed: undefined })}>All dead letters</Link>
+        <Link href={toListHref({ channel, code: undefined, replayed: undefined })}>All dead letters</Link>
       </p>
       {error !== undefined && <Failure error={error} again={again} />}
-      {letter === undefined && error === undefined && <p aria-busy="true">Reading the letter …</p>}
+      {letter === undefined && error === undefined && <p aria-busy="true">Loading …</p>}
       {letter !== undefined && (
         <>
           <Reason letter={letter} />
-          <Replaying key={id} ids={[id]} channel={channel} replayed={again} known={again} />
-          <LetterContent key={id} letter={letter} />
-          <Origin letter={letter} channel={channel} />
+          <Replay key={id} ids={[id]} channel={channel} onSent={again} onSettled={again} />
+          <DeadLetterValue key={id} letter={letter} />
+          <Source letter={letter} channel={channel} />
           <Headers headers={letter.headers} />
           <Replays letter={letter} channel={channel} />
         </>
@@ -42,17 +41,17 @@ export function LetterPage({ id }: { readonly id: string }) {
 }
 
 function Reason({ letter: { code, message, details } }: { readonly letter: DeadLetterView }) {
-  // The message mostly says it all already.
+  // The message usually contains the details.
   const more = details.filter((fault) => !message.includes(fault.message));
   return (
     <article class="failure" aria-labelledby="reason">
       <h2 id="reason">{code}</h2>
-      <p class="text">{visible(message)}</p>
+      <p class="text">{escapeInvisible(message)}</p>
       {more.length > 0 && (
         <ul>
           {more.map(({ path, message: fault }) => (
             <li key={`${path} ${fault}`} class="text">
-              {path === "" ? "The whole" : <code>{visible(path)}</code>} {visible(fault)}
+              {path === "" ? "The value" : <code>{escapeInvisible(path)}</code>} {escapeInvisible(fault)}
             </li>
           ))}
         </ul>
@@ -61,7 +60,7 @@ function Reason({ letter: { code, message, details } }: { readonly letter: DeadL
   );
 }
 
-function Origin({
+function Source({
   letter,
   channel,
 }: {
@@ -71,17 +70,17 @@ function Origin({
   const { id, time, source, position, copies, key, externalId, replayOf } = letter;
   return (
     <article aria-labelledby="origin">
-      <h2 id="origin">Where it came from</h2>
+      <h2 id="origin">Source</h2>
       <dl class="facts">
-        <dt>Announced</dt>
-        <dd>{time === null ? "It is not known when." : <When time={time} />}</dd>
-        <dt>From</dt>
+        <dt>Time</dt>
+        <dd>{time === null ? "Unknown" : <When time={time} />}</dd>
+        <dt>Source</dt>
         <dd>
           {source === null
-            ? "Unknown: somebody else wrote it into the dead-letter topic."
+            ? "Unknown: topicsync did not write this dead letter."
             : `${source.topic}, partition ${source.partition}, offset ${source.offset}${source.epoch === undefined ? "" : `, epoch ${source.epoch}`}`}
         </dd>
-        <dt>Lies at</dt>
+        <dt>Position</dt>
         <dd>
           {position.topic}, partition {position.partition}, offset {position.offset}
           {copies > 1 && `, the last of ${copies} copies`}
@@ -91,14 +90,14 @@ function Origin({
           <code>{id}</code>
         </dd>
         <dt>Topic</dt>
-        <dd>{externalId === null ? "It does not say which." : visible(externalId)}</dd>
+        <dd>{externalId === null ? "Unknown" : escapeInvisible(externalId)}</dd>
         <dt>Key</dt>
-        <dd>{key === null ? "None" : <code>{readable(key)}</code>}</dd>
+        <dd>{key === null ? "None" : <code>{formatBytes(key)}</code>}</dd>
         {replayOf !== null && (
           <>
             <dt>Replay of</dt>
             <dd>
-              <Link href={pageOfLetter(replayOf, channel)}>{visible(replayOf)}</Link>
+              <Link href={toDeadLetterHref(replayOf, channel)}>{escapeInvisible(replayOf)}</Link>
             </dd>
           </>
         )}
@@ -111,14 +110,14 @@ const Headers = ({ headers }: Pick<DeadLetterView, "headers">) => (
   <article aria-labelledby="headers">
     <h2 id="headers">Headers</h2>
     {headers.length === 0 ? (
-      <p>None.</p>
+      <p>None</p>
     ) : (
       <Table label="Headers" columns={["Name", "Value"]}>
         {headers.map(({ name, value }, i) => (
           <tr key={i}>
-            <th scope="row">{visible(name)}</th>
+            <th scope="row">{escapeInvisible(name)}</th>
             <td class="text">
-              <code>{readable(value)}</code>
+              <code>{formatBytes(value)}</code>
             </td>
           </tr>
         ))}
@@ -137,9 +136,9 @@ const Replays = ({
   <article aria-labelledby="replays">
     <h2 id="replays">Replays</h2>
     {replays.length === 0 ? (
-      <p>It was never replayed.</p>
+      <p>Not replayed yet.</p>
     ) : (
-      <Table label="Replays" columns={["When", "Sent to", "What came of it"]}>
+      <Table label="Replays" columns={["When", "Sent to", "Outcome"]}>
         {replays.map((one) => {
           const { topic, partition, offset, epoch } = one.sentTo;
           return (

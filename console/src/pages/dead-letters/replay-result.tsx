@@ -1,0 +1,160 @@
+import { useEffect, useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+
+import type {
+  DeadLetterChannel,
+  ReplayOutcomes,
+  ReplayResult,
+  ReplayView,
+} from "../../../../schemas/dead-letters.ts";
+import { ask } from "../../api.ts";
+import { isOver } from "../../query.ts";
+import { Failure } from "../../components/error-message.tsx";
+import { counted } from "../../components/format.ts";
+import { useSession } from "../../session.ts";
+import { outcomesPath, toDeadLetterHref } from "./paths.ts";
+
+const pollIntervalMs = 2_000;
+/** Two minutes; a longer lag is shown on the overview. */
+const maxPolls = 60;
+
+interface ReplayProgressProps {
+  readonly result: ReplayResult;
+  readonly channel: DeadLetterChannel;
+  /** Called when no outcome is pending any more. */
+  readonly onSettled: () => void;
+}
+
+/** Polls the outcomes of sent dead letters until none is pending. */
+export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }: ReplayProgressProps) {
+  const [outcomes, setOutcomes] = useState<ReplayOutcomes["deadLetters"]>([]);
+  const [error, setError] = useState<unknown>();
+  const [isPolling, setIsPolling] = useState(true);
+  const { leave } = useSession();
+
+  useEffect(() => {
+    if (sent.length === 0) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isMounted = true;
+    let polls = 0;
+
+    function poll(): void {
+      polls += 1;
+      ask<ReplayOutcomes>(outcomesPath, { ids: sent, channel }).then(
+        (result) => {
+          if (!isMounted) return;
+          setOutcomes(result.deadLetters);
+          setError(undefined);
+          if (result.deadLetters.some(isPending)) pollLater();
+          else {
+            setIsPolling(false);
+            onSettled();
+          }
+        },
+        (problem: unknown) => {
+          if (!isMounted) return;
+          if (isOver(problem)) leave("over");
+          else {
+            setError(problem);
+            pollLater();
+          }
+        },
+      );
+    }
+
+    function pollLater(): void {
+      if (polls < maxPolls) timer = setTimeout(poll, pollIntervalMs);
+      else setIsPolling(false);
+    }
+
+    poll();
+    return () => {
+      isMounted = false;
+      clearTimeout(timer);
+    };
+  }, [sent, channel]);
+
+  const hasPending = sent.length > 0 && (outcomes.length === 0 || outcomes.some(isPending));
+  return (
+    <article class="replayed" aria-labelledby="replayed">
+      <div role="status">
+        <h2 id="replayed">{formatHeading(sent.length, outcomes)}</h2>
+      </div>
+      {error !== undefined && <Failure error={error} />}
+      <ul>
+        {outcomes.slice(0, maxShown).map(({ id, replay }) => (
+          <li key={id}>
+            <Link href={toDeadLetterHref(id, channel)}>{id}</Link>:{" "}
+            <Outcome replay={replay} channel={channel} />
+          </li>
+        ))}
+        {outcomes.length > maxShown && <li>and {counted(outcomes.length - maxShown)} more</li>}
+      </ul>
+      {hasPending && !isPolling && (
+        <p>Some are still waiting for the sync. The list shows their outcomes later.</p>
+      )}
+      <Skipped skipped={skipped} />
+    </article>
+  );
+}
+
+const maxShown = 20;
+
+const isPending = ({ replay }: ReplayOutcomes["deadLetters"][number]): boolean =>
+  replay?.outcome.status === "pending";
+
+function formatHeading(sent: number, outcomes: ReplayOutcomes["deadLetters"]): string {
+  if (sent === 0) return "Nothing was sent";
+  const parts = (["applied", "rejected", "pending", "unknown"] as const)
+    .map((status) => ({
+      status,
+      count: outcomes.filter(({ replay }) => replay?.outcome.status === status).length,
+    }))
+    .filter(({ count }) => count > 0)
+    .map(({ status, count }) => `${counted(count)} ${status}`);
+  return `${counted(sent)} sent${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+}
+
+const maxSkippedShown = 10;
+
+/** What is not sent, with the reasons. */
+export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
+  if (skipped.length === 0) return null;
+  return (
+    <>
+      <p>{skipped.length === 1 ? "1 is not sent:" : `${counted(skipped.length)} are not sent:`}</p>
+      <ul class="skipped">
+        {skipped.slice(0, maxSkippedShown).map(({ id, message }) => (
+          <li key={id}>
+            <code>{id}</code>: {message}
+          </li>
+        ))}
+        {skipped.length > maxSkippedShown && <li>and {counted(skipped.length - maxSkippedShown)} more</li>}
+      </ul>
+    </>
+  );
+}
+
+const outcomeTexts = {
+  applied: "applied",
+  pending: "waiting for the sync",
+  rejected: "rejected again",
+  unknown: "unknown: sending was not confirmed",
+} as const;
+
+interface OutcomeProps {
+  readonly replay: Pick<ReplayView, "outcome"> | null;
+  readonly channel: DeadLetterChannel;
+}
+
+/** The outcome of a replay; a rejected one links to its new dead letter. */
+export function Outcome({ replay, channel }: OutcomeProps) {
+  if (replay === null) return <>–</>;
+  const { status, code, deadLetterId } = replay.outcome;
+  if (deadLetterId === undefined) return <>{outcomeTexts[status]}</>;
+  return (
+    <>
+      {outcomeTexts[status]}: <Link href={toDeadLetterHref(deadLetterId, channel)}>{code ?? "show"}</Link>
+    </>
+  );
+}

@@ -1,0 +1,147 @@
+import { useEffect, useState } from "preact/hooks";
+
+import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import { ask } from "../../api.ts";
+import { useAction } from "../../query.ts";
+import { Confirm } from "../../components/confirm-dialog.tsx";
+import { counted } from "../../components/format.ts";
+import { replaysPath } from "./paths.ts";
+import { ReplayProgress, Skipped } from "./replay-result.tsx";
+
+interface ReplayProps {
+  readonly ids: readonly string[];
+  readonly channel: DeadLetterChannel;
+  readonly onSent: () => void;
+  /** Called when the outcomes are known. */
+  readonly onSettled: () => void;
+}
+
+/** Replays dead letters: asks for confirmation, sends, and shows the outcomes. */
+export function Replay({ ids, channel, onSent, onSettled }: ReplayProps) {
+  const [isAsking, setIsAsking] = useState(false);
+  const [result, setResult] = useState<ReplayResult>();
+  return (
+    <>
+      <button
+        type="button"
+        disabled={ids.length === 0}
+        onClick={() => {
+          setIsAsking(true);
+        }}
+      >
+        {ids.length < 2 ? "Replay" : `Replay ${counted(ids.length)}`}
+      </button>
+      {isAsking && (
+        <ReplayDialog
+          ids={ids}
+          channel={channel}
+          cancelled={() => {
+            setIsAsking(false);
+          }}
+          done={(sent) => {
+            setIsAsking(false);
+            setResult(sent);
+            onSent();
+          }}
+        />
+      )}
+      {result !== undefined && (
+        <ReplayProgress key={result.sent.join(" ")} result={result} channel={channel} onSettled={onSettled} />
+      )}
+    </>
+  );
+}
+
+interface ReplayDialogProps {
+  readonly ids: readonly string[];
+  readonly channel: DeadLetterChannel;
+  readonly cancelled: () => void;
+  readonly done: (result: ReplayResult) => void;
+}
+
+/** Asks for confirmation, with what will be sent and what will be skipped. */
+function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
+  const [choice, setChoice] = useState({ again: false, force: false });
+  const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly choice: object }>();
+  const doing = useAction();
+  const body: ReplayBody = { ids: [...ids], channel, ...choice };
+  const replay = (more: Partial<ReplayBody>) => ask<ReplayResult>(replaysPath, { ...body, ...more });
+
+  useEffect(() => {
+    doing.start(
+      () => replay({ dryRun: true }),
+      (plan) => {
+        setPlanned({ plan, choice });
+      },
+    );
+  }, [choice]);
+
+  const plan = planned?.plan;
+  const count = plan?.sent.length ?? 0;
+  const kinds = new Set(plan?.skipped.map(({ reason }) => reason));
+  return (
+    <Confirm
+      question={formatQuestion(plan)}
+      action="Replay"
+      doing={doing}
+      possible={count > 0 && planned?.choice === choice}
+      confirmed={() => {
+        doing.start(() => replay({}), done);
+      }}
+      cancelled={cancelled}
+    >
+      {count > 0 && plan !== undefined && (
+        <p>
+          {count === 1 ? "It is" : "They are"} sent to <code>{plan.topic}</code> as{" "}
+          {count === 1 ? "it" : "they"} came. Where the reason still holds,{" "}
+          {count === 1 ? "it is" : "they are"} refused again.
+        </p>
+      )}
+      {plan !== undefined && <Skipped skipped={plan.skipped} />}
+      {(kinds.has("replayed") || choice.again) && (
+        <Option
+          text="Also replay what was replayed before"
+          checked={choice.again}
+          changed={(again) => {
+            setChoice({ ...choice, again });
+          }}
+        />
+      )}
+      {(kinds.has("superseded") || choice.force) && (
+        <Option
+          text="Also replay what is superseded, overwriting later announcements"
+          checked={choice.force}
+          changed={(force) => {
+            setChoice({ ...choice, force });
+          }}
+        />
+      )}
+    </Confirm>
+  );
+}
+
+function formatQuestion(plan: ReplayResult | undefined): string {
+  if (plan === undefined) return "Checking what can be sent …";
+  const count = plan.sent.length;
+  if (count === 0) return "Nothing can be sent";
+  return count === 1 ? "Replay 1 dead letter?" : `Replay ${counted(count)} dead letters?`;
+}
+
+interface OptionProps {
+  readonly text: string;
+  readonly checked: boolean;
+  readonly changed: (checked: boolean) => void;
+}
+
+const Option = ({ text, checked, changed }: OptionProps) => (
+  <label>
+    <input
+      type="checkbox"
+      checked={checked}
+      onChange={(event) => {
+        changed(event.currentTarget.checked);
+      }}
+    />
+    {text}
+  </label>
+);
