@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 
-import { toAnchor } from "../../../docs/markdown.ts";
 import { pages, root } from "./pages.ts";
 
 interface Link {
@@ -31,6 +30,13 @@ function linksOf(page: string): Link[] {
       return { page, target, path: file, anchor };
     });
 }
+
+/** The anchor that GitHub gives the first heading of this text. */
+const toAnchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\-_ ]/gu, "")
+    .replaceAll(" ", "-");
 
 /** The anchors of a page, numbered where a heading comes again. */
 function anchorsOf(page: string): Set<string> {
