@@ -1,4 +1,4 @@
-import type { RequestListener } from "node:http";
+import express, { type Express } from "express";
 
 import type { Overview } from "../schemas/overview.ts";
 import type { SyncStatus } from "../schemas/sync-status.ts";
@@ -14,29 +14,28 @@ import type { TopicSwitch } from "../src/topics/switch.ts";
 import type { Authenticate } from "../src/users/authenticate.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
-import { addressBehind, createIsSecure } from "./framework/address.ts";
-import { createSend } from "./framework/answer.ts";
 import { createAuthentication } from "./framework/auth.ts";
+import { createRequestContext } from "./framework/context.ts";
+import { createErrorHandler, notFound } from "./framework/error-response.ts";
+import { createEventStreams } from "./framework/event-stream.ts";
+import { apiSecurityHeaders } from "./framework/headers.ts";
+import { createRequestLog } from "./framework/logging.ts";
+import { checkMessage } from "./framework/message.ts";
+import type { Operation } from "./framework/operation.ts";
+import { createRouter } from "./framework/router.ts";
+import { createRequestTracing } from "./framework/tracing.ts";
+import { closeAfterUnreadBody } from "./framework/unread-body.ts";
+import { documentationOperations } from "./openapi/docs-page.ts";
 import { applicationOperations, platformOperations } from "./routes/catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
 import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-letters.ts";
-import { documentationOperations } from "./openapi/documentation.ts";
-import { begin } from "./framework/exchange.ts";
-import { createFail } from "./framework/error-response.ts";
-import { guard } from "./framework/guard.ts";
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
 import { installationOperations, type InstallationOperationsOptions } from "./routes/installations.ts";
-import { getPath } from "./framework/message.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
 import { bearerScheme, usualSchemes } from "./openapi/document.ts";
-import type { Operation } from "./framework/operation.ts";
-import { overviewOperations } from "./routes/overview.ts";
 import { pickOperations } from "./routes/pick.ts";
-import { createRequestTrace } from "./framework/tracing.ts";
-import { apiHeaders } from "./framework/headers.ts";
-import { serve } from "./framework/serve.ts";
 import { sessionOperations } from "./routes/sessions.ts";
-import { syncOperations } from "./routes/sync.ts";
+import { statusOperations } from "./routes/status.ts";
 import { topicOperations } from "./routes/topics.ts";
 import { userOperations } from "./routes/users.ts";
 
@@ -50,10 +49,10 @@ export interface AppOptions {
   readonly applications: CatalogAdministration;
   readonly platforms: CatalogAdministration;
   readonly sessions: Sessions;
-  /** Where people sign in by way of an OpenID provider. */
+  /** Undefined: no sign-in with OpenID. */
   readonly openId: OpenIdOptions | undefined;
   readonly verify: Authenticate;
-  /** Where the tokens of an OpenID provider are taken. */
+  /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly consoleFiles: ConsoleFiles | undefined;
   readonly audit: Audit;
@@ -62,11 +61,11 @@ export interface AppOptions {
   readonly syncStatus: () => Promise<SyncStatus>;
   readonly overview: () => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
-  /** Whether the facade is reached over TLS. */
+  /** Whether this server uses TLS. */
   readonly overTls: boolean;
-  /** Where browsers find the facade, as far as that is known. */
+  /** Where browsers reach the service, if known. */
   readonly publicUrl: string | undefined;
-  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For is believed. */
+  /** Addresses and CIDR ranges of the proxies whose X-Forwarded-For and -Proto headers are trusted. */
   readonly trustedProxies: readonly string[];
   /** Undefined: requests are not traced. */
   readonly tracing?: Tracing | undefined;
@@ -75,17 +74,16 @@ export interface AppOptions {
   readonly stopping: AbortSignal;
 }
 
-/** What all operations are served with, as opposed to what they do. */
-type EdgeOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
+/** Options of the framework, which no operation needs. */
+type FrameworkOption = "audit" | "overTls" | "publicUrl" | "trustedProxies" | "tracing" | "log" | "stopping";
 
-/** Everything that can be asked for over HTTP, what is asked for most first. */
-export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly Operation[] {
+/** All operations of the HTTP API, the most frequent first: the router tries them in this order. */
+export function listOperations(options: Omit<AppOptions, FrameworkOption>): readonly Operation[] {
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
     ...pickOperations(options.topicIndex),
-    ...syncOperations(options.syncStatus),
-    ...overviewOperations(options.overview),
+    ...statusOperations(options),
     ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),
     ...userOperations(options.users),
@@ -99,30 +97,27 @@ export function listOperations(options: Omit<AppOptions, EdgeOption>): readonly 
   return [...operations, ...documentationOperations(operations, schemes)];
 }
 
-/** Builds the HTTP facade; it listens nowhere yet. */
-export function createApp(options: AppOptions): RequestListener {
-  const { audit, overTls, trustedProxies, tracing, log, stopping } = options;
-  const trace = tracing && createRequestTrace(tracing, { overTls });
-  const send = createSend({ common: apiHeaders({ overTls }), log, trace, stopping });
-  const fail = createFail(send, log);
-  const isSecure = createIsSecure(options);
-  const answer = serve(listOperations(options), {
-    authentication: createAuthentication({ ...options, isSecure }),
-    addressOf: addressBehind(trustedProxies),
-    isSecure,
-    audit,
-    send,
-    fail,
-  });
-  return (request, response) => {
-    const exchange = begin(request, response);
-    try {
-      request.url = getPath(request.url ?? "");
-      guard(exchange);
-    } catch (error) {
-      fail(exchange, error);
-      return;
-    }
-    answer(exchange);
-  };
+/** Creates the Express application. */
+export function createApp(options: AppOptions): Express {
+  const { audit, overTls, publicUrl, trustedProxies, tracing, stopping } = options;
+  const log = options.log.child({ component: "http" });
+  const app = express();
+  app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
+  app.set("trust proxy", trustedProxies);
+  app.use(createRequestContext(publicUrl));
+  app.use(createRequestLog(log));
+  if (tracing !== undefined) app.use(createRequestTracing(tracing, { overTls }));
+  app.use(apiSecurityHeaders({ overTls }));
+  app.use(closeAfterUnreadBody);
+  app.use(checkMessage);
+  app.use(
+    createRouter(listOperations(options), {
+      authenticate: createAuthentication(options),
+      audit,
+      streams: createEventStreams(stopping),
+    }),
+  );
+  app.use(notFound);
+  app.use(createErrorHandler(log));
+  return app;
 }

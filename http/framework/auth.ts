@@ -8,121 +8,146 @@ import type { Authenticate } from "../../src/users/authenticate.ts";
 import { InvalidTokenError } from "../../src/users/openid.ts";
 import type { VerifyToken } from "../../src/users/bearer-token.ts";
 import type { User } from "../../src/users/user.ts";
-import type { IsSecure } from "./address.ts";
+import type { Handler, RequestContext } from "./context.ts";
+import { csrfHeader, readSessionId } from "./cookies.ts";
 import { HttpError } from "./errors.ts";
-import { csrfHeader, readSessionId } from "./session-cookie.ts";
+import type { Access } from "./operation.ts";
 
-/** Who sent a request, and the session that they came with. */
+/** The user who sent a request, and the session it was sent in, if any. */
 export interface Caller {
   readonly user: User;
   readonly session?: Session;
 }
 
-/** Tells who sent a request. */
-export interface Authentication {
-  /**
-   * An active user whose credentials are right, at once where that is remembered, or whose session the request carries;
-   * `address` is the caller's. Throws an HttpError, TooManyAttemptsError, OverloadedError and UnavailableError.
-   */
-  readonly authenticate: (request: IncomingMessage, address: string) => Caller | Promise<Caller>;
-}
+/**
+ * Returns the caller, synchronously where the credentials are cached. Throws an HttpError, TooManyAttemptsError,
+ * OverloadedError or UnavailableError.
+ */
+export type AuthenticateRequest = (
+  request: IncomingMessage,
+  client: Pick<RequestContext, "address" | "secure">,
+) => Caller | Promise<Caller>;
 
 const basic = 'Basic realm="topicsync", charset="UTF-8"';
-/** A 401 names a scheme (RFC 9110, section 15.5.2); this one no browser knows. */
-export const ownScheme = { "WWW-Authenticate": 'Session realm="topicsync"' } as const;
 const bearer = 'Bearer realm="topicsync"';
+/** A 401 must name a scheme (RFC 9110, section 15.5.2). No browser knows this one, so none shows its own dialog. */
+export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"' } as const;
 
 export interface AuthenticationOptions {
   readonly verify: Authenticate;
-  /** Where the tokens of an OpenID provider are taken. */
+  /** Undefined: tokens of an OpenID provider are not accepted. */
   readonly checkToken: VerifyToken | undefined;
   readonly sessions: Pick<Sessions, "find">;
-  readonly isSecure: IsSecure;
 }
 
-/** Makes the authentication by HTTP Basic (RFC 7617), bearer tokens (RFC 6750) and the console's sessions. */
+/** Creates the authentication by HTTP Basic (RFC 7617), bearer token (RFC 6750) or console session. */
 export function createAuthentication({
   verify,
   checkToken,
   sessions,
-  isSecure,
-}: AuthenticationOptions): Authentication {
+}: AuthenticationOptions): AuthenticateRequest {
   const schemes = checkToken === undefined ? basic : `${basic}, ${bearer}`;
-  const ways = checkToken === undefined ? "(HTTP Basic)" : "(HTTP Basic), or a bearer token";
 
-  function known(user: User | undefined): Caller {
+  function toCaller(user: User | undefined): Caller {
     if (user !== undefined) return { user };
-    throw unauthenticated("The user name or the password is wrong, or the user is not active.", schemes);
+    throw unauthenticated("The user name or the password is wrong, or the user is disabled.", schemes);
   }
 
-  async function signedIn(request: IncomingMessage, id: string): Promise<Caller> {
+  async function findSessionCaller(request: IncomingMessage, id: string): Promise<Caller> {
     const session = await sessions.find(id);
     if (session === undefined)
-      throw new HttpError("UNAUTHENTICATED", "The session is over. Sign in again.", { headers: ownScheme });
-    const { method = "" } = request;
-    if (!isReading(method) && !isSame(request.headers[csrfHeader], session.csrfToken)) {
-      throw new HttpError("UNAUTHENTICATED", "The request does not come from the console.", {
-        detail: "A request with the cookie of a session carries its token as X-CSRF-Token.",
-        headers: ownScheme,
+      throw new HttpError("UNAUTHENTICATED", "The session has ended. Sign in again.", {
+        headers: sessionChallenge,
+      });
+    if (!isRead(request.method) && !isEqual(request.headers[csrfHeader], session.csrfToken)) {
+      throw new HttpError("UNAUTHENTICATED", "The CSRF token is missing or wrong.", {
+        detail: "Requests in a session must send the session's token as X-CSRF-Token.",
+        headers: sessionChallenge,
       });
     }
     return { user: session.user, session };
   }
 
-  return {
-    authenticate(request, address) {
-      const { authorization } = request.headers;
-      const sessionId = authorization === undefined ? readSessionId(request, isSecure(request)) : undefined;
-      if (sessionId !== undefined) return signedIn(request, sessionId);
-      const credentials = parse(authorization ?? "");
-      if (credentials !== undefined) {
-        const user = verify({ name: credentials.name, password: credentials.pass, address });
-        return user instanceof Promise ? user.then(known) : known(user);
-      }
-      const token =
-        checkToken === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
-      if (checkToken === undefined || token === undefined) {
-        if (isFromConsole(request))
-          throw new HttpError("UNAUTHENTICATED", "Nobody is signed in.", { headers: ownScheme });
-        throw unauthenticated(`This operation needs a user name and password ${ways}.`, schemes);
-      }
-      const user = checkToken(token);
-      return user instanceof Promise ? user.then(known, refuseToken) : known(user);
-    },
+  return (request, { address, secure }) => {
+    const { authorization } = request.headers;
+    const sessionId = authorization === undefined ? readSessionId(request, secure) : undefined;
+    if (sessionId !== undefined) return findSessionCaller(request, sessionId);
+    const credentials = parse(authorization ?? "");
+    if (credentials !== undefined) {
+      const user = verify({ name: credentials.name, password: credentials.pass, address });
+      return user instanceof Promise ? user.then(toCaller) : toCaller(user);
+    }
+    const token = checkToken === undefined ? undefined : /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
+    if (checkToken === undefined || token === undefined) {
+      if (isFromConsole(request))
+        throw new HttpError("UNAUTHENTICATED", "Not signed in.", { headers: sessionChallenge });
+      throw unauthenticated("Authentication is required.", schemes);
+    }
+    const user = checkToken(token);
+    return user instanceof Promise ? user.then(toCaller, refuseToken) : toCaller(user);
   };
 }
 
-/** Asked for a password by HTTP, a browser would ask for it in its own way, and the page would never hear of it. */
+/** Creates the middleware that sets the request's caller. */
+export const authenticateWith =
+  (authenticate: AuthenticateRequest): Handler =>
+  (request, { locals }, next) => {
+    const caller = authenticate(request, locals);
+    if (!(caller instanceof Promise)) {
+      locals.caller = caller;
+      next();
+      return undefined;
+    }
+    // Express passes a rejection on to the error middleware.
+    return caller.then((found) => {
+      locals.caller = found;
+      next();
+    });
+  };
+
+/** Creates the middleware that rejects callers without the role. */
+export const requireRole =
+  (role: Exclude<Access, "anybody" | "user">): Handler =>
+  (_request, { locals: { caller } }, next) => {
+    if (caller?.user.roles.includes(role) !== true) {
+      throw new HttpError("FORBIDDEN", `The user "${caller?.user.name ?? ""}" is not allowed to do this.`, {
+        detail: `The role ${role} is required.`,
+      });
+    }
+    next();
+  };
+
+/** On a Basic challenge the browser would show its own dialog instead of the console's sign-in page. */
 const isFromConsole = ({ headers }: IncomingMessage): boolean =>
   headers[csrfHeader] !== undefined || headers.accept === "text/event-stream";
 
-const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
+const isRead = (method = ""): boolean => method === "GET" || method === "HEAD";
 
-function isSame(given: string | string[] | undefined, wanted: string): boolean {
+function isEqual(given: string | string[] | undefined, expected: string): boolean {
   if (typeof given !== "string") return false;
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)];
-  return one.length === other.length && timingSafeEqual(one, other);
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 const unauthenticated = (message: string, schemes: string): HttpError =>
   new HttpError("UNAUTHENTICATED", message, {
-    detail: `Send an "Authorization: Basic …" ${schemes === basic ? "" : 'or "Authorization: Bearer …" '}header.`,
+    detail: `Send an "Authorization: Basic …"${schemes === basic ? "" : ' or "Authorization: Bearer …"'} header.`,
     headers: { "WWW-Authenticate": schemes },
   });
 
 function refuseToken(error: unknown): never {
   if (error instanceof InvalidTokenError) {
-    // Its characters must fit between quotes (RFC 6750, section 3).
-    const why = error.message.replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'");
-    throw new HttpError("UNAUTHENTICATED", `The bearer token is not taken: ${why}.`, {
-      detail: "Ask the OpenID provider for another one.",
+    // Only characters that may appear in a quoted string (RFC 6750, section 3).
+    const reason = error.message.replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'");
+    throw new HttpError("UNAUTHENTICATED", `The bearer token is invalid: ${reason}.`, {
+      detail: "Get a new token from the OpenID provider.",
       headers: {
-        "WWW-Authenticate": `${bearer}, error="invalid_token", error_description="${why}", ${basic}`,
+        "WWW-Authenticate": `${bearer}, error="invalid_token", error_description="${reason}", ${basic}`,
       },
     });
   }
   if (error instanceof UnavailableError) {
-    throw new HttpError("UNAVAILABLE", "The OpenID provider's keys cannot be had at the moment.", {
+    throw new HttpError("UNAVAILABLE", "The OpenID provider's keys are unavailable.", {
       detail: "Try again in 5 seconds.",
       headers: { "Retry-After": "5" },
       cause: error,

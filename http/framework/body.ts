@@ -1,116 +1,155 @@
+import express from "express";
 import { isUtf8 } from "node:buffer";
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { promisify } from "node:util";
-import { brotliDecompress, gunzip, inflate } from "node:zlib";
+import type { IncomingHttpHeaders } from "node:http";
 
-import { getErrorMessage } from "../../src/lib/errors.ts";
+import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
+import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
-import { structureFault } from "./json-structure.ts";
-import { maxBodyBytes } from "./unread.ts";
+import type { BodyRules } from "./operation.ts";
+import { expectsContinue, maxBodyBytes } from "./unread-body.ts";
 
 const mediaType = "application/json";
+const encodings = ["gzip", "deflate", "br"];
 
-/** Refuses a body that does not say that it is JSON in UTF-8, that is compressed in a way unknown, or too large. */
-export function checkBodyHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 400 | 415): void {
-  const given = headers["content-type"];
-  // What nearly everybody sends.
-  if (given !== mediaType && !isJson(given)) {
-    throw new HttpError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      given === undefined
-        ? "The request has no Content-Type."
-        : `The Content-Type "${given}" is not supported.`,
-      { detail: `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`, status: wrongTypeStatus },
-    );
+/** Creates the middleware that reads and validates a JSON body; `request.body` is a `Body` after it. */
+export const readBody = <Body>({ check, wrongTypeStatus }: BodyRules<Body>): Handler[] => [
+  (request, response, next) => {
+    checkHeaders(request.headers, wrongTypeStatus);
+    // The client gets to send the body only now that credentials and headers are checked.
+    if (expectsContinue(request)) response.writeContinue();
+    next();
+  },
+  readJson,
+  (request, _response, next) => {
+    const checked = check(request.body ?? null);
+    if (!checked.ok)
+      throw new RefusalError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
+    request.body = checked.value;
+    next();
+  },
+];
+
+function checkHeaders(headers: IncomingHttpHeaders, wrongTypeStatus: 400 | 415): void {
+  const { "content-type": contentType, "content-encoding": encoding = "identity" } = headers;
+  if (contentType !== mediaType && !isJson(contentType)) {
+    const message =
+      contentType === undefined
+        ? "The Content-Type header is missing."
+        : `The Content-Type "${contentType}" is not supported.`;
+    const detail = `Send JSON in UTF-8 with "Content-Type: ${mediaType}".`;
+    throw new HttpError("UNSUPPORTED_MEDIA_TYPE", message, { detail, status: wrongTypeStatus });
   }
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity" && !decompressors.has(encoding.toLowerCase())) {
+  if (encoding !== "identity" && !encodings.includes(encoding.toLowerCase())) {
     throw new HttpError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding "${encoding}" is not supported.`, {
-      detail: `Send it plain, or compressed with ${[...decompressors.keys()].join(", ")}.`,
+      detail: `Send the body uncompressed or compressed with ${encodings.join(", ")}.`,
       status: wrongTypeStatus,
     });
   }
   if (Number(headers["content-length"] ?? 0) > maxBodyBytes) throw tooLarge();
 }
 
-/** JSON is UTF-8 (RFC 8259, section 8.1): another charset is another format. */
+/** JSON is always UTF-8 (RFC 8259, section 8.1). */
 function isJson(contentType = ""): boolean {
-  const [type, ...parameters] = contentType
-    .toLowerCase()
-    .split(";")
-    .map((part) => part.trim());
-  const charset = parameters.find((parameter) => parameter.startsWith("charset="))?.slice("charset=".length);
-  return type === mediaType && (charset === undefined || /^"?utf-?8"?$/.test(charset));
+  const [type, ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
+  const charset = parameters.find((parameter) => parameter.startsWith("charset="));
+  return type?.trim() === mediaType && (charset === undefined || /^charset="?utf-?8"?\s*$/.test(charset));
 }
+
+const parseJson: Handler = express.json({
+  limit: maxBodyBytes,
+  // What a body must be is the schema's to say.
+  strict: false,
+  type: () => true,
+  verify(_request, _response, bytes) {
+    const fault = isUtf8(bytes) ? findStructureFault(bytes.toString()) : "it is not UTF-8";
+    if (fault !== undefined) throw new SyntaxError(fault);
+  },
+});
+
+/** express.json, except that an oversized chunked body is rejected at once: express.json would first read it to its end. */
+const readJson: Handler = (request, response, next) => {
+  let isDone = false;
+  const done = (error?: unknown): void => {
+    if (isDone) return;
+    isDone = true;
+    if (error === undefined) next();
+    else next(toHttpError(error));
+  };
+  if (request.headers["transfer-encoding"] !== undefined) {
+    let received = 0;
+    request.on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > maxBodyBytes) done(tooLarge());
+    });
+  }
+  parseJson(request, response, done);
+};
+
+/** Errors of body-parser have a `type`. */
+function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  const type = error instanceof Error && "type" in error ? error.type : undefined;
+  if (type === "entity.too.large") return tooLarge();
+  if (type === "entity.parse.failed" || type === "entity.verify.failed")
+    return new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
+  // Truncated, or not decompressible.
+  return new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
+}
+
+const tooLarge = (): HttpError => new HttpError("BODY_TOO_LARGE", `The body exceeds ${maxBodyBytes} bytes.`);
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+const openBrace = 0x7b;
+const openBracket = 0x5b;
+const closeBrace = 0x7d;
+const closeBracket = 0x5d;
+
+/** Code that walks parsed values recurses as deep. */
+const maxDepth = 100;
 
 /**
- * Reads a JSON body of at most 100 kB whose headers are checked, also a compressed one; undefined when there is none.
- * Throws an HttpError.
+ * What makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259, section 4) or excessive
+ * nesting (section 9). Undefined if nothing does. A text that is no JSON at all is left to JSON.parse.
  */
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const encoding = request.headers["content-encoding"];
-  const decompress = encoding === undefined ? undefined : decompressors.get(encoding.toLowerCase());
-  const sent = await readBytes(request);
-  const bytes = decompress === undefined ? sent : await decompressed(sent, decompress);
-  return bytes.length === 0 ? undefined : parse(bytes);
-}
-
-/** Not `request.toArray`: a body too large is refused as soon as that is known. */
-function readBytes(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    request.on("data", (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= maxBodyBytes) chunks.push(chunk);
-      else reject(tooLarge());
-    });
-    request.on("end", () => {
-      const [first] = chunks;
-      resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks));
-    });
-    request.on("error", (error) => {
-      reject(unreadable(error));
-    });
-  });
-}
-
-type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-
-const decompressors: ReadonlyMap<string, Decompress> = new Map([
-  ["gzip", promisify(gunzip)],
-  ["deflate", promisify(inflate)],
-  ["br", promisify(brotliDecompress)],
-]);
-
-async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
-  try {
-    return await decompress(bytes, { maxOutputLength: maxBodyBytes });
-  } catch (error) {
-    throw error instanceof RangeError ? tooLarge() : unreadable(error);
+function findStructureFault(json: string): string | undefined {
+  /** Member names of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
+  for (let i = 0; i < json.length; i += 1) {
+    const code = json.charCodeAt(i);
+    if (code === quote) {
+      const end = findStringEnd(json, i);
+      const names = open.at(-1);
+      if (names !== undefined && isMemberName(json, end)) {
+        const name = parseName(json.slice(i, end + 1));
+        if (names.has(name)) return `duplicate member ${JSON.stringify(name)}`;
+        names.add(name);
+      }
+      i = end;
+    } else if (code === openBrace || code === openBracket) {
+      if (open.push(code === openBrace ? new Set() : undefined) > maxDepth)
+        return `nested deeper than ${maxDepth} levels`;
+    } else if (code === closeBrace || code === closeBracket) open.pop();
   }
+  return undefined;
 }
 
-function parse(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw malformed("it is not UTF-8");
-  // A byte order mark is no JSON, but may be ignored (RFC 8259, section 8.1).
-  const text = bytes.toString("utf8").replace(/^\uFEFF/u, "");
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw malformed(getErrorMessage(error));
-  }
-  const fault = structureFault(text);
-  if (fault !== undefined) throw malformed(fault);
-  return value;
+/** Index of the closing quote of the string that starts at `start`, or the text's length. */
+function findStringEnd(json: string, start: number): number {
+  let i = start + 1;
+  while (i < json.length && json.charCodeAt(i) !== quote) i += json.charCodeAt(i) === backslash ? 2 : 1;
+  return i;
 }
 
-const malformed = (why: string): HttpError => new HttpError("MALFORMED_JSON", `The body is not JSON: ${why}`);
+/** Only the name of a member is followed by a colon. */
+function isMemberName(json: string, end: number): boolean {
+  let i = end + 1;
+  // Space, tab, line feed and carriage return are JSON's only white space.
+  while (json.charCodeAt(i) <= 0x20) i += 1;
+  return json.charCodeAt(i) === colon;
+}
 
-const tooLarge = (): HttpError =>
-  new HttpError("BODY_TOO_LARGE", `The body has more than ${maxBodyBytes} bytes.`);
-
-/** Cut off, or not decompressible. */
-const unreadable = (error: unknown): HttpError =>
-  new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
+/** Names may be spelt with escapes. An invalid escape throws, as in JSON.parse. */
+const parseName = (quoted: string): string =>
+  quoted.includes("\\") ? String(JSON.parse(quoted)) : quoted.slice(1, -1);

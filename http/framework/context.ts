@@ -1,23 +1,59 @@
+import type { ErrorRequestHandler, RequestHandler } from "express";
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
 
-/** A request, its answer to come, and the id under which the log tells of both. */
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly requestId: string;
-  /** When the request's headers had come, as `performance.now()` tells. */
-  readonly began: number;
-  /** The template of the path, `/push/{application}/installation`, once it was found. */
-  route: string | undefined;
-  /** The operation's id, `createTopic`, once it was found. */
-  operation: string | undefined;
+import type { Caller } from "./auth.ts";
+import type { ErrorCode } from "./errors.ts";
+
+/** `response.locals`: what the middleware knows about a request. */
+export interface RequestContext {
+  requestId: string;
+  /** When the headers had arrived, by `performance.now()`. */
+  startedAt: number;
+  /** The client's network address, taken from X-Forwarded-For where a trusted proxy sent it. */
+  address: string;
+  /** Whether the client uses TLS, to this server or to a proxy in front of it. */
+  secure: boolean;
+  /** Path template, such as `/push/{application}/installation`. Undefined until a route matched. */
+  route?: string;
+  /** Id of the operation, such as `createTopic`. Undefined until a route matched. */
+  operation?: string;
+  caller?: Caller;
+  /** Set by the error middleware. */
+  errorCode?: ErrorCode;
+  /** Whether the request has an audit record, which makes its log line redundant. */
+  audited?: boolean;
 }
 
-/** Begins an exchange; its id is the caller's own where that is one. */
-export function begin(request: IncomingMessage, response: ServerResponse): Exchange {
-  const given = request.headers["x-request-id"];
-  const requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
-  const began = performance.now();
-  return { request, response, requestId, began, route: undefined, operation: undefined };
+type PathParameters = Record<string, string>;
+type Query = Record<string, unknown>;
+type Locals = Record<string, unknown> & RequestContext;
+
+export type Handler = RequestHandler<PathParameters, unknown, unknown, Query, Locals>;
+export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown, Query, Locals>;
+
+/**
+ * Creates the middleware that fills the request context. The request id is the client's own if it sent a valid one.
+ *
+ * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure, whatever ends TLS.
+ */
+export function createRequestContext(publicUrl: string | undefined): Handler {
+  const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
+  return (request, response, next) => {
+    const { locals } = response;
+    const given = request.headers["x-request-id"];
+    locals.requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+    locals.startedAt = performance.now();
+    locals.address = toAddress(request.ip, request.socket.remoteAddress);
+    locals.secure = isAlwaysSecure || request.secure;
+    response.setHeader("X-Request-Id", locals.requestId);
+    next();
+  };
+}
+
+/** A trusted proxy may still send an X-Forwarded-For that is no address. */
+function toAddress(ip: string | undefined, remoteAddress = ""): string {
+  const address = ip !== undefined && isIP(ip) !== 0 ? ip : remoteAddress;
+  // IPv4 as a socket that listens on IPv6 shows it.
+  return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
 }

@@ -3,35 +3,30 @@ import type { IncomingMessage } from "node:http";
 
 import type { Session } from "../../src/sessions/session.ts";
 
-/**
- * The cookie that carries a session. Over TLS its name says that no other host and no plain connection may set it (RFC 6265bis,
- * section 4.1.3.2).
- */
-const names = { plain: "topicsync_session", secure: "__Host-topicsync_session" } as const;
-
-const nameOf = (secure: boolean): string => (secure ? names.secure : names.plain);
-
-/** The header that goes with each request that changes something; see Session. */
+/** The header that must carry a session's CSRF token unless the request only reads. */
 export const csrfHeader = "x-csrf-token";
 
+/** `__Host-` keeps other hosts and plain connections from setting a cookie (RFC 6265bis, section 4.1.3.2). */
+const toName = (name: "session" | "sign_in", secure: boolean): string =>
+  `${secure ? "__Host-" : ""}topicsync_${name}`;
+
 /**
- * The session's id that a request carries, if any. Over TLS the plain name does not count: a sibling host can set it, and so
- * sign somebody in under its own session.
+ * The session id that a request carries, if any. Over TLS the plain name is ignored: a sibling host can set it, and so
+ * sign a user in to a session of its own.
  */
 export function readSessionId({ headers: { cookie } }: IncomingMessage, secure: boolean): string | undefined {
-  return cookie === undefined ? undefined : parseCookie(cookie)[nameOf(secure)];
+  return cookie === undefined ? undefined : parseCookie(cookie)[toName("session", secure)];
 }
 
-/** `Set-Cookie` for a session that began. No script can read it, and no page of another site sends it. */
+/** `Set-Cookie` for a new session. Scripts cannot read it and pages of other sites do not send it. */
 export const formatSessionCookie = ({ id, expiresOn }: Session, secure: boolean): string =>
-  setCookie(id, secure, expiresOn);
+  formatSession(id, secure, expiresOn);
 
-/** `Set-Cookie` that makes the browser forget it. */
-export const clearSessionCookie = (secure: boolean): string => setCookie("", secure, new Date(0));
+export const clearSessionCookie = (secure: boolean): string => formatSession("", secure, new Date(0));
 
-const setCookie = (value: string, secure: boolean, expires: Date): string =>
+const formatSession = (value: string, secure: boolean, expires: Date): string =>
   stringifySetCookie({
-    name: nameOf(secure),
+    name: toName("session", secure),
     value,
     path: "/",
     httpOnly: true,
@@ -39,3 +34,28 @@ const setCookie = (value: string, secure: boolean, expires: Date): string =>
     secure,
     expires,
   });
+
+/** How long signing in at the OpenID provider may take. */
+const signInLifetimeSeconds = 10 * 60;
+
+/** The cookie that ties the OpenID callback to the browser that started the sign-in. */
+export interface SignInCookie {
+  /** Its value in a `Cookie` header. */
+  read(header: string): string | undefined;
+  /** `Set-Cookie` for a sign-in that starts. */
+  format(id: string): string;
+  /** `Set-Cookie` that removes it. */
+  readonly clear: string;
+}
+
+/** Creates the cookie. `SameSite=Lax`, since the provider's redirect would not send a strict one. */
+export function createSignInCookie(secure: boolean): SignInCookie {
+  const name = toName("sign_in", secure);
+  const format = (value: string, maxAge: number): string =>
+    stringifySetCookie({ name, value, path: "/", httpOnly: true, sameSite: "lax", secure, maxAge });
+  return {
+    read: (header) => parseCookie(header)[name],
+    format: (id) => format(id, signInLifetimeSeconds),
+    clear: format("", 0),
+  };
+}

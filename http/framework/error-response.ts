@@ -1,59 +1,92 @@
+import type { ErrorBody } from "../../schemas/error.ts";
 import {
-  KafkaUnavailableError,
   getErrorMessage,
+  KafkaUnavailableError,
+  NotLoadedError,
   OverloadedError,
   RefusalError,
-  toSentence,
-  NotLoadedError,
   TooManyAttemptsError,
+  toSentence,
   UnavailableError,
+  type Fault,
 } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import { jsonType, type Send } from "./answer.ts";
-import { toErrorBody, HttpError, getStatus, type ErrorDescription } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
+import type { ErrorHandler, Handler, RequestContext } from "./context.ts";
+import { HttpError, statuses, type ErrorCode } from "./errors.ts";
 
-/** Answers a request with what went wrong. Never throws. */
-export type Fail = (exchange: Exchange, error: unknown) => void;
+/** Rejects a request that no route matched. */
+export const notFound: Handler = (request) => {
+  throw new HttpError("NOT_FOUND", `Nothing found at ${request.path}.`, {
+    detail: "Known API versions are v1 and v2; without a version the latest is used.",
+  });
+};
+
+/** Rejects a request to a known path with another method. */
+export const methodNotAllowed =
+  (allowed: string): Handler =>
+  (request) => {
+    throw new HttpError("METHOD_NOT_ALLOWED", `${request.method} is not supported here.`, {
+      detail: `Use ${allowed}.`,
+      headers: { Allow: allowed },
+    });
+  };
+
+/** Creates the error middleware: the only place that sends error responses. Unexpected errors are logged with their stack. */
+export function createErrorHandler(log: Logger): ErrorHandler {
+  // Express recognizes error middleware by its four parameters.
+  return (error: unknown, _request, response, next) => {
+    const { locals } = response;
+    if (response.headersSent) {
+      // Express closes the connection and prints the error.
+      next(error);
+      return;
+    }
+    const described = describeError(error, locals);
+    const { code, headers = {}, status = statuses[code] } = described;
+    locals.errorCode = code;
+    if (code === "INTERNAL")
+      log.error(
+        { requestId: locals.requestId, operation: locals.operation, err: error },
+        "request failed unexpectedly",
+      );
+    if (code === "UNAVAILABLE" || code === "OVERLOADED")
+      log.warn({ requestId: locals.requestId, reason: toReason(error) }, "request not served");
+    response.status(status).set(headers).json(toErrorBody(described));
+  };
+}
+
+const toReason = (error: unknown): string =>
+  getErrorMessage(error instanceof HttpError ? (error.cause ?? error) : error);
+
+interface ErrorDescription {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly detail?: string;
+  readonly details?: readonly Fault[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Overrides the code's status. */
+  readonly status?: number | undefined;
+}
+
+/** The body of every error response. */
+export const toErrorBody = ({ message, detail = "", code, details = [] }: ErrorDescription): ErrorBody => ({
+  error: { message, detail, code, details: [...details] },
+  status: "failure",
+});
 
 const retryAfterSeconds = "5";
 
-/** Makes the one place where errors are answered. An unforeseen one is logged whole; its answer has the operation and the request id. */
-export const createFail =
-  (send: Send, log: Logger): Fail =>
-  (exchange, error) => {
-    const { requestId, operation } = exchange;
-    const described = describe(error, exchange);
-    const { code, headers } = described;
-    if (code === "INTERNAL") log.error({ requestId, operation, err: error }, "the request failed");
-    if (code === "UNAVAILABLE" || code === "OVERLOADED")
-      log.warn({ requestId, reason: reasonOf(error) }, "the request could not be served");
-    const body = { type: jsonType, content: JSON.stringify(toErrorBody(described)) };
-    send(exchange, { status: getStatus(described), body, headers, code });
-  };
-
-const reasonOf = (error: unknown): string =>
-  getErrorMessage(error instanceof HttpError ? (error.cause ?? error) : error);
-
-function describe(error: unknown, { requestId, operation = "The request" }: Exchange): ErrorDescription {
-  const plain = { detail: "", details: [], headers: {} };
-  if (error instanceof HttpError) {
-    return {
-      ...plain,
-      code: error.code,
-      message: error.message,
-      detail: error.detail,
-      headers: error.headers,
-      status: error.status,
-    };
-  }
+function describeError(
+  error: unknown,
+  { requestId, operation = "The request" }: RequestContext,
+): ErrorDescription {
+  if (error instanceof HttpError) return error;
   if (error instanceof RefusalError) {
-    const detail = toSentence(error.details, "The body");
-    return { ...plain, code: error.code, message: error.message, detail, details: error.details };
+    const { code, message, details } = error;
+    return { code, message, detail: toSentence(details, "The body"), details };
   }
   if (error instanceof NotLoadedError) {
     return {
-      ...plain,
       code: "UNAVAILABLE",
       message: `Not yet: ${error.message}.`,
       detail: `Try again in ${retryAfterSeconds} seconds.`,
@@ -62,41 +95,35 @@ function describe(error: unknown, { requestId, operation = "The request" }: Exch
   }
   if (error instanceof UnavailableError) {
     return {
-      ...plain,
       code: "UNAVAILABLE",
-      message: `${error instanceof KafkaUnavailableError ? "Kafka" : "The database"} does not answer at the moment.`,
-      detail: `It is not known to be stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
+      message: `${error instanceof KafkaUnavailableError ? "Kafka" : "The database"} is unavailable.`,
+      detail: `The request may or may not have been stored. Try again in ${retryAfterSeconds} seconds. Request id: ${requestId}.`,
       headers: { "Retry-After": retryAfterSeconds },
     };
   }
   if (error instanceof OverloadedError) {
     return {
-      ...plain,
       code: "OVERLOADED",
-      message: "More requests are waiting than can be served at the moment.",
+      message: "The service is overloaded.",
       detail: "Nothing was stored. Try again in a second.",
       headers: { "Retry-After": "1" },
     };
   }
   if (error instanceof TooManyAttemptsError) {
-    const { retryAfterSeconds } = error;
+    const seconds = String(error.retryAfterSeconds);
     return {
-      ...plain,
       code: "TOO_MANY_ATTEMPTS",
-      message: "Too many logins failed lately: these credentials were not checked.",
-      detail: `Try again in ${retryAfterSeconds} seconds.`,
-      headers: { "Retry-After": String(retryAfterSeconds) },
+      message: "Too many failed logins. The credentials were not checked.",
+      detail: `Try again in ${seconds} seconds.`,
+      headers: { "Retry-After": seconds },
     };
   }
-  if (isMalformedPath(error)) {
-    return { ...plain, code: "BAD_REQUEST", message: "The path has a malformed percent-encoding." };
-  }
+  // Thrown by the router for a path parameter that cannot be decoded.
+  if (error instanceof URIError)
+    return { code: "BAD_REQUEST", message: "The path has a malformed percent-encoding." };
   return {
-    ...plain,
     code: "INTERNAL",
     message: `${operation} failed unexpectedly.`,
-    detail: `The service's log tells more under the request id ${requestId}.`,
+    detail: `See the service's log for the request id ${requestId}.`,
   };
 }
-
-const isMalformedPath = (error: unknown): boolean => error instanceof URIError;

@@ -1,9 +1,6 @@
-import type { RequestHandler } from "express";
+import { NameTakenError, type RefusalCode } from "../../src/lib/errors.ts";
 
-import type { ErrorBody } from "../../schemas/error.ts";
-import type { Fault, RefusalCode } from "../../src/lib/errors.ts";
-
-/** Codes of errors that arise in HTTP itself. */
+/** Codes of errors that arise in HTTP itself rather than in the domain. */
 export type HttpCode =
   | "BAD_REQUEST"
   | "UNAUTHENTICATED"
@@ -23,7 +20,7 @@ export type HttpCode =
   | "OVERLOADED"
   | "UNAVAILABLE";
 
-/** Every code that an error body can carry. */
+/** Every code of an error body. */
 export type ErrorCode = HttpCode | RefusalCode;
 
 /** The only table from codes to statuses (contract, section 3). */
@@ -60,13 +57,13 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   UNAVAILABLE: 503,
 };
 
-/** An error that arises in HTTP itself, with the headers that belong to it. */
+/** An error that arises in HTTP itself, and the headers of its response. */
 export class HttpError extends Error {
   override readonly name = "HttpError";
   readonly code: HttpCode | "MALFORMED_JSON";
   readonly detail: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The status where it is not the code's own: the push operations know no 415 (specification 4.1). */
+  /** Overrides the code's status: the push operations return 400 instead of 415 (specification 4.1). */
   readonly status: number | undefined;
 
   constructor(
@@ -76,7 +73,7 @@ export class HttpError extends Error {
       readonly detail?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly status?: number;
-      /** Only the log has it. */
+      /** Logged, never sent. */
       readonly cause?: unknown;
     } = {},
   ) {
@@ -88,42 +85,20 @@ export class HttpError extends Error {
   }
 }
 
-/** Answers whatever no route took. */
-export const notFound: RequestHandler = (request) => {
-  throw new HttpError("NOT_FOUND", `There is nothing at ${request.path}.`, {
-    detail: "Known API versions are v1 and v2; without a version the latest is used.",
-  });
-};
-
-/** Answers a known path that was asked with another method. */
-export const methodNotAllowed =
-  (allowed: string): RequestHandler =>
-  (request) => {
-    throw new HttpError("METHOD_NOT_ALLOWED", `${request.method} is not possible here.`, {
-      detail: `Use ${allowed}.`,
-      headers: { Allow: allowed },
-    });
-  };
-
-/** What is told of an error. */
-export interface ErrorDescription {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly detail: string;
-  readonly details: readonly Fault[];
-  readonly headers: Readonly<Record<string, string>>;
-  /** Where it is not the code's own. */
-  readonly status?: number | undefined;
+/** Returns what was found by the name in a path. Throws an HttpError when nothing was. */
+export function requireFound<T>(found: T | undefined, kind: string, name: string): T {
+  if (found !== undefined) return found;
+  throw new HttpError("NOT_FOUND", `There is no ${kind} named "${name}".`);
 }
 
-/** The status that goes with an error. */
-export const getStatus = ({ code, status }: Pick<ErrorDescription, "code" | "status">): number =>
-  status ?? statuses[code];
-
-/** The one error body. */
-export const toErrorBody = (
-  described: Pick<ErrorDescription, "code" | "message" | "detail"> & Partial<ErrorDescription>,
-): ErrorBody => {
-  const { message, detail, code, details = [] } = described;
-  return { error: { message, detail, code, details: [...details] }, status: "failure" };
-};
+/** Returns what was added. Throws an HttpError when the name is taken. */
+export async function requireFreeName<T>(adding: Promise<T>, name: string): Promise<T> {
+  try {
+    return await adding;
+  } catch (error) {
+    if (!(error instanceof NameTakenError)) throw error;
+    throw new HttpError("NAME_TAKEN", `The name "${name}" is already in use.`, {
+      detail: "Choose another name, or enable the disabled one.",
+    });
+  }
+}

@@ -3,40 +3,40 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { OverloadedError } from "../../src/lib/errors.ts";
+import { noStore } from "./headers.ts";
 
-/** What an operation tells bit by bit, until `abort` is aborted: its caller left, or the service stops. */
+/** Produces events until `abort` is aborted: the client left, or the service stops. */
 export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
 
-/** Events, and the caller who watches them. */
-export interface Watched {
+export interface Subscription {
   readonly events: Events;
+  /** The user's name. */
   readonly user: string;
-  /** Whether the caller may still watch. Never throws. */
-  readonly mayGoOn: () => Promise<boolean>;
+  /** Whether the user may still receive the events. Never throws. */
+  readonly isStillAllowed: () => Promise<boolean>;
 }
 
 /** Server-sent events (WHATWG HTML, section 9.2), each a JSON text. */
 export interface EventStreams {
-  /** Takes one more of a user. Throws OverloadedError. */
-  admit(user: string): void;
-  /** Sends what comes, after `admit` and the headers, until the caller may not watch any more, and ends the answer. */
-  send(response: ServerResponse, watched: Watched): Promise<void>;
+  /** Sends events as the response, until they end or the user may not receive them any more. Throws OverloadedError. */
+  send(response: ServerResponse, subscription: Subscription): Promise<void>;
 }
 
-export const eventStreamHeaders = {
+const headers = {
+  ...noStore,
+  Connection: "close",
   "Content-Type": "text/event-stream",
-  "Cache-Control": "no-store",
-  // nginx gathers what it passes on, unless it is told not to.
+  // Keeps nginx from buffering.
   "X-Accel-Buffering": "no",
 } as const;
 
 /** Each holds a connection. */
 const maxStreams = 200;
 const maxStreamsPerUser = 10;
-/** With the 15 s for which a user's record is believed, a change counts within 30 s (contract, section 3). */
+/** User records are cached for 15 s, so a change takes effect within 30 s (contract, section 3). */
 const checkIntervalMs = 15_000;
 
-/** Creates the event streams. They end when the service stops, so that it need not wait for them. */
+/** Creates the event streams. All end when `stopping` is aborted. */
 export function createEventStreams(stopping: AbortSignal): EventStreams {
   let streams = 0;
   const streamsByUser = new Map<string, number>();
@@ -48,23 +48,26 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
     else streamsByUser.set(user, own);
   }
 
+  function admit(user: string): void {
+    const own = streamsByUser.get(user) ?? 0;
+    if (own >= maxStreamsPerUser)
+      throw new OverloadedError(`${user.slice(0, 100)} has ${own} event streams open`);
+    if (streams >= maxStreams) throw new OverloadedError(`${streams} event streams are open`);
+    count(user, 1);
+  }
+
   return {
-    admit(user) {
-      const own = streamsByUser.get(user) ?? 0;
-      if (own >= maxStreamsPerUser)
-        throw new OverloadedError(`${user.slice(0, 100)} has ${own} event streams open`);
-      if (streams >= maxStreams) throw new OverloadedError(`${streams} event streams are open`);
-      count(user, 1);
-    },
-    async send(response, { events, user, mayGoOn }) {
+    async send(response, { events, user, isStillAllowed }) {
+      admit(user);
       const end = new AbortController();
       const abort = AbortSignal.any([end.signal, stopping]);
       response.once("close", () => {
         end.abort();
       });
-      // The caller may have left while their credentials were checked; "close" does not come again.
+      // "close" is not emitted again if the client left while the credentials were checked.
       if (response.destroyed) end.abort();
-      void endWhenRefused(end, abort, mayGoOn);
+      response.writeHead(200, headers);
+      void endWhenRefused(end, abort, isStillAllowed);
       try {
         for await (const event of events(abort)) {
           if (response.write(`data: ${JSON.stringify(event)}\n\n`)) continue;
@@ -82,13 +85,13 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
 async function endWhenRefused(
   end: AbortController,
   abort: AbortSignal,
-  mayGoOn: Watched["mayGoOn"],
+  isStillAllowed: Subscription["isStillAllowed"],
 ): Promise<void> {
   try {
     do await sleep(checkIntervalMs, undefined, { signal: abort, ref: false });
-    while (await mayGoOn());
+    while (await isStillAllowed());
     end.abort();
   } catch {
-    // It has ended by itself.
+    // The stream has ended.
   }
 }

@@ -1,52 +1,44 @@
 import type { Logger } from "../../src/lib/logger.ts";
-import type { Exchange } from "./exchange.ts";
-import { maxUrlLength } from "./guard.ts";
+import type { Handler } from "./context.ts";
+import { maxUrlLength } from "./message.ts";
 
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Whether a path is asked again and again by machines: nobody wants to read of that. */
+/** Whether machines poll the path so often that it is neither logged nor traced. */
 export const isProbe = (path: string): boolean => probes.has(path);
 
-/** How a request was answered. */
-export interface RequestOutcome {
-  readonly status: number;
-  /** Whether the audit tells of the request as well. */
-  readonly audited: boolean;
-}
-
-/** Logs a request that was just answered: no headers and no bodies, so no secret can slip through. */
-export type LogRequest = (exchange: Exchange, outcome: RequestOutcome) => void;
-
-/** Makes the log of requests. */
-export function createRequestLog(log: Logger): LogRequest {
-  // Lines of a fixed shape have nothing to redact, and to look for it takes longer than to write them.
-  const lines = log.child({}, { redact: [] });
-  return ({ request, requestId, began }, { status, audited }) => {
-    const left = request.socket.destroyed;
-    const level = levelOf({ status, audited, left });
-    if (!lines.isLevelEnabled(level)) return;
-    const { method = "", url: target = "" } = request;
-    const url = getPath(target);
-    if (isProbe(url)) return;
-    const end = left ? ": the caller left before the answer" : ` ${status}`;
-    lines[level](
-      { requestId, method, url, status, ms: Math.round(performance.now() - began) },
-      `${method} ${url}${end}`,
-    );
+/** Creates the middleware that logs each request when its response is sent, without headers and bodies, so without secrets. */
+export function createRequestLog(log: Logger): Handler {
+  // The fields are fixed and hold no secrets; looking for some would take longer than writing the line.
+  const requestLog = log.child({}, { redact: [] });
+  return (request, response, next) => {
+    const path = getPath(request.url);
+    if (!isProbe(path)) {
+      response.once("close", () => {
+        const { statusCode: status, writableFinished, locals } = response;
+        const { requestId, startedAt, audited } = locals;
+        const level = getLevel(status, { audited, completed: writableFinished });
+        if (!requestLog.isLevelEnabled(level)) return;
+        const durationMs = Math.round(performance.now() - startedAt);
+        const fields = { requestId, method: request.method, path, durationMs };
+        if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
+        else requestLog[level](fields, "request aborted");
+      });
+    }
+    next();
   };
 }
 
-function levelOf({
-  status,
-  audited,
-  left,
-}: RequestOutcome & { readonly left: boolean }): "warn" | "info" | "debug" {
-  if (left) return "info";
+function getLevel(
+  status: number,
+  { audited, completed }: { readonly audited: boolean | undefined; readonly completed: boolean },
+): "warn" | "info" | "debug" {
+  if (!completed) return "info";
   if (status >= 500) return "warn";
-  return audited ? "debug" : "info";
+  return audited === true ? "debug" : "info";
 }
 
-/** Without the query, which may hold what nobody should read; and not endless. */
+/** The path without the query, which may hold secrets, and cut to a fixed length. */
 export function getPath(url: string): string {
   const query = url.indexOf("?");
   return url.slice(0, Math.min(query === -1 ? url.length : query, maxUrlLength));

@@ -1,55 +1,73 @@
 import type { IncomingMessage } from "node:http";
 
-/** A host, as it may stand in a URL, and a port (RFC 3986, section 3.2.2); empty where there is none. */
+import type { Handler } from "./context.ts";
+import { HttpError } from "./errors.ts";
+import { expectsContinue } from "./unread-body.ts";
+
+export const maxUrlLength = 2_048;
+const maxHeaders = 100;
+/** Node silently drops headers beyond its own limit. One more than ours shows that there are too many. */
+export const maxHeadersRead = maxHeaders + 1;
+
+/** Rejects requests that no operation should see: oversized, ambiguous (request smuggling) or with unknown expectations. */
+export const checkMessage: Handler = (request, response, next) => {
+  if (request.url.length > maxUrlLength)
+    throw new HttpError("URI_TOO_LONG", `The URL exceeds ${maxUrlLength} characters.`);
+  if (request.rawHeaders.length > 2 * maxHeaders)
+    throw new HttpError("HEADERS_TOO_LARGE", `The request has more than ${maxHeaders} headers.`);
+  const fault = findMessageFault(request);
+  if (fault !== undefined) {
+    response.setHeader("Connection", "close");
+    throw new HttpError("BAD_REQUEST", fault);
+  }
+  // Node's parser drops whatever follows a request to upgrade.
+  if (request.headers.upgrade !== undefined) response.setHeader("Connection", "close");
+  if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
+    throw new HttpError("EXPECTATION_FAILED", 'The only supported expectation is "100-continue".');
+  next();
+};
+
+/** A host as it may appear in a URL, and an optional port (RFC 3986, section 3.2.2). May be empty. */
 const hostAndPort = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
-/** The last Host header that was a good one: nearly all are the same. */
-let goodHost: string | undefined;
-
-function isHost(text: string): boolean {
-  if (text === goodHost) return true;
-  if (!hostAndPort.test(text)) return false;
-  goodHost = text;
-  return true;
-}
-
-const absolute = /^https?:\/\/([^/?#]+)(.*)$/is;
 
 /**
- * Why a request is none that RFC 9112 allows, where Node's parser lets it pass: what one program takes for the end of a
- * request and another does not lets requests be hidden in requests. Undefined for a good one.
+ * What makes a request invalid by RFC 9112 although Node's parser accepts it. Programs that disagree on where a request
+ * ends allow request smuggling.
  */
-export function findMessageFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
-  // Node reads HTTP/0.9 and the first line of HTTP/2 as well.
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "Only HTTP/1.1 and HTTP/1.0 are understood.";
+function findMessageFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  // Node also parses HTTP/0.9 and the preface of HTTP/2.
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return "Only HTTP/1.1 and HTTP/1.0 are supported.";
   const { host, "transfer-encoding": coding } = headers;
   if (coding !== undefined) {
     // Section 6.1.
-    if (httpVersion === "1.0") return "HTTP/1.0 has no Transfer-Encoding.";
-    if (coding.toLowerCase() !== "chunked") return "Only the Transfer-Encoding chunked is understood.";
+    if (httpVersion === "1.0") return "HTTP/1.0 does not support Transfer-Encoding.";
+    if (coding.toLowerCase() !== "chunked") return 'The only supported Transfer-Encoding is "chunked".';
   }
   // Section 3.2.
-  if (host === undefined) return httpVersion === "1.1" ? "The request has no Host header." : undefined;
-  if (!isHost(host)) return "The Host header names no host.";
-  return isGivenTwice("host", rawHeaders) ? "The request has more than one Host header." : undefined;
+  if (host === undefined) return httpVersion === "1.1" ? "The Host header is missing." : undefined;
+  if (!hostAndPort.test(host)) return "The Host header is invalid.";
+  return isRepeated("host", rawHeaders) ? "The request has more than one Host header." : undefined;
 }
 
-/** Node keeps the first of them and says nothing. */
-function isGivenTwice(header: string, rawHeaders: readonly string[]): boolean {
+/** Node keeps the first one and drops the others. */
+function isRepeated(header: string, rawHeaders: readonly string[]): boolean {
   let count = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at] ?? "";
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
     if (name.length === header.length && name.toLowerCase() === header) count += 1;
   }
   return count > 1;
 }
 
+const absoluteForm = /^https?:\/\/([^/?#]+)(.*)$/is;
+
 /**
- * The path and query of a request's target, which may be a whole URL (RFC 9112, section 3.2.2). What is neither becomes a path
- * that there is not: Express would answer what it cannot read in its own way.
+ * Path and query of a request target, which may be an absolute URL (RFC 9112, section 3.2.2). Anything else becomes a
+ * path that does not exist: Express answers targets it cannot parse by itself.
  */
-export function getPath(target: string): string {
+export function toOriginForm(target: string): string {
   if (target.startsWith("/")) return target;
-  const [, authority = "", rest = ""] = absolute.exec(target) ?? [];
+  const [, authority = "", rest = ""] = absoluteForm.exec(target) ?? [];
   if (authority === "" || !hostAndPort.test(authority)) return `/${target}`;
   return rest.startsWith("/") ? rest : `/${rest}`;
 }

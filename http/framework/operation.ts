@@ -1,102 +1,107 @@
 import type { AuditEvent } from "../../src/lib/audit.ts";
+import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { Role, User } from "../../src/users/user.ts";
-import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { Events } from "./event-stream.ts";
-import type { ReplyHeaders } from "./headers.ts";
+import type { ContentSecurityPolicy, ReplyHeaders } from "./headers.ts";
 
-/** Who may call an operation: anybody, every active user, or the users with a role. */
+/** Who may call an operation: anybody, every active user, or users with a role. */
 export type Access = "anybody" | "user" | Role;
 
-/** A request, once everything is checked that can be checked without doing anything. */
+/** A request after authentication and validation. */
 export interface Call<Body = unknown> {
-  /** Of the path, percent-decoded. */
+  /** Path parameters, percent-decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, unknown>>;
   /** Undefined for an operation without a body. */
   readonly body: Body;
-  /** Nobody, without a name or a role, where anybody may call. */
+  /** A user without a name and roles where anybody may call. */
   readonly user: User;
-  /** The session that the caller came with; undefined for one with credentials. */
+  /** Undefined for a caller with credentials. */
   readonly session: Session | undefined;
-  /** The caller's network address. */
+  /** The client's network address. */
   readonly address: string;
-  /** Whether the caller uses TLS, to us or to what stands before us. */
+  /** Whether the client uses TLS, to this server or to a proxy in front of it. */
   readonly secure: boolean;
   readonly requestId: string;
-  /** `Accept-Encoding`, as it was sent. */
+  /** The `Accept-Encoding` header. */
   readonly acceptEncoding: string;
-  /** `Cookie`, as it was sent. */
+  /** The `Cookie` header. */
   readonly cookies: string;
 }
 
-/** What is answered. */
+/** The response of an operation. At most one of `json`, `text` and `events` is set; with none it has no body. */
 export interface Reply {
   readonly status: number;
-  /** Sent as JSON. Without it and without `text` the answer has no body. */
   readonly json?: unknown;
   readonly text?: { readonly type: string; readonly content: string | Buffer };
-  /** Sent one by one as they come, instead of `json` or `text`. */
+  /** Sent one by one, as server-sent events. */
   readonly events?: Events;
-  /** Several of one name are a list: cookies. */
   readonly headers?: ReplyHeaders;
-  /** What was changed, for the audit; who did it and from where is added to it. */
+  /** What was changed. The caller's name and address are added to it. */
   readonly audit?: AuditEvent | readonly AuditEvent[];
-  /** Who did it, where that is not who called. */
+  /** Who changed it, if not the caller. */
   readonly by?: User;
 }
 
-/** A JSON body: its schema for people, and its check. */
+/** A JSON body. */
 export interface BodyRules<Body> {
+  /** Documents the body. */
   readonly schema: object;
   readonly check: (value: unknown) => ValidationResult<Body>;
-  /** How a body that is not JSON is answered: the push operations say 400 (specification 4.1), the others 415. */
+  /** Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others. */
   readonly wrongTypeStatus: 400 | 415;
 }
 
-/** A query parameter, for people. */
 export interface QueryParameter {
   readonly name: string;
   readonly description: string;
   readonly schema: object;
 }
 
-/** A successful answer, for people. */
+/** Documents a successful response. */
 export interface ReplyDescription {
   readonly description: string;
-  /** Of the JSON body; absent where there is no body. */
+  /** Schema of a JSON body. */
   readonly schema?: object;
-  /** Where the body is no JSON. */
+  /** Type of any other body. */
   readonly mediaType?: string;
 }
 
-/** An operation of the HTTP facade: how it is called, by whom, what it does, and what its documentation says of it. */
+/** An operation of the HTTP API: the source of its routes, checks and documentation. */
 export interface Operation<Body = unknown> {
-  /** The documentation's `operationId`. */
+  /** The OpenAPI `operationId`. */
   readonly id: string;
   readonly method: "GET" | "POST";
-  /** All of its paths, the one to use first, with parameters in braces: `/push/{application}/installation`. */
+  /** All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`. */
   readonly paths: readonly string[];
   readonly access: Access;
   readonly summary: string;
   readonly description: string;
   readonly tag: string;
   readonly body?: BodyRules<Body>;
+  /** Descriptions of the path parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly query?: readonly QueryParameter[];
-  /** Successful answers by status. */
+  /** Successful responses by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
-  /** Codes of the errors that only this operation knows; see failures.ts for those that follow from the rest. */
+  /** Codes of errors that are specific to this operation; `listErrors` adds those that follow from the rest. */
   readonly refusals?: readonly ErrorCode[];
-  /** Throws RefusalError, HttpError, OverloadedError and UnavailableError. */
+  /** Content security policy of an operation that returns a page. */
+  readonly page?: ContentSecurityPolicy;
+  /** Throws RefusalError, HttpError, OverloadedError or UnavailableError. */
   handle(call: Call<Body>): Reply | Promise<Reply>;
 }
 
-/** Lets operations with different bodies stand in one list: whoever calls one has checked the body by its own rules. */
+/** Erases the type of an operation's body; the router validates the body before it calls `handle`. */
 export const operation = <Body = undefined>(one: Operation<Body>): Operation => one;
 
-/** Versions of every operation; both behave alike today, and without a version the latest is meant (specification 9). */
+/** Whether an operation can return JSON. */
+export const returnsJson = (replies: Operation["replies"]): boolean =>
+  Object.values(replies).some(({ schema }) => schema !== undefined);
+
+/** All versions behave alike. A path without a version means the latest (specification 9). */
 const versions = ["v1", "v2"] as const;
 
 /** The paths of an operation: without a version, and with each. */

@@ -1,8 +1,8 @@
-import { RefusalError } from "../../src/lib/errors.ts";
+import { RefusalError, type Fault } from "../../src/lib/errors.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { QueryParameter } from "./operation.ts";
 
-/** The query parameters of a schema, for people. */
+/** The query parameters of a schema, for the documentation. */
 export const toQueryParameters = ({
   properties,
 }: {
@@ -10,12 +10,15 @@ export const toQueryParameters = ({
 }): QueryParameter[] =>
   Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
 
-/** The query, checked and with its defaults. Throws a RefusalError. */
+/** Returns the query with its defaults. Throws a RefusalError. */
 export function validateQuery<T>(
   check: (value: unknown) => ValidationResult<T>,
   query: Readonly<Record<string, unknown>>,
 ): T {
   const checked = check({ ...query });
   if (checked.ok) return checked.value;
-  throw new RefusalError("SCHEMA_VIOLATION", "The query is not what this operation takes.", checked.faults);
+  throw invalidQuery(checked.faults);
 }
+
+export const invalidQuery = (faults: readonly Fault[]): RefusalError =>
+  new RefusalError("SCHEMA_VIOLATION", "The query does not match the schema.", faults);

@@ -1,214 +1,128 @@
-import accepts from "accepts";
-import express, { type ErrorRequestHandler, type RequestHandler } from "express";
-import { LRUCache } from "lru-cache";
-import { parse as parseQuery } from "node:querystring";
+import { Router } from "express";
+import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 
 import type { Audit } from "../../src/lib/audit.ts";
-import { RefusalError, UnavailableError } from "../../src/lib/errors.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
 import type { User } from "../../src/users/user.ts";
-import type { AddressOf, IsSecure } from "./address.ts";
-import { jsonType, type Send } from "./answer.ts";
-import type { Authentication, Caller } from "./auth.ts";
-import { checkBodyHeaders, readJson } from "./body.ts";
-import { HttpError, methodNotAllowed, notFound } from "./errors.ts";
-import type { Exchange } from "./exchange.ts";
-import type { Fail } from "./error-response.ts";
-import { answersJson } from "./failures.ts";
-import type { BodyRules, Operation } from "./operation.ts";
-import { expectsContinue } from "./unread.ts";
+import { authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
+import { readBody } from "./body.ts";
+import type { Handler, RequestContext } from "./context.ts";
+import { methodNotAllowed } from "./error-response.ts";
+import { HttpError } from "./errors.ts";
+import type { EventStreams } from "./event-stream.ts";
+import { pageSecurityHeaders } from "./headers.ts";
+import { returnsJson, type Operation } from "./operation.ts";
 
 /** What every operation is served with. */
-export interface Edge {
-  readonly authentication: Authentication;
+export interface RouterOptions {
+  readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
-  readonly addressOf: AddressOf;
-  readonly isSecure: IsSecure;
-  readonly send: Send;
-  readonly fail: Fail;
+  readonly streams: EventStreams;
 }
 
-/** Answers a request, sooner or later. Never throws. */
-export type Serve = (exchange: Exchange) => void;
-
-/** An operation that is served, and what the path says for it. */
-interface Route {
-  readonly operation: Operation;
-  readonly perform: Perform;
-  /** The template of the path. */
-  readonly template: string;
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
-type Perform = (exchange: Exchange, parameters: Route["parameters"]) => Promise<void>;
-
-/** Routes beyond these are found anew each time, and so are those of longer URLs. */
-const maxRemembered = 1_000;
-const maxRememberedLength = 256;
-
-/**
- * Serves operations. Express finds which one a request means, and says what it is when it means none; a route that was found
- * is remembered by its method and URL, since the same few are asked for thousands of times a second.
- */
-export function serve(operations: readonly Operation[], edge: Edge): Serve {
-  const routes = new LRUCache<string, Route>({ max: maxRemembered });
-  const app = express();
-  app.disable("x-powered-by");
-  app.enable("case sensitive routing");
-
-  const answer = (exchange: Exchange, { operation, perform, template, parameters }: Route): void => {
-    exchange.route = template;
-    exchange.operation = operation.id;
-    void perform(exchange, parameters);
-  };
-  const handlerOf = (operation: Operation, perform: Perform, template: string): RequestHandler => {
-    return ({ method, url, params }, { locals }) => {
-      const route = { operation, perform, template, parameters: params as Route["parameters"] };
-      if (url.length <= maxRememberedLength) routes.set(`${method} ${url}`, route);
-      answer((locals as Locals).exchange, route);
-    };
-  };
+/** Creates the router of the operations. A path that is asked for with another method is answered 405. */
+export function createRouter(operations: readonly Operation[], options: RouterOptions): Router {
+  const router = Router({ caseSensitive: true });
   const methods = new Map<string, string[]>();
-  for (const one of operations) {
-    const perform = performing(one, edge);
-    for (const template of one.paths) {
-      const path = expressPath(template);
-      app[one.method === "GET" ? "get" : "post"](path, handlerOf(one, perform, template));
-      methods.set(path, [...(methods.get(path) ?? []), ...allowed[one.method]]);
+  for (const operation of operations) {
+    const handlers = createHandlers(operation, options);
+    for (const template of operation.paths) {
+      // `/push/{application}` is `/push/:application` in Express.
+      const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
+      const method = operation.method === "GET" ? "get" : "post";
+      router[method](path, recordRoute(template, operation.id), ...handlers);
+      methods.set(path, [...(methods.get(path) ?? []), ...allowedMethods[operation.method]]);
     }
   }
-  for (const [path, allow] of methods) app.all(path, methodNotAllowed(allow.join(", ")));
-  app.use(notFound);
-  app.use(failing(edge.fail));
+  for (const [path, allowed] of methods) router.all(path, methodNotAllowed(allowed.join(", ")));
+  return router;
+}
 
-  return (exchange) => {
-    const { request, response } = exchange;
-    const known = routes.get(`${request.method ?? ""} ${request.url ?? ""}`);
-    if (known !== undefined) {
-      answer(exchange, known);
-      return;
+/** Express answers HEAD wherever there is GET. */
+const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
+
+const recordRoute =
+  (route: string, operation: string): Handler =>
+  (_request, { locals }, next) => {
+    locals.route = route;
+    locals.operation = operation;
+    next();
+  };
+
+/** What a request passes, in this order. Nothing is read of a body before its sender is known to be allowed to send it. */
+function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
+  const { access, body, page, replies } = operation;
+  const handlers: Handler[] = [];
+  if (page !== undefined) handlers.push(pageSecurityHeaders(page));
+  if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
+  if (access !== "anybody" && access !== "user") handlers.push(requireRole(access));
+  if (returnsJson(replies)) handlers.push(requireJsonAccepted);
+  if (body !== undefined) handlers.push(...readBody(body));
+  return [...handlers, createHandler(operation, options)];
+}
+
+/** Rejects a request that does not accept JSON (specification 4.3). */
+const requireJsonAccepted: Handler = (request, _response, next) => {
+  const { accept } = request.headers;
+  if (accept !== undefined && accept !== "*/*" && request.accepts("application/json") === false) {
+    throw new HttpError("NOT_ACCEPTABLE", "The response is JSON, which the Accept header excludes.", {
+      detail: 'Send "Accept: application/json".',
+    });
+  }
+  next();
+};
+
+const nobody: User = Object.freeze({ name: "", roles: [], active: false });
+
+/** Creates the handler that runs an operation and sends its reply. */
+function createHandler(operation: Operation, { authenticate, audit, streams }: RouterOptions): Handler {
+  /** Whether the caller of an event stream may still see it, with the same roles: these decide what is shown. */
+  async function isStillAllowed(request: IncomingMessage, locals: RequestContext): Promise<boolean> {
+    if (locals.caller === undefined) return true;
+    const { name, roles } = locals.caller.user;
+    try {
+      const { user } = await authenticate(request, locals);
+      return user.name === name && isDeepStrictEqual(user.roles, roles);
+    } catch (error) {
+      // The overview must show an outage of the database while it lasts.
+      return error instanceof UnavailableError;
     }
-    const found = Object.assign(response, { locals: { exchange } satisfies Locals });
-    app(request, found);
-  };
-}
+  }
 
-/** What Express carries from here to the handler that it finds. */
-interface Locals {
-  readonly exchange: Exchange;
-}
-
-/** Express knows what is for errors by its four parameters. */
-const failing =
-  (fail: Fail): ErrorRequestHandler =>
-  (error: unknown, _request, response, next) => {
-    if (response.headersSent) next(error);
-    else fail((response.locals as Locals).exchange, error);
-  };
-
-/** Express answers HEAD by itself where there is GET. */
-const allowed = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
-
-/** `/push/{application}` in Express's spelling: `/push/:application`. */
-const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
-
-const nobody: Caller = { user: Object.freeze({ name: "", roles: [], active: false }) };
-
-/** What one request is allowed and asked for, in the only order in which it is checked. */
-function performing(operation: Operation, edge: Edge): Perform {
-  const { authentication, audit, addressOf, isSecure, send, fail } = edge;
-  const { access, body: rules, replies } = operation;
-  const needsJsonAccepted = answersJson(replies);
-
-  async function perform(exchange: Exchange, parameters: Route["parameters"]): Promise<void> {
-    const { request, requestId } = exchange;
-    const address = addressOf(request);
-    // What is at hand is not waited for.
-    const found = access === "anybody" ? nobody : authentication.authenticate(request, address);
-    const { user, session } = found instanceof Promise ? await found : found;
-    if (access !== "anybody" && access !== "user") requireRole(user, access);
-    if (needsJsonAccepted) requireJsonAccepted(exchange);
-    const query = queryOf(request.url ?? "");
-    const given = rules === undefined ? undefined : await bodyOf(exchange, rules);
-    const secure = isSecure(request);
-    const acceptEncoding = request.headers["accept-encoding"] ?? "";
-    const call = {
-      parameters,
-      query,
-      body: given,
+  return async (request, response) => {
+    const { locals } = response;
+    const { requestId, address, secure, caller: { user, session } = { user: nobody } } = locals;
+    const reply = await operation.handle({
+      parameters: request.params,
+      query: request.query,
+      body: request.body,
       user,
       session,
       address,
       secure,
       requestId,
-      acceptEncoding,
+      acceptEncoding: request.headers["accept-encoding"] ?? "",
       cookies: request.headers.cookie ?? "",
-    };
-    const reply = await operation.handle(call);
-    const { status, json, text, events, headers, by = user } = reply;
-    const changes = audit.on ? reply.audit : undefined;
-    const body = json === undefined ? text : { type: jsonType, content: JSON.stringify(json) };
-    const watched = events && { events, user: user.name, mayGoOn: () => mayGoOn(exchange, user) };
-    send(exchange, { status, body, watched, headers, audited: changes !== undefined });
-    if (changes === undefined) return;
-    // The caller need not wait for it.
-    const origin = { via: "http", by: by.name, from: address, requestId } as const;
-    if ("action" in changes) audit.record(changes, origin);
-    else for (const one of changes) audit.record(one, origin);
-  }
-
-  /** Whether a caller whose request is still being answered may call, and with the same roles: these decide what is shown. */
-  async function mayGoOn({ request }: Exchange, { name, roles }: User): Promise<boolean> {
-    if (access === "anybody") return true;
-    try {
-      const { user } = await authentication.authenticate(request, addressOf(request));
-      return user.name === name && isDeepStrictEqual(user.roles, roles);
-    } catch (error) {
-      // The overview has to show an outage of the database while it lasts.
-      return error instanceof UnavailableError;
-    }
-  }
-
-  return (exchange, parameters) =>
-    perform(exchange, parameters).catch((error: unknown) => {
-      fail(exchange, error);
     });
-}
-
-const noQuery: Readonly<Record<string, unknown>> = Object.freeze({});
-
-function queryOf(url: string): Readonly<Record<string, unknown>> {
-  const at = url.indexOf("?");
-  return at === -1 ? noQuery : parseQuery(url.slice(at + 1));
-}
-
-/** The only place where a role is asked for. */
-function requireRole(user: User, role: string): void {
-  if (user.roles.includes(role)) return;
-  throw new HttpError("FORBIDDEN", `The user "${user.name}" may not do this.`, {
-    detail: `It needs the role ${role}.`,
-  });
-}
-
-/** Refuses a request whose answer could not be JSON (specification 4.3: only application/json is supported). */
-function requireJsonAccepted({ request }: Exchange): void {
-  const { accept } = request.headers;
-  if (accept === undefined || accept === "*/*") return;
-  if (accepts(request).type("application/json") !== false) return;
-  throw new HttpError("NOT_ACCEPTABLE", "The answer would be JSON, which the Accept header rules out.", {
-    detail: 'Send "Accept: application/json".',
-  });
-}
-
-/** The body, checked. Throws an HttpError, or a RefusalError with every fault. */
-async function bodyOf<Body>(
-  { request, response }: Exchange,
-  { check, wrongTypeStatus }: BodyRules<Body>,
-): Promise<Body> {
-  checkBodyHeaders(request.headers, wrongTypeStatus);
-  // Whoever waits for it before sending the body gets it only now, with credentials and headers checked.
-  if (expectsContinue(request)) response.writeContinue();
-  const checked = check((await readJson(request)) ?? null);
-  if (checked.ok) return checked.value;
-  throw new RefusalError("SCHEMA_VIOLATION", "The body is not what this operation takes.", checked.faults);
+    const { status, headers, json, text, events, by = user } = reply;
+    const changes = audit.on ? reply.audit : undefined;
+    locals.audited = changes !== undefined;
+    if (events !== undefined) {
+      await streams.send(response, {
+        events,
+        user: user.name,
+        isStillAllowed: () => isStillAllowed(request, locals),
+      });
+      return;
+    }
+    response.status(status);
+    if (headers !== undefined) response.set(headers as Record<string, string | string[]>);
+    if (json !== undefined) response.json(json);
+    else if (text !== undefined) response.type(text.type).send(text.content);
+    else response.end();
+    // The caller need not wait for the audit record.
+    const origin = { via: "http", by: by.name, from: address, requestId } as const;
+    for (const event of [changes ?? []].flat()) audit.record(event, origin);
+  };
 }

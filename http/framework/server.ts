@@ -1,27 +1,37 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { randomUUID } from "node:crypto";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createSecureServer, type Server as SecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 
 import type { Logger } from "../../src/lib/logger.ts";
 import type { TlsPair } from "../../src/lib/tls.ts";
-import { answerClientError, answerConnect } from "./client-error.ts";
-import { maxHeadersRead } from "./guard.ts";
-import { apiHeaders } from "./headers.ts";
+import { toErrorBody } from "./error-response.ts";
+import { HttpError, statuses } from "./errors.ts";
+import { rawResponseHeaders } from "./headers.ts";
+import { maxHeadersRead, toOriginForm } from "./message.ts";
 
 /** A listening HTTP server. */
 export interface HttpServer {
-  /** `http://host:port`, or `https://…` over TLS, with the port that was really taken. */
+  /** `http://host:port` or `https://host:port`, with the actual port. */
   readonly url: string;
-  /** Takes another certificate for the connections to come; only over TLS. */
+  /** Uses another certificate for new connections; only over TLS. */
   renewTls(pair: TlsPair): void;
-  /** Takes no new requests, answers those under way, and resolves when all are answered. */
+  /** Stops accepting requests and resolves when those in flight are answered. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** Connections beyond these are closed as soon as they are made. */
+  /** Connections beyond these are closed immediately. */
   readonly maxConnections: number;
   /** Undefined for plain HTTP. */
   readonly tls: TlsPair | undefined;
@@ -29,37 +39,45 @@ export interface ListenOptions {
   readonly limits?: Partial<Readonly<Record<keyof typeof connectionLimits, number>>>;
 }
 
-/** What one connection may take: bytes, and milliseconds. */
+/** Limits of a connection, under the names of Node's options; times in milliseconds. */
 export const connectionLimits = {
-  /** A request's line and headers together; a token of an OpenID provider can have some kilobytes. */
+  /** Bytes of the request line and all headers. Tokens of an OpenID provider can have several kilobytes. */
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
-  /** The whole request, its body included. */
+  /** The whole request including its body. */
   requestTimeout: 30_000,
-  /** Of TLS. */
+  /** The TLS handshake. */
   handshakeTimeout: 10_000,
-  /** How often headers and requests are looked after. */
+  /** How often the two timeouts above are checked. */
   connectionsCheckingInterval: 1_000,
-  /** Until the next request. */
+  /** Between requests. */
   keepAliveTimeout: 60_000,
-  /** Nothing comes or goes: whoever does not take their answers. */
+  /** No data in either direction; also ends clients that never read. */
   idleTimeout: 120_000,
-  /** Then the client connects anew, to another instance perhaps. */
+  /** Makes clients reconnect, perhaps to another instance. */
   requestsPerConnection: 10_000,
 };
 
-/** Requests under way get this long to be answered when the server closes. */
-const drainMs = 10_000;
+/** How long requests in flight may take when the server closes. */
+const drainTimeoutMs = 10_000;
+/** How long the sender of a malformed request may take to read the response. */
+const lingerMs = 500;
+const dropWarningIntervalMs = 60_000;
 
-/** Listens. Throws when the address cannot be had, saying which. */
+/** Starts listening. Throws if the address is not available. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { host, port, maxConnections, tls, log } = options;
   const { requestsPerConnection, idleTimeout, handshakeTimeout, ...timeouts } = {
     ...connectionLimits,
     ...options.limits,
   };
-  // Without a Host header the answer is ours: Node's own has no body.
-  const handle = upTo(requestsPerConnection, app);
+  const connections = createConnections(requestsPerConnection);
+  const handle: RequestListener = (request, response) => {
+    connections.add(request, response);
+    request.url = toOriginForm(request.url ?? "");
+    app(request, response);
+  };
+  // Node's own response to a missing Host header has no body.
   const settings = { ...timeouts, requireHostHeader: false };
   const secure =
     tls === undefined
@@ -69,11 +87,10 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxConnections = maxConnections;
   server.maxHeadersCount = maxHeadersRead;
   server.timeout = idleTimeout;
-  // Whether the body is wanted, and whether the expectation is known, is decided where everything is.
+  // The application decides whether to read the body.
   server.on("checkContinue", handle).on("checkExpectation", handle);
-  const headers = apiHeaders({ overTls: secure !== undefined });
-  server.on("clientError", answerClientError(headers)).on("connect", answerConnect(headers));
-  warnOfDrops(server, log);
+  server.on("clientError", connections.answerClientError).on("connect", connections.answerConnect);
+  logDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, resolve);
@@ -87,46 +104,123 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   };
 }
 
-/**
- * Closes a connection with the answer to so many requests. Not Node's `maxRequestsPerSocket`: that says so, but keeps the
- * connection, and answers what else comes with 503 without a body.
- */
-function upTo(most: number, app: RequestListener): RequestListener {
-  const counts = new WeakMap<Socket, { requests: number }>();
-  return (request, response) => {
-    const count = counts.get(request.socket) ?? { requests: 0 };
-    if (count.requests === 0) counts.set(request.socket, count);
-    count.requests += 1;
-    if (count.requests >= most) response.shouldKeepAlive = false;
-    app(request, response);
+interface Connection {
+  requests: number;
+  /** Responses that are not finished, oldest first: with pipelining there are several. */
+  readonly pending: Set<ServerResponse>;
+  /** Whether the final error response is sent or about to be. */
+  ending: boolean;
+}
+
+/** Keeps count of the requests of each connection, and answers what Node's parser rejects. */
+function createConnections(maxRequests: number) {
+  const connections = new WeakMap<Duplex, Connection>();
+
+  function get(socket: Duplex): Connection {
+    const known = connections.get(socket);
+    if (known !== undefined) return known;
+    const connection = { requests: 0, pending: new Set<ServerResponse>(), ending: false };
+    connections.set(socket, connection);
+    return connection;
+  }
+
+  /**
+   * Requests that were complete before the error, on the same connection, are answered first. The response to the
+   * request in which it occurred is replaced, unless it is already written and only waits for the rest of the body.
+   */
+  function reject(socket: Duplex, error: HttpError): void {
+    const [response] = get(socket).pending;
+    if (response?.req.complete === true) {
+      response.once("close", () => {
+        if (socket.writable) reject(socket, error);
+      });
+    } else if (response?.headersSent === true) response.end();
+    else {
+      socket.end(formatErrorResponse(error));
+      setTimeout(() => socket.destroy(), lingerMs).unref();
+    }
+  }
+
+  return {
+    /**
+     * Closes the connection with the response to its last allowed request. Node's `maxRequestsPerSocket` announces it but
+     * keeps the connection and answers further requests with 503 and no body.
+     */
+    add({ socket }: IncomingMessage, response: ServerResponse): void {
+      const connection = get(socket);
+      const { pending } = connection;
+      pending.add(response);
+      response.once("close", () => pending.delete(response));
+      connection.requests += 1;
+      if (connection.requests >= maxRequests) response.setHeader("Connection", "close");
+    },
+    /** Answers what Node's parser rejects before there is a request: malformed, too large or too slow. */
+    answerClientError: (error: Error & { readonly code?: string }, socket: Duplex): void => {
+      const { code = "" } = error;
+      const connection = get(socket);
+      // Every further byte is an error of its own.
+      if (connection.ending) return;
+      connection.ending = true;
+      // Closed by the client, or a failed TLS handshake.
+      if (!socket.writable || /^(?:ECONNRESET|EPIPE|ERR_SSL.*|ERR_TLS.*)$/.test(code)) socket.destroy();
+      else reject(socket, toHttpError(code));
+    },
+    /** Node would close the connection without a response. */
+    answerConnect: (_request: IncomingMessage, socket: Duplex): void => {
+      socket.on("error", () => socket.destroy());
+      reject(socket, new HttpError("BAD_REQUEST", "CONNECT is not supported."));
+    },
   };
 }
 
-/** Says it once a minute at most: there may be very many. */
-function warnOfDrops(server: Server | SecureServer, log: Logger): void {
+function toHttpError(code: string): HttpError {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return new HttpError("HEADERS_TOO_LARGE", "The request's headers are too large.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new HttpError("REQUEST_TIMEOUT", "The request was not received in time.");
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW")
+    return new HttpError("BODY_TOO_LARGE", "The body's chunk extensions are too large.");
+  return new HttpError("BAD_REQUEST", "The request is not valid HTTP.");
+}
+
+function formatErrorResponse(error: HttpError): string {
+  const body = JSON.stringify(toErrorBody(error));
+  const status = statuses[error.code];
+  const headers = Object.entries({
+    ...rawResponseHeaders,
+    "X-Request-Id": randomUUID(),
+    "Content-Type": "application/json; charset=utf-8",
+    "Content-Length": String(Buffer.byteLength(body)),
+    Connection: "close",
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.join("")}\r\n${body}`;
+}
+
+/** Logs closed connections, at most once a minute. */
+function logDrops(server: Server | SecureServer, log: Logger): void {
   let dropped = 0;
-  let saidAt = -Infinity;
+  let loggedAt = -Infinity;
   server.on("drop", () => {
     dropped += 1;
-    if (performance.now() - saidAt < 60_000) return;
-    saidAt = performance.now();
-    log.warn({ dropped, maxConnections: server.maxConnections }, "too many connections; new ones are closed");
+    if (performance.now() - loggedAt < dropWarningIntervalMs) return;
+    loggedAt = performance.now();
+    log.warn({ dropped, maxConnections: server.maxConnections }, "too many connections, new ones closed");
     dropped = 0;
   });
 }
 
 function drain(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
-    const late = setTimeout(() => {
+    const timeout = setTimeout(() => {
       server.closeAllConnections();
-    }, drainMs);
-    // A kept-alive connection becomes idle only after its last answer.
-    const idle = setInterval(() => {
+    }, drainTimeoutMs);
+    // A kept-alive connection becomes idle only after its last response.
+    const closeIdle = setInterval(() => {
       server.closeIdleConnections();
     }, 50);
     server.close(() => {
-      clearTimeout(late);
-      clearInterval(idle);
+      clearTimeout(timeout);
+      clearInterval(closeIdle);
       resolve();
     });
   });

@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { cached } from "../../src/lib/cached.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
+import { openApiDocument, type SecuritySchemes } from "./document.ts";
 
 const page = `<!doctype html>
 <html lang="en">
@@ -22,7 +23,7 @@ const page = `<!doctype html>
 </html>
 `;
 
-/** A file of its own: the page allows no script that stands in it. Without \`validatorUrl\` a stranger would see the document. */
+/** A file of its own, since the page allows no inline script. \`validatorUrl\` would send the document to a third party. */
 const pageScript = `"use strict";
 SwaggerUIBundle({
   url: "/openapi.json",
@@ -33,20 +34,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Nothing but what this service itself serves; Swagger UI's styles have images in them. */
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
-
 const resolve = createRequire(import.meta.url).resolve;
-/** Read once: anybody may ask for it. */
 const fromPackage = (file: string) => cached(() => readFile(resolve(`swagger-ui-dist/${file}`)), {});
 
 interface Asset {
@@ -54,51 +42,99 @@ interface Asset {
   readonly read: () => string | Promise<Buffer>;
 }
 
-/** The only files there are: a path of the request never reaches the disk. */
+/** The page's files. A path from a request never reaches the file system. */
 const assets: ReadonlyMap<string, Asset> = new Map([
   ["page.js", { type: "text/javascript", read: () => pageScript }],
   ["swagger-ui-bundle.js", { type: "text/javascript", read: fromPackage("swagger-ui-bundle.js") }],
   ["swagger-ui.css", { type: "text/css", read: fromPackage("swagger-ui.css") }],
 ]);
 
-/** `GET /docs`, a page that shows the OpenAPI document and lets its operations be tried out, and the page's files. */
-export const docsPageOperations: readonly Operation[] = [
-  operation({
-    id: "getDocs",
-    method: "GET",
-    paths: ["/docs"],
-    access: "anybody",
-    tag: "documentation",
-    summary: "API documentation page",
-    description: "Swagger UI, where the operations can be tried out.",
-    replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
-    handle: () => ({
-      status: 200,
-      text: { type: "text/html; charset=utf-8", content: page },
-      headers: { "Cache-Control": "no-cache", "Content-Security-Policy": pagePolicy },
+/** `GET /openapi.json`, which describes these operations and its own, and `GET /docs`, a page that shows it. */
+export function documentationOperations(
+  described: readonly Operation[],
+  schemes?: SecuritySchemes,
+): readonly Operation[] {
+  let document: string | undefined;
+  const own: readonly Operation[] = [
+    operation({
+      id: "getOpenApi",
+      method: "GET",
+      paths: ["/openapi.json"],
+      access: "anybody",
+      tag: "documentation",
+      summary: "Get the OpenAPI document",
+      description: "An OpenAPI 3.1 document that describes all operations.",
+      replies: { 200: { description: "The OpenAPI document.", schema: openApiSchema } },
+      handle() {
+        document ??= JSON.stringify(openApiDocument([...described, ...own], schemes));
+        return {
+          status: 200,
+          text: { type: "application/json", content: document },
+          headers: { "Cache-Control": "public, max-age=3600" },
+        };
+      },
     }),
-  }),
-  operation({
-    id: "getDocsFile",
-    method: "GET",
-    paths: ["/docs/{file}"],
-    access: "anybody",
-    tag: "documentation",
-    summary: "Get a file of the documentation page",
-    description: "Scripts and styles of the documentation page.",
-    parameters: { file: "Name of the file, as referenced by the page." },
-    replies: { 200: { description: "The file.", mediaType: "text/*" } },
-    refusals: ["NOT_FOUND"],
-    handle: ({ parameters: { file = "" } }) => fileReply(file),
-  }),
-];
+    operation({
+      id: "getDocs",
+      method: "GET",
+      paths: ["/docs"],
+      access: "anybody",
+      tag: "documentation",
+      summary: "API documentation page",
+      description: "Swagger UI, where the operations can be tried out.",
+      replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
+      page: {
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        // Swagger UI's styles contain images.
+        imgSrc: ["'self'", "data:"],
+        connectSrc: ["'self'"],
+        baseUri: ["'none'"],
+        formAction: ["'none'"],
+        frameAncestors: ["'none'"],
+      },
+      handle: () => ({
+        status: 200,
+        text: { type: "text/html", content: page },
+        headers: { "Cache-Control": "no-cache" },
+      }),
+    }),
+    operation({
+      id: "getDocsFile",
+      method: "GET",
+      paths: ["/docs/{file}"],
+      access: "anybody",
+      tag: "documentation",
+      summary: "Get a file of the documentation page",
+      description: "Scripts and styles of the documentation page.",
+      parameters: { file: "Name of the file, as referenced by the page." },
+      replies: { 200: { description: "The file.", mediaType: "text/*" } },
+      refusals: ["NOT_FOUND"],
+      handle: ({ parameters: { file = "" } }) => getAsset(file),
+    }),
+  ];
+  return own;
+}
 
-async function fileReply(name: string): Promise<Reply> {
+async function getAsset(name: string): Promise<Reply> {
   const asset = assets.get(name);
-  if (asset === undefined) throw new HttpError("NOT_FOUND", `The page has no file "${name}".`);
+  if (asset === undefined) throw new HttpError("NOT_FOUND", `The documentation page has no file "${name}".`);
   return {
     status: 200,
     text: { type: `${asset.type}; charset=utf-8`, content: await asset.read() },
     headers: { "Cache-Control": "public, max-age=86400" },
   };
 }
+
+const openApiSchema = {
+  $id: "open-api",
+  type: "object",
+  description: "An OpenAPI 3.1 document.",
+  required: ["openapi", "info", "paths"],
+  properties: {
+    openapi: { type: "string", pattern: "^3\\.1\\." },
+    info: { type: "object" },
+    paths: { type: "object" },
+  },
+} as const;

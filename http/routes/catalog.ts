@@ -22,7 +22,7 @@ import {
 } from "../../src/installations/catalog.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { added, found } from "../framework/names.ts";
+import { requireFound, requireFreeName } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 
 const checkNewApplication = createValidator<NewApplication>(newApplicationSchema);
@@ -59,7 +59,7 @@ export const applicationOperations = (applications: CatalogAdministration): read
     replies: { 201: { description: "The new application.", schema: applicationSchema } },
     refusals: ["NAME_TAKEN"],
     handle: async ({ body: { name } }) =>
-      toReply(201, await added(applications.add({ name }), name), toApplicationView),
+      toReply(201, await requireFreeName(applications.add({ name }), name), toApplicationView),
   }),
   ...createSwitchOperations(applications, {
     kind: "application",
@@ -97,7 +97,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     handle: async ({ body: { name, tokenRule } }) =>
       toReply(
         201,
-        await added(platforms.add({ name, tokenRule: tokenRule ?? undefined }), name),
+        await requireFreeName(platforms.add({ name, tokenRule: tokenRule ?? undefined }), name),
         toPlatformView,
       ),
   }),
@@ -113,7 +113,11 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     replies: { 200: { description: "The changed platform.", schema: platformSchema } },
     refusals: ["NOT_FOUND"],
     handle: async ({ parameters: { name = "" }, body: { tokenRule } }) =>
-      toReply(200, found(await platforms.change(name, { tokenRule }), "platform", name), toPlatformView),
+      toReply(
+        200,
+        requireFound(await platforms.change(name, { tokenRule }), "platform", name),
+        toPlatformView,
+      ),
   }),
   ...createSwitchOperations(platforms, {
     kind: "platform",
@@ -155,7 +159,7 @@ function createSwitchOperations(
       replies: { 200: { description: `The changed ${kind}.`, schema } },
       refusals: ["NOT_FOUND"],
       handle: async ({ parameters: { name = "" } }) =>
-        toReply(200, found(await administration.change(name, { active }), kind, name), toView),
+        toReply(200, requireFound(await administration.change(name, { active }), kind, name), toView),
     }),
   );
 }

@@ -3,23 +3,23 @@ import { readdir, readFile } from "node:fs/promises";
 
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { pageHeaders } from "../framework/headers.ts";
+import type { ContentSecurityPolicy } from "../framework/headers.ts";
 
-/** The console as `npm run build` made it. */
+/** The console, as built by `npm run build`. */
 export interface ConsoleFiles {
-  /** The one HTML page, in which everything else happens. */
+  /** The single HTML page. */
   readonly page: string;
-  /** What the page loads, by name. Their names change with their contents. */
+  /** Files that the page loads, by name. Names contain a content hash. */
   readonly files: ReadonlyMap<string, { readonly plain: Buffer; readonly brotli: Buffer }>;
 }
 
-/** Beside the compiled program, or where the sources' build puts it. */
+/** Beside the compiled program, or in dist/ when running from source. */
 const folder = new URL(
   import.meta.url.endsWith(".ts") ? "../../dist/console/" : "../../console/",
   import.meta.url,
 );
 
-/** Reads the console's files; undefined where it was not built. */
+/** Reads the console's files. Returns undefined if it is not built. */
 export async function readConsoleFiles(): Promise<ConsoleFiles | undefined> {
   if (!existsSync(new URL("index.html", folder))) return undefined;
   const names = (await readdir(folder)).filter((name) => /\.(?:js|css)$/.test(name));
@@ -35,23 +35,20 @@ export async function readConsoleFiles(): Promise<ConsoleFiles | undefined> {
   };
 }
 
-/** Nothing but what this service itself serves. The styles have small images in them. */
-const headers = {
-  ...pageHeaders({
-    defaultSrc: ["'none'"],
-    scriptSrc: ["'self'"],
-    styleSrc: ["'self'"],
-    imgSrc: ["'self'", "data:"],
-    connectSrc: ["'self'"],
-    baseUri: ["'none'"],
-    formAction: ["'none'"],
-    frameAncestors: ["'none'"],
-  }),
-  "Cache-Control": "no-cache",
+/** Only what this service itself serves. The styles contain small images. */
+const policy: ContentSecurityPolicy = {
+  defaultSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'", "data:"],
+  connectSrc: ["'self'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
 };
 
-/** `GET /console`: a page for people, and what it loads. */
-export const consoleOperations = (console: ConsoleFiles | undefined): readonly Operation[] => [
+/** `GET /console`, and the files that the page loads. */
+export const consoleOperations = (files: ConsoleFiles | undefined): readonly Operation[] => [
   operation({
     id: "getConsoleFile",
     method: "GET",
@@ -63,7 +60,7 @@ export const consoleOperations = (console: ConsoleFiles | undefined): readonly O
     parameters: { file: "Name of the file, as referenced by the page." },
     replies: { 200: { description: "The file.", mediaType: "text/*" } },
     refusals: ["NOT_FOUND"],
-    handle: ({ parameters: { file = "" }, acceptEncoding }) => fileReply(console, file, acceptEncoding),
+    handle: ({ parameters: { file = "" }, acceptEncoding }) => getFile(files, file, acceptEncoding),
   }),
   operation({
     id: "redirectToConsole",
@@ -87,17 +84,22 @@ export const consoleOperations = (console: ConsoleFiles | undefined): readonly O
     parameters: { page: "Section of the console.", item: "Item shown in that section." },
     replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
     refusals: ["NOT_FOUND"],
+    page: policy,
     handle() {
-      if (console === undefined) throw new HttpError("NOT_FOUND", notBuilt.message, notBuilt);
-      return { status: 200, text: { type: "text/html; charset=utf-8", content: console.page }, headers };
+      if (files === undefined) {
+        throw new HttpError("NOT_FOUND", "The console is not built.", { detail: "Run: npm run build" });
+      }
+      return {
+        status: 200,
+        text: { type: "text/html", content: files.page },
+        headers: { "Cache-Control": "no-cache" },
+      };
     },
   }),
 ];
 
-const notBuilt = { message: "The console is not there.", detail: "Build it: npm run build." };
-
-function fileReply(console: ConsoleFiles | undefined, name: string, acceptEncoding: string): Reply {
-  const file = console?.files.get(name);
+function getFile(consoleFiles: ConsoleFiles | undefined, name: string, acceptEncoding: string): Reply {
+  const file = consoleFiles?.files.get(name);
   if (file === undefined) throw new HttpError("NOT_FOUND", `The console has no file "${name}".`);
   const compressed = /\bbr\b/.test(acceptEncoding);
   return {

@@ -23,6 +23,7 @@ import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles, type User } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -30,7 +31,6 @@ import { toQueryParameters, validateQuery } from "../framework/query.ts";
 export type DeadLetterServices = Readonly<Partial<Record<DeadLetterChannel, DeadLetterService>>>;
 
 const path = "/api/topicsync/v1/dead-letters";
-const noStore = { "Cache-Control": "no-store" } as const;
 const common = { access: roles.eventManagement, tag: "dead letters" } as const;
 
 const checkQuery = createValidator<DeadLetterQueryTexts>(deadLetterQuerySchema, { defaults: true });

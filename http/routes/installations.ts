@@ -24,6 +24,7 @@ import type { InstallationDeactivator } from "../../src/installations/stores.ts"
 import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles } from "../../src/users/user.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -111,7 +112,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
         next: next ?? null,
         scanned,
       };
-      return { status: 200, json, headers: { "Cache-Control": "no-store" } };
+      return { status: 200, json, headers: noStore };
     },
   }),
   operation<DeactivationBody>({

@@ -3,9 +3,9 @@ import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../framework/errors.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { formatSessionCookie } from "../framework/session-cookie.ts";
-import { createSignInCookie } from "../framework/sign-in-cookie.ts";
+import { createSignInCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const path = "/api/topicsync/v1/session/openid";
 
@@ -49,7 +49,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
       handle: () =>
         redirectOnFailure(async () => {
           const { id, location } = await requireEntry(entry).signIn.begin();
-          return redirect(location, [cookie.set(id)]);
+          return redirect(location, [cookie.format(id)]);
         }),
     }),
     operation({
@@ -73,11 +73,11 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
           });
           const session = await sessions.beginFederated(user, signIn.issuer);
           return {
-            ...redirect("/console", [formatSessionCookie(session, secure), cookie.forget]),
+            ...redirect("/console", [formatSessionCookie(session, secure), cookie.clear]),
             audit: { action: "session.began", user: user.name },
             by: user,
           };
-        }, cookie.forget),
+        }, cookie.clear),
     }),
   ];
 }
@@ -106,7 +106,7 @@ async function redirectOnFailure(work: () => Promise<Reply>, ...cookies: readonl
 
 const redirect = (location: string, cookies: readonly string[]): Reply => ({
   status: 302,
-  headers: { Location: location, "Cache-Control": "no-store", "Set-Cookie": cookies },
+  headers: { Location: location, ...noStore, "Set-Cookie": cookies },
 });
 
 /** Keeps repeated parameters, which are refused later. */

@@ -8,15 +8,15 @@ import type { Session, Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { ownScheme } from "../framework/auth.ts";
+import { sessionChallenge } from "../framework/auth.ts";
 import { HttpError } from "../framework/errors.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, type Operation } from "../framework/operation.ts";
-import { formatSessionCookie, clearSessionCookie } from "../framework/session-cookie.ts";
+import { clearSessionCookie, formatSessionCookie } from "../framework/cookies.ts";
 
 const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
 
 const path = "/api/topicsync/v1/session";
-const noStore = { "Cache-Control": "no-store" } as const;
 
 /** Signs in and out on the console, and returns the current user. */
 export const sessionOperations = (sessions: Sessions, verify: Authenticate): readonly Operation[] => [
@@ -35,7 +35,7 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
       const user = await verify({ name: body.user, password: body.password, address });
       const session = user && (await sessions.begin(user.name));
       if (session === undefined)
-        throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: ownScheme });
+        throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge });
       return {
         status: 200,
         json: toSessionView(session.user, session),

@@ -27,14 +27,13 @@ import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { roles } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, versioned, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 const checkDraft = createValidator<TopicDraft>(topicDraftSchema);
 const checkQuery = createValidator<TopicQueryTexts>(topicQuerySchema, { defaults: true });
-
-const noStore = { "Cache-Control": "no-store" } as const;
 
 export interface TopicServices {
   readonly topics: TopicService;

@@ -21,8 +21,8 @@ import {
 } from "../../src/users/administration.ts";
 import { roles, type User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { HttpError } from "../framework/errors.ts";
-import { added, found } from "../framework/names.ts";
+import { HttpError, requireFound, requireFreeName } from "../framework/errors.ts";
+import { noStore } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 import { validateQuery, toQueryParameters } from "../framework/query.ts";
 
@@ -34,7 +34,6 @@ const checkNewPassword = createValidator<NewPasswordBody>(newPasswordSchema);
 const cursors = createCursorFormat("users", ["string"]);
 
 const path = "/api/topicsync/v1/users";
-const noStore = { "Cache-Control": "no-store" } as const;
 
 /** Shared by the operations on one user. */
 const userOperation = {
@@ -83,7 +82,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     replies: { 201: { description: "The new user.", schema: userSchema } },
     refusals: ["NAME_TAKEN"],
     async handle({ body: { name, password, roles: given = [] } }) {
-      const done = await added(users.add({ name, password, roles: given }), name);
+      const done = await requireFreeName(users.add({ name, password, roles: given }), name);
       return { ...toReply(done), status: 201 };
     },
   }),
@@ -96,7 +95,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
       "Ends the user's sessions immediately; the password is rejected within 30 seconds. You cannot disable yourself, so an administrator always remains.",
     async handle({ parameters: { name = "" }, user }) {
       if (name === user.name) throw forbidOwnAccount("You cannot disable yourself.");
-      return toReply(found(await users.setActive(name, false), "user", name));
+      return toReply(requireFound(await users.setActive(name, false), "user", name));
     },
   }),
   operation({
@@ -106,7 +105,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     summary: "Enable a user",
     description: "The user can sign in again. Earlier sessions stay ended.",
     handle: async ({ parameters: { name = "" } }) =>
-      toReply(found(await users.setActive(name, true), "user", name)),
+      toReply(requireFound(await users.setActive(name, true), "user", name)),
   }),
   operation<RoleChangeBody>({
     ...userOperation,
@@ -121,7 +120,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
         throw new RefusalError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
       if (name === user.name && remove.includes(roles.admin))
         throw forbidOwnAccount(`You cannot take the role ${roles.admin} from yourself.`);
-      return toReply(found(await users.changeRoles(name, { add, remove }), "user", name));
+      return toReply(requireFound(await users.changeRoles(name, { add, remove }), "user", name));
     },
   }),
   operation<NewPasswordBody>({
@@ -132,7 +131,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     description: "Ends the user's sessions immediately; the old password is rejected within 30 seconds.",
     body: { schema: newPasswordSchema, check: checkNewPassword, wrongTypeStatus: 415 },
     handle: async ({ parameters: { name = "" }, body: { password } }) =>
-      toReply(found(await users.setPassword(name, password), "user", name)),
+      toReply(requireFound(await users.setPassword(name, password), "user", name)),
   }),
 ];
 

@@ -99,7 +99,9 @@ describe("the audit", () => {
     await call(url, { body: { platform: "ios" } });
     await call(url, { body: { platform: "none" } });
     await until("the refusal is logged", () =>
-      service.log.find(({ msg }) => msg === "POST /api/now/push/App/removeInstallation 400"),
+      service.log.find(
+        ({ path, status }) => path === "/api/now/push/App/removeInstallation" && status === 400,
+      ),
     );
     const removal = { ...overHttp, application: "App", platform: "ios", of: "everybody" };
     assert.deepEqual(audited("installations.removed").map(withoutId), [
@@ -201,7 +203,9 @@ describe("the audit's file", () => {
     await silent.ready();
     await call(`${silent.url}/api/now/push/App/removeInstallation`, { body: { platform: "ios" } });
     await until("the request is logged", () =>
-      silent.log.find(({ msg }) => msg === "POST /api/now/push/App/removeInstallation 200"),
+      silent.log.find(
+        ({ path, status }) => path === "/api/now/push/App/removeInstallation" && status === 200,
+      ),
     );
     assert.deepEqual(
       silent.log.filter(({ audit }) => audit === true),

@@ -132,7 +132,7 @@ describe("the page Users", () => {
     await page.getByLabel("Name", { exact: true }).fill(bootstrap.user);
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.keyboard.press("Enter");
-    await page.getByRole("alert").getByText(`There is one named "${bootstrap.user}" already.`).waitFor();
+    await page.getByRole("alert").getByText(`The name "${bootstrap.user}" is already in use.`).waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.equal(await page.evaluate("document.activeElement.textContent"), "Add a user");

@@ -273,7 +273,7 @@ describe("dead letters over HTTP", () => {
     );
     proxy.cut();
     const { status, json } = await list();
-    assert.deepEqual([status, json.error.message], [503, "Kafka does not answer at the moment."]);
+    assert.deepEqual([status, json.error.message], [503, "Kafka is unavailable."]);
     proxy.heal();
     await until("they are listed again", async () => (await list()).status === 200);
   });

@@ -31,7 +31,7 @@ it("an unforeseen failure is answered 500 with the operation and the request id,
   assert.deepEqual([json.error.code, json.error.message], ["INTERNAL", "createTopic failed unexpectedly."]);
   assert.ok(json.error.detail.includes(requestId), json.error.detail);
   assert.doesNotMatch(text, /internals|BadValue|\bat \w+ \(/);
-  const line = service.log.find(({ msg }) => msg === "the request failed");
+  const line = service.log.find(({ msg }) => msg === "request failed unexpectedly");
   assert.deepEqual([line?.["requestId"], line?.["operation"]], [requestId, "createTopic"]);
   await service.stop();
 });

@@ -4,11 +4,7 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 
-import {
-  createEventStreams,
-  eventStreamHeaders,
-  type Events,
-} from "../../../../http/framework/event-stream.ts";
+import { createEventStreams, type Events } from "../../../../http/framework/event-stream.ts";
 import { until } from "../../../support/poll.ts";
 
 const request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -30,7 +26,11 @@ async function open(t: TestContext, listener: RequestListener): Promise<Socket> 
   return socket;
 }
 
-const watched = (events: Events) => ({ events, user: "ann", mayGoOn: () => Promise.resolve(true) });
+const subscription = (events: Events) => ({
+  events,
+  user: "ann",
+  isStillAllowed: () => Promise.resolve(true),
+});
 
 describe("event streams", () => {
   it("end when the caller has left before the first event", async (t) => {
@@ -38,9 +38,7 @@ describe("event streams", () => {
     let isOver = false;
     const socket = await open(t, (_, response) => {
       response.once("close", () => {
-        streams.admit("ann");
-        response.writeHead(200, eventStreamHeaders);
-        void streams.send(response, watched(forever)).then(() => (isOver = true));
+        void streams.send(response, subscription(forever)).then(() => (isOver = true));
       });
       socket.destroy();
     });
@@ -55,8 +53,6 @@ describe("event streams", () => {
     let largestBuffer = 0;
     let received = 0;
     const socket = await open(t, (_, response) => {
-      streams.admit("ann");
-      response.writeHead(200, eventStreamHeaders);
       answer = response;
       const events: Events = async function* () {
         for (let i = 0; i < count; i += 1) {
@@ -64,7 +60,7 @@ describe("event streams", () => {
           yield await Promise.resolve("x".repeat(10_000));
         }
       };
-      void streams.send(response, watched(events));
+      void streams.send(response, subscription(events));
     });
     socket.on("data", (bytes) => (received += bytes.length));
     socket.pause();

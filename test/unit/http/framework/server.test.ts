@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
 import { connect } from "node:net";
 import { after, describe, it } from "node:test";
 
-import { createSend, jsonType } from "../../../../http/framework/answer.ts";
-import { readJson } from "../../../../http/framework/body.ts";
-import { begin } from "../../../../http/framework/exchange.ts";
-import { createFail } from "../../../../http/framework/error-response.ts";
+import express from "express";
+
+import { readBody } from "../../../../http/framework/body.ts";
+import { createRequestContext } from "../../../../http/framework/context.ts";
+import { createErrorHandler } from "../../../../http/framework/error-response.ts";
 import {
   connectionLimits,
   listen,
@@ -18,24 +18,21 @@ import { createLogger } from "../../../../src/lib/logger.ts";
 import { exchange, send, type RawAnswer } from "../../../support/raw-http.ts";
 
 const log = await createLogger("silent");
-const answer = createSend({ common: {}, log, trace: undefined, stopping: new AbortController().signal });
-const fail = createFail(answer, log);
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.close())));
 
-/** A server that reads a body and says that it did. */
+/** A server that reads a body. */
 async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?: number }): Promise<string> {
-  const app: RequestListener = (request, response) => {
-    const exchange = begin(request, response);
-    readJson(request).then(
-      () => {
-        answer(exchange, { status: 200, body: { type: jsonType, content: '"read"' } });
-      },
-      (error: unknown) => {
-        fail(exchange, error);
-      },
-    );
-  };
+  const app = express();
+  app.use(createRequestContext(undefined));
+  app.post(
+    "/",
+    ...readBody({ schema: {}, check: (value) => ({ ok: true, value }), wrongTypeStatus: 415 }),
+    (_request, response) => {
+      response.json("read");
+    },
+  );
+  app.use(createErrorHandler(log));
   const server = await listen(app, {
     host: "127.0.0.1",
     port: 0,
@@ -49,7 +46,8 @@ async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?:
 }
 
 const impatient = { headersTimeout: 100, requestTimeout: 200, connectionsCheckingInterval: 20 };
-const whole = "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\n\r\n{}";
+const whole =
+  "POST / HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
 function assertTimeout(answers: readonly RawAnswer[]): void {
   assert.deepEqual(
