@@ -3,21 +3,15 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 
 import { UnavailableError } from "../../src/lib/errors.ts";
-import type { Session, Sessions } from "../../src/sessions/session.ts";
+import type { Sessions } from "../../src/sessions/session.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
 import { InvalidTokenError } from "../../src/users/openid.ts";
 import type { VerifyToken } from "../../src/users/bearer-token.ts";
 import type { User } from "../../src/users/user.ts";
-import type { Handler, RequestContext } from "./context.ts";
+import type { Caller, Handler, RequestContext } from "./context.ts";
 import { csrfHeader, readSessionId } from "./cookies.ts";
 import { HttpError } from "./errors.ts";
 import type { Access } from "./operation.ts";
-
-/** The user who sent a request, and the session it was sent in, if any. */
-export interface Caller {
-  readonly user: User;
-  readonly session?: Session;
-}
 
 /**
  * Returns the caller, synchronously where the credentials are cached. Throws an HttpError, TooManyAttemptsError,

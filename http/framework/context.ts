@@ -2,8 +2,15 @@ import type { ErrorRequestHandler, RequestHandler } from "express";
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 
-import type { Caller } from "./auth.ts";
+import type { Session } from "../../src/sessions/session.ts";
+import type { User } from "../../src/users/user.ts";
 import type { ErrorCode } from "./errors.ts";
+
+/** The user who sent a request, and the session it was sent in, if any. */
+export interface Caller {
+  readonly user: User;
+  readonly session?: Session;
+}
 
 /** `response.locals`: what the middleware knows about a request. */
 export interface RequestContext {
