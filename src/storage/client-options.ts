@@ -1,12 +1,9 @@
 import type { MongoClientOptions } from "mongodb";
 
-/** A command that MongoDB has not answered by then is given up, and with it the connection. */
+/** A command without an answer after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
 
-/**
- * How the service reads, and when a write counts. Decisions need the primary's latest state; an acknowledged record survives
- * the loss of a member and a crash.
- */
+/** Decisions need the latest state, which only the primary has; an acknowledged write survives a crash and the loss of a member. */
 export const clientOptions = {
   appName: "topicsync",
   readPreference: "primary",
@@ -19,23 +16,30 @@ export const clientOptions = {
   ignoreUndefined: true,
 } as const satisfies MongoClientOptions;
 
-/** What stands in a URI beats `writeConcern` in part, and does not go with `readPreference: "primary"`. */
-const fixed = new Set([
-  ...["readpreference", "readpreferencetags", "maxstalenessseconds", "readconcernlevel"],
-  ...["w", "j", "journal", "wtimeout", "wtimeoutms"],
+/** In a URI, these would override parts of `writeConcern`, or contradict `readPreference: "primary"`. */
+const fixedOptions = new Set([
+  "readpreference",
+  "readpreferencetags",
+  "maxstalenessseconds",
+  "readconcernlevel",
+  "w",
+  "j",
+  "journal",
+  "wtimeout",
+  "wtimeoutms",
 ]);
 
-/** The connection string without the options that topicsync decides itself, and their names. */
-export function withoutFixedOptions(uri: string): {
+/** Removes the options that topicsync sets itself from a connection string, and returns their names. */
+export function removeFixedOptions(uri: string): {
   readonly uri: string;
   readonly ignored: readonly string[];
 } {
   const [address = "", query = ""] = uri.split("?", 2);
-  const nameOf = (option: string): string => option.split("=", 1)[0] ?? "";
+  const getName = (option: string): string => option.split("=", 1)[0] ?? "";
   const options = query.split("&").filter((option) => option !== "");
-  const kept = options.filter((option) => !fixed.has(nameOf(option).toLowerCase()));
+  const kept = options.filter((option) => !fixedOptions.has(getName(option).toLowerCase()));
   return {
     uri: kept.length === 0 ? address : `${address}?${kept.join("&")}`,
-    ignored: options.filter((option) => !kept.includes(option)).map(nameOf),
+    ignored: options.filter((option) => !kept.includes(option)).map(getName),
   };
 }

@@ -4,55 +4,55 @@ import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/er
 import type { Logger } from "../lib/logger.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { retryConflicts, retryUntilAvailable } from "../lib/retry.ts";
-import { clientOptions, withoutFixedOptions } from "./client-options.ts";
+import { clientOptions, removeFixedOptions } from "./client-options.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
 
-/** The one door to MongoDB. */
+/** The connection to MongoDB, and the only access to it. */
 export interface Database {
-  /** Waits until MongoDB answers, then makes sure of the indexes. Throws DatabaseConflictError; ends early when aborted. */
+  /** Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError, and UnavailableError when aborted. */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;
-  /** Sends a command, as it is; whoever calls wraps it in `run`. */
+  /** Sends a raw command. To be called within `run`. */
   command(command: Document): Promise<Document>;
-  /** Runs an operation. Throws UnavailableError when MongoDB does not answer or was not connected yet. */
+  /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
-  /** A session to run transactions in, one at a time; undefined on a store without transactions. */
+  /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
   /**
-   * Aborts the transactions that these sessions have open on the server, whoever started them. Best effort: not every product
-   * or user may do it, and the server gives them up by itself. Never throws.
+   * Aborts the open transactions of these sessions, which may belong to other processes. Best effort: not every product or
+   * user is allowed to, and the server aborts them by itself in time. Never throws.
    */
   killSessions(ids: readonly Binary[]): Promise<void>;
-  /** Runs operations in one transaction of the session. Nothing of them is stored when `work` throws. */
+  /** Runs operations in one transaction, repeated after conflicts. Nothing is stored when `work` throws. */
   transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
-  /** Resolves when MongoDB answers; throws UnavailableError. */
+  /** Throws UnavailableError when MongoDB does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** On a sharded cluster killSessions waits up to a minute for each member that does not answer. */
+/** On a sharded cluster killSessions waits up to a minute for every member that does not answer. */
 const killTimeoutMs = 3_000;
 
-/** Why the database cannot be used as it is set up; UnavailableError where that may change by itself. */
-function startFailure(error: unknown): unknown {
+/** Translates an error of the start: ConfigurationError for a setting, UnavailableError if waiting may help. */
+function toStartError(error: unknown): unknown {
   const kind = classify(error);
   if (kind === "credentials")
     return new ConfigurationError(
-      `MongoDB does not accept the credentials of MONGODB_URI: ${getErrorMessage(error)}. Check the name, the password and authSource: ` +
-        "the database in which the user was created, unless that is the one of the URI.",
+      `MongoDB does not accept the credentials of MONGODB_URI: ${getErrorMessage(error)}. Check the name, the password and authSource, ` +
+        "the database in which the user was created; it defaults to the database of the URI.",
       { cause: error },
     );
   if (kind === "forbidden")
     return new ConfigurationError(
-      `The user of MONGODB_URI may not do what topicsync needs: ${getErrorMessage(error)}. docs/deployment.md lists the privileges.`,
+      `The user of MONGODB_URI may not do what topicsync needs: ${getErrorMessage(error)}. Grant the privileges in docs/deployment.md.`,
       { cause: error },
     );
   return translateErrors(error);
 }
 
-/** Throws ConfigurationError for a URI that the driver does not take. */
+/** Throws ConfigurationError for a URI that the driver rejects. */
 function createClient(uri: string): MongoClient {
   try {
     return new MongoClient(uri, clientOptions);
@@ -61,11 +61,11 @@ function createClient(uri: string): MongoClient {
   }
 }
 
-/** Creates the client; connects later. The URI names the database. Throws ConfigurationError. */
+/** Creates the client of the database that the URI names; `connect` connects it. Throws ConfigurationError. */
 export function createDatabase(connectionString: string, log: Logger): Database {
-  const { uri, ignored } = withoutFixedOptions(connectionString);
+  const { uri, ignored } = removeFixedOptions(connectionString);
   if (ignored.length > 0)
-    log.info({ options: ignored }, "options of MONGODB_URI are ignored: topicsync decides them itself");
+    log.info({ options: ignored }, "options of MONGODB_URI ignored: topicsync sets them itself");
   const client = createClient(uri);
   const db = client.db();
   let connected = false;
@@ -82,8 +82,8 @@ export function createDatabase(connectionString: string, log: Logger): Database 
   }
 
   /**
-   * Finds out by trying: what a server says of itself differs from product to product. Throws ConfigurationError for an
-   * error that does not say whether there are transactions: without them the sync is less safe, so nothing is guessed.
+   * Tries a transaction, since what servers report of themselves differs between products. Throws ConfigurationError for an
+   * unknown error: the sync is less safe without transactions, so their absence must be certain.
    */
   async function hasTransactions(): Promise<boolean> {
     try {
@@ -96,13 +96,13 @@ export function createDatabase(connectionString: string, log: Logger): Database 
       if (kind === "unsupported") {
         log.warn(
           { reason: getErrorMessage(error) },
-          "this MongoDB has no transactions: positions are written right after the records instead of together with them; use a replica set",
+          "this MongoDB has no transactions, so positions are written after the records instead of with them: use a replica set",
         );
         return false;
       }
       if (kind !== "unforeseen") throw error;
       throw new ConfigurationError(
-        `MongoDB failed to run a transaction, and did not say that it has none: ${getErrorMessage(error)}`,
+        `MongoDB failed to run a transaction, for an unknown reason: ${getErrorMessage(error)}`,
         { cause: error },
       );
     }
@@ -133,7 +133,7 @@ export function createDatabase(connectionString: string, log: Logger): Database 
             transactions = await hasTransactions();
             connected = true;
           } catch (error) {
-            throw startFailure(error);
+            throw toStartError(error);
           }
         },
         { what: "MongoDB", abort, log },
@@ -150,7 +150,7 @@ export function createDatabase(connectionString: string, log: Logger): Database 
         if (canKillSessions)
           log.warn(
             { reason: getErrorMessage(error) },
-            "killSessions failed: transactions that former owners of a partition left open last until MongoDB ends them, a minute by default",
+            "killSessions failed: open transactions of earlier partition owners last until MongoDB aborts them, a minute by default",
           );
         canKillSessions = false;
       }

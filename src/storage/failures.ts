@@ -20,19 +20,19 @@ import {
 } from "../lib/errors.ts";
 
 /**
- * What an error of MongoDB means for the operation that met it:
- * - `duplicate`: a unique index objected;
- * - `conflict`: the transaction was aborted, mostly for another one; it may succeed when it is repeated;
- * - `outage`: the database cannot do it now: it is not reachable, starting, stopping, overloaded or too slow;
- * - `credentials`: it does not accept the user's name and password;
- * - `forbidden`: the user may not do this;
+ * What an error of MongoDB means for the operation:
+ * - `duplicate`: it violates a unique index;
+ * - `conflict`: its transaction was aborted, mostly because of another one; a retry may succeed;
+ * - `outage`: the database is unreachable, starting, stopping, overloaded or too slow;
+ * - `credentials`: the user's name or password is wrong;
+ * - `forbidden`: the user lacks the privilege;
  * - `unsupported`: this product or version does not have it;
  * - `unforeseen`: anything else.
  */
 export type FailureKind =
   "duplicate" | "conflict" | "outage" | "credentials" | "forbidden" | "unsupported" | "unforeseen";
 
-/** Codes with one meaning wherever they come from. The outages are the driver specification's retryable errors and more. */
+/** Codes with the same meaning in every product. The outages include the driver specification's retryable errors. */
 const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
   ["duplicate", [11000, 11001, 12582]],
   // WriteConflict and NoSuchTransaction: not every product adds the label TransientTransactionError.
@@ -45,7 +45,7 @@ const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
     ],
   ],
   ["credentials", [11, 18]],
-  // 8000 is Atlas' own.
+  // 8000 is AtlasError.
   ["forbidden", [13, 8000]],
   ["unsupported", [20, 59, 115, 238, 263]],
 ];
@@ -58,15 +58,15 @@ const outageLabels = [
   "RetryableError",
 ];
 
-/** The one place that decides what an error of MongoDB means. */
+/** Classifies an error of MongoDB; nothing else interprets them. */
 export function classify(error: unknown): FailureKind {
   if (error instanceof MongoBulkWriteError) return classifyBulk(error);
-  if (error instanceof MongoServerError) return classifyAnswer(error);
+  if (error instanceof MongoServerError) return classifyServerError(error);
   if (error instanceof MongoCompatibilityError) return "unsupported";
-  return isWithoutAnswer(error) ? "outage" : "unforeseen";
+  return isConnectionError(error) ? "outage" : "unforeseen";
 }
 
-function classifyAnswer(error: MongoServerError): FailureKind {
+function classifyServerError(error: MongoServerError): FailureKind {
   const kind = kindByMessage(error) ?? kindByCode.get(Number(error.code));
   // DocumentDB reports a duplicate key within a transaction as a write conflict.
   if (kind === "conflict" && /duplicate key/i.test(error.message)) return "duplicate";
@@ -77,7 +77,7 @@ function classifyAnswer(error: MongoServerError): FailureKind {
   return kind ?? "unforeseen";
 }
 
-/** Codes that a product uses for more than one thing, or for something else than MongoDB does. */
+/** Codes that some products use with several meanings, or with another one than MongoDB. */
 function kindByMessage(error: MongoServerError): FailureKind | undefined {
   if (hasNoRetryableWrites(error)) return "unsupported";
   if (error.code === 8000 && /bad auth/i.test(error.message)) return "credentials";
@@ -89,19 +89,19 @@ const hasNoRetryableWrites = (error: unknown): boolean =>
   error instanceof MongoServerError && error.code === 301 && /retryable writes/i.test(error.message);
 
 function classifyBulk(error: MongoBulkWriteError): FailureKind {
-  // What was written is not known to survive.
+  // The writes may not be durable.
   if (error.result.getWriteConcernError() !== undefined) return "outage";
-  const failed = failedWrites(error);
+  const failed = toWriteErrors(error);
   if (failed.length === 0) {
-    // The driver wraps what is no answer of the server, such as a lost connection.
+    // The driver wraps errors that are not answers of the server, such as a lost connection.
     const cause: unknown = error.errorResponse;
-    return cause instanceof Error ? classify(cause) : classifyAnswer(error);
+    return cause instanceof Error ? classify(cause) : classifyServerError(error);
   }
   const found = new Set(failed.map((one) => classify(one.error)));
   return severity.find((kind) => found.has(kind)) ?? "unforeseen";
 }
 
-/** Which failure of a bulk's writes counts. A duplicate first: after it the others may only follow from it. */
+/** Which failure of a bulk counts, most important first: after a duplicate, the others may be its consequences. */
 const severity: readonly FailureKind[] = [
   "duplicate",
   "unforeseen",
@@ -112,42 +112,42 @@ const severity: readonly FailureKind[] = [
   "conflict",
 ];
 
-const isWithoutAnswer = (error: unknown): boolean =>
+const isConnectionError = (error: unknown): boolean =>
   error instanceof MongoNetworkError ||
   error instanceof MongoServerSelectionError ||
   error instanceof MongoTopologyClosedError ||
   error instanceof MongoNotConnectedError ||
   error instanceof MongoClientClosedError ||
   error instanceof MongoOperationTimeoutError ||
-  (error instanceof MongoError && withoutConnection.has(error.name)) ||
-  isOfTheSocket(error);
+  (error instanceof MongoError && poolErrors.has(error.name)) ||
+  isSocketError(error);
 
-/** Names of errors that the driver does not export: no connection of the pool could be had. */
-const withoutConnection = new Set(["MongoWaitQueueTimeoutError", "MongoPoolClosedError"]);
+/** No connection was available in the pool. The driver does not export these classes. */
+const poolErrors = new Set(["MongoWaitQueueTimeoutError", "MongoPoolClosedError"]);
 
 /**
- * Where the driver waits until a large message is written, it passes on the socket's own error (7.8, `writeCommand`),
- * and a commit then trips over the label that such an error cannot have.
+ * While the driver waits for a large message to be written, it passes on the raw error of the socket (7.8, `writeCommand`);
+ * a commit then fails with a TypeError, because it calls `hasErrorLabel` on it.
  */
-const isOfTheSocket = (error: unknown): boolean =>
+const isSocketError = (error: unknown): boolean =>
   error instanceof TypeError
     ? error.message.includes("hasErrorLabel")
     : error instanceof Error && "syscall" in error;
 
-/** Whether a unique index objected. Which one is not said: products differ in how they word it, or do not say it. */
+/** Whether the operation violated a unique index. Not every product names the index. */
 export const isDuplicate = (error: unknown): boolean => classify(error) === "duplicate";
 
-/** What the rest of the program is told where the same may succeed later. */
-const unavailable: Readonly<Partial<Record<FailureKind, string>>> = {
+/** The messages for failures after which a retry may succeed. */
+const unavailableMessages: Readonly<Partial<Record<FailureKind, string>>> = {
   outage: "MongoDB does not answer",
   conflict: "MongoDB aborted the transaction",
-  // At start this is a fault of the settings; later, mostly a password that is being changed.
+  // At start the settings are wrong (see database.ts); later the password is probably being changed.
   credentials: "MongoDB does not accept the credentials of MONGODB_URI",
 };
 
 /**
- * The error as the rest of the program knows it: UnavailableError where the same may succeed later, ConfigurationError with the cure
- * where a setting is at fault, itself otherwise.
+ * Translates an error of MongoDB: UnavailableError if a retry may succeed, ConfigurationError with the cure if a setting is wrong;
+ * other errors are returned unchanged.
  */
 export function translateErrors(error: unknown): unknown {
   if (hasNoRetryableWrites(error))
@@ -158,7 +158,7 @@ export function translateErrors(error: unknown): unknown {
       },
     );
   const kind = classify(error);
-  const reason = unavailable[kind];
+  const reason = unavailableMessages[kind];
   if (reason === undefined) return error;
   const message = `${reason}: ${getErrorMessage(error)}`;
   return kind === "conflict"
@@ -166,25 +166,25 @@ export function translateErrors(error: unknown): unknown {
     : new UnavailableError(message, { cause: error });
 }
 
-/** What went wrong with one write of a bulk. */
+/** The error of one write of a bulk. */
 export interface WriteError {
-  /** In the order in which the writes were given. */
+  /** The position of the write in the bulk. */
   readonly index: number;
   readonly error: MongoServerError;
 }
 
 /**
- * What went wrong with single writes of an unordered bulk, whose others are acknowledged; undefined when the error says
- * nothing of single writes.
+ * Returns the errors of single writes of an unordered bulk, whose other writes are acknowledged; undefined if the bulk failed
+ * as a whole.
  */
 export function getWriteErrors(error: unknown): readonly WriteError[] | undefined {
   if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)
     return undefined;
-  const failed = failedWrites(error);
+  const failed = toWriteErrors(error);
   return failed.length === 0 ? undefined : failed;
 }
 
-const failedWrites = ({ writeErrors }: MongoBulkWriteError): readonly WriteError[] =>
+const toWriteErrors = ({ writeErrors }: MongoBulkWriteError): readonly WriteError[] =>
   [writeErrors].flat().map(({ index, code, errmsg }) => ({
     index,
     error: new MongoServerError({ code, errmsg: errmsg ?? `error ${code}` }),

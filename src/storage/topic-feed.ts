@@ -15,19 +15,16 @@ import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "
 /** Small enough for a picker to take in without blocking the event loop. */
 const topicsPerBatch = 1_000;
 const pollIntervalMs = 10_000;
-/**
- * A record carries the time of its decision. Its transaction may commit as late as the server allows (60 s), and the clocks of
- * instances differ.
- */
+/** A record carries the time of its decision: its transaction may commit 60 s later, and the clocks of instances differ. */
 const overlapMs = 90_000;
 
-/** The stored topics for picking, followed by change streams; by their times on a store that has none. */
+/** Follows the stored topics by change streams, or by polling their timestamps on a store that has none. */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
 
   async function openStreams(listener: FeedListener): Promise<Following> {
-    // The driver closes a stream before it throws, so `stream.closed` does not tell who ended it.
+    // The driver closes a stream before it throws, so `stream.closed` does not show who ended it.
     let isOpen = true;
     const lost = (error: unknown): void => {
       if (isOpen) listener.lost(error);
@@ -59,16 +56,16 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
         // The only level that change streams have.
         readConcern: { level: "majority" },
       });
-    const tell = (change: ChangeStreamDocument | null): void => {
-      const one = change === null ? undefined : changeOf(change, name);
+    const report = (change: ChangeStreamDocument | null): void => {
+      const one = change === null ? undefined : toTopicChange(change, name);
       if (one !== undefined) changed([one]);
     };
     const readOn = async (): Promise<never> => {
-      for (;;) tell(await stream.next());
+      for (;;) report(await stream.next());
     };
     try {
-      // The stream is open on the server once this has an answer.
-      tell(await stream.tryNext());
+      // The first answer shows that the stream is open on the server.
+      report(await stream.tryNext());
     } catch (error) {
       await stream.close().catch(() => undefined);
       throw error;
@@ -80,18 +77,18 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   function poll({ changed, lost }: FeedListener): Following {
     const closing = new AbortController();
     let since = new Date(Date.now() - overlapMs);
-    /** What the last look found: within the overlap the next one finds it again. */
+    /** The changes of the last poll, some of which the next poll finds again within the overlap. */
     let seen = new Set<string>();
 
-    async function look(): Promise<void> {
+    async function pollOnce(): Promise<void> {
       const from = since;
       since = new Date(Date.now() - overlapMs);
-      const [there, gone] = await database.run(() =>
+      const [active, removed] = await database.run(() =>
         Promise.all([
           topics
             .find({ sys_updated_on: { $gte: from } }, { projection: { topic_id: 1, sys_updated_on: 1 } })
             .toArray(),
-          // Both kinds are named so that the index `retired_by_time` leads to them.
+          // Names both kinds, so that the index `retired_by_time` applies.
           retired
             .find(
               { "retired_by.kind": { $in: ["announcement", "http"] }, retired_on: { $gte: from } },
@@ -101,11 +98,11 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
         ]),
       );
       const found = [
-        ...there.map(({ _id, topic_id: externalId, sys_updated_on }) => {
+        ...active.map(({ _id, topic_id: externalId, sys_updated_on }) => {
           const updatedOn = sys_updated_on.getTime();
           return { key: `${_id} ${updatedOn}`, change: { externalId, updatedOn } };
         }),
-        ...gone.map(({ _id: key, topic_id: externalId }) => {
+        ...removed.map(({ _id: key, topic_id: externalId }) => {
           return { key, change: { externalId, updatedOn: undefined } };
         }),
       ];
@@ -116,7 +113,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
     const readOn = async (): Promise<never> => {
       for (;;) {
         await sleep(pollIntervalMs, undefined, { signal: closing.signal });
-        await look();
+        await pollOnce();
       }
     };
     readOn().catch((error: unknown) => {
@@ -145,7 +142,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
         if (!lacksChangeStreams(error)) throw error;
         log.info(
           { reason: getErrorMessage(error) },
-          "no change streams: topics of other instances are looked for every 10 s",
+          "no change streams: polling for changes by other instances every 10 s",
         );
         return poll(listener);
       }
@@ -165,13 +162,13 @@ export function streamTopics(database: Database): AsyncGenerator<PickableTopic> 
 export const countTopics = (database: Database): Promise<number> =>
   database.run(() => database.collection<TopicRecord>(collections.topics).estimatedDocumentCount());
 
-/** A standalone member, and an aggregation stage that is not known. */
+/** The server is standalone, or does not know the aggregation stage. */
 const noChangeStreamsCodes: ReadonlySet<unknown> = new Set([40573, 40324]);
 
-/** Amazon DocumentDB has no code of its own for change streams that nobody enabled. */
+/** Amazon DocumentDB has no code of its own for change streams that are not enabled. */
 const noChangeStreamsMessage = /change ?streams?\b.*\b(?:not enabled|not supported|disabled)/i;
 
-/** Whether an error says that there are no change streams here, or none for this user. */
+/** Whether the store has no change streams, or none for this user. */
 function lacksChangeStreams(error: unknown): boolean {
   const kind = classify(error);
   if (kind === "unsupported" || kind === "forbidden") return true;
@@ -179,8 +176,8 @@ function lacksChangeStreams(error: unknown): boolean {
   return noChangeStreamsCodes.has(error.code) || noChangeStreamsMessage.test(error.message);
 }
 
-function changeOf(change: ChangeStreamDocument, name: CollectionName): TopicChange | undefined {
-  // Null when the record is gone again.
+function toTopicChange(change: ChangeStreamDocument, name: CollectionName): TopicChange | undefined {
+  // Null when the record has been deleted since.
   const record = "fullDocument" in change ? (change.fullDocument as unknown as TopicRecord | null) : null;
   if (record === null) return undefined;
   const { topic_id: externalId, sys_updated_on: updatedOn } = record;
