@@ -185,7 +185,7 @@ describe("a transaction that conflicts with others", () => {
   ] as const)
     it(`is repeated until it succeeds: ${what}`, async () => {
       const database = await connect();
-      const records = database.collection<{ _id: string }>(collections.replays);
+      const records = database.collection<{ _id: string }>(collections.positions);
       const session = database.startSession();
       assert.ok(session !== undefined);
       const _id = unique("record");
@@ -195,7 +195,7 @@ describe("a transaction that conflicts with others", () => {
       });
       await session.endSession();
       assert.equal(store.pending(), 0);
-      assert.equal(await db.collection<{ _id: string }>(collections.replays).countDocuments({ _id }), 1);
+      assert.equal(await db.collection<{ _id: string }>(collections.positions).countDocuments({ _id }), 1);
     });
 
   it("is given up in the end, as unavailable", async () => {
@@ -205,7 +205,7 @@ describe("a transaction that conflicts with others", () => {
     answered("insert", { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" }, 10_000);
     await assert.rejects(
       database.transaction(session, async () => {
-        await database.collection(collections.replays).insertOne({}, { session });
+        await database.collection(collections.positions).insertOne({}, { session });
       }),
       { name: "UnavailableError", message: /MongoDB aborted the transaction: WriteConflict/ },
     );
