@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { getErrorMessage, RefusalError, toSentence, type Fault } from "../../src/lib/errors.ts";
-import type { ReadReport, TokenReport } from "../../src/installations/feedback.ts";
+import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { maxValueBytes, refuseBatch } from "../announcements/decode.ts";
@@ -14,7 +14,7 @@ const maxReasonCharacters = 200;
 const latestTime = 8.64e15;
 
 /** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
-export function decodeReport(record: LogRecord): ReadReport {
+export function decodeReport(record: LogRecord): DecodedReport {
   const { offset, skippedBatch } = record;
   if (skippedBatch !== undefined) return { offset, refusal: refuseBatch(skippedBatch) };
   try {

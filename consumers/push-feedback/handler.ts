@@ -2,7 +2,7 @@ import type {
   FeedbackDecision,
   FeedbackService,
   FeedbackStore,
-  ReadReport,
+  DecodedReport,
 } from "../../src/installations/feedback.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey } from "../../src/sync/positions.ts";
@@ -31,7 +31,7 @@ const maxRecordsPerWrite = 500;
 /** A batch of decoded reports. */
 export interface FeedbackBatch {
   readonly records: readonly LogRecord[];
-  readonly reports: readonly ReadReport[];
+  readonly reports: readonly DecodedReport[];
   readonly trace: BatchTrace | undefined;
   /** Undefined before `write`. */
   decision?: FeedbackDecision;

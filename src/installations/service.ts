@@ -5,7 +5,7 @@ import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { DeactivateAll } from "./stores.ts";
-import { storedToken } from "./token-rules.ts";
+import { normalizeToken } from "./token-rules.ts";
 
 /** The tokens of a registration, as stored. */
 export interface RegisteredTokens {
@@ -54,10 +54,10 @@ export function createInstallationService(
   return {
     async register(application, body, user) {
       const platform = await findActivePlatform(application, body.platform);
-      const token = storedToken(platform, body.token, "/token");
+      const token = normalizeToken(platform, body.token, "/token");
       const previous = body.previousToken ?? undefined;
       const previousToken =
-        previous === undefined ? undefined : storedToken(platform, previous, "/previousToken");
+        previous === undefined ? undefined : normalizeToken(platform, previous, "/previousToken");
       await submit({
         kind: "register",
         key: { application, platform: platform.name, token },

@@ -13,7 +13,7 @@ export type CheckedToken = { readonly token: string } | { readonly fault: string
  * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RefusalError, `BAD_TOKEN`, when the token
  * violates the platform's rule.
  */
-export function storedToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
+export function normalizeToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
   const checked = checkToken(token, tokenRule);
   if ("token" in checked) return checked.token;
   const message = `The token is not valid for the platform "${name}".`;

@@ -8,13 +8,13 @@ import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions } from "./positions.ts";
 
-/** Several short look-ups side by side take less time than a long one. */
-const tokensALookUp = 200;
+/** Several small queries in parallel are faster than a large one. */
+const tokensPerQuery = 200;
 
-/** The store of what push services reported, in MongoDB. */
+/** Stores the effects of push feedback in MongoDB. */
 export function createFeedbackStore(database: Database, log: Logger): FeedbackStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
-  // A position that is lost is not derived from the installations: to read a report twice changes nothing.
+  // A lost position is not derived from installations, since reading a report twice changes nothing.
   const positions = createPositions(database, { log });
 
   async function find(tokens: string[]): Promise<SeenInstallation[]> {
@@ -30,7 +30,7 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
     positions: (group, topic) => positions.positions(group, topic),
 
     findTokens: (tokens) =>
-      database.run(async () => (await Promise.all(chunks(tokens, tokensALookUp).map(find))).flat()),
+      database.run(async () => (await Promise.all(chunks(tokens, tokensPerQuery).map(find))).flat()),
 
     async begin(step) {
       const batch = await positions.begin(step);
@@ -39,7 +39,7 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
         async write(deactivations) {
           if (deactivations.length === 0) return;
           const now = new Date();
-          const operations = deactivations.map((one) => operationOf(one, now));
+          const operations = deactivations.map((one) => toOperation(one, now));
           await batch.write(async (options) => {
             await installations.bulkWrite(operations, { ...options, ordered: false });
           });
@@ -49,8 +49,8 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
   };
 }
 
-/** A token that was registered since it was looked up is not touched. The token names the shard. */
-const operationOf = (
+/** Leaves a token alone that was registered since it was read. The token is the shard key. */
+const toOperation = (
   { id, token, reason, unseenSince }: Deactivation,
   now: Date,
 ): AnyBulkWriteOperation<InstallationRecord> => ({

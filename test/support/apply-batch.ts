@@ -3,7 +3,7 @@ import { createFeedbackHandler } from "../../consumers/push-feedback/handler.ts"
 import {
   createFeedbackService,
   type FeedbackStore,
-  type ReadReport,
+  type DecodedReport,
 } from "../../src/installations/feedback.ts";
 import type { Catalog } from "../../src/installations/catalog-cache.ts";
 import { createLogger } from "../../src/lib/logger.ts";
@@ -51,7 +51,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
 export interface FeedbackStep extends PositionStep {
   readonly store: FeedbackStore;
   readonly catalog: Catalog;
-  readonly reports: readonly ReadReport[];
+  readonly reports: readonly DecodedReport[];
   readonly onLetter?: (letter: SentLetter) => void;
 }
 

@@ -4,7 +4,7 @@ import { after, describe, it } from "node:test";
 import { RefusalError } from "../../../src/lib/errors.ts";
 import {
   decideFeedback,
-  type ReadReport,
+  type DecodedReport,
   type SeenInstallation,
 } from "../../../src/installations/feedback.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
@@ -28,7 +28,7 @@ const installation = (more: Partial<SeenInstallation> = {}): SeenInstallation =>
 });
 
 let offset = 0;
-const report = (reportedOn: Date, more: { application?: string; platform?: string } = {}): ReadReport => ({
+const report = (reportedOn: Date, more: { application?: string; platform?: string } = {}): DecodedReport => ({
   offset: offset++,
   report: {
     application: undefined,
@@ -40,11 +40,11 @@ const report = (reportedOn: Date, more: { application?: string; platform?: strin
   },
 });
 
-const outcomes = (reports: ReadReport[], stored: SeenInstallation[]): Record<string, number> =>
+const outcomes = (reports: DecodedReport[], stored: SeenInstallation[]): Record<string, number> =>
   Object.fromEntries(Object.entries(decideFeedback(reports, stored).counts).filter(([, count]) => count > 0));
 
 describe("deciding push feedback", () => {
-  it("deactivates a token that was last seen before the report, or at its very time", () => {
+  it("deactivates a token that was last seen before the report, or at the same time", () => {
     for (const hour of [8, 9]) {
       const { deactivations } = decideFeedback([report(at(hour))], [installation()]);
       assert.deepEqual(deactivations, [
@@ -60,11 +60,11 @@ describe("deciding push feedback", () => {
     }
   });
 
-  it("leaves a token alone that was registered again since", () => {
+  it("leaves a token alone that was registered after the report", () => {
     assert.deepEqual(outcomes([report(at(7))], [installation()]), { renewed: 1 });
   });
 
-  it("takes one report after another: the first that holds counts, and a later one finds nothing to do", () => {
+  it("applies reports in order, so later ones find the token inactive", () => {
     const reports = [report(at(7)), report(at(9)), report(at(10))];
     assert.deepEqual(outcomes(reports, [installation()]), { renewed: 1, deactivated: 1, inactive: 1 });
     const { deactivations } = decideFeedback(reports, [installation()]);
@@ -74,16 +74,16 @@ describe("deciding push feedback", () => {
     );
   });
 
-  it("means every application when none is named, and only the named one otherwise", () => {
+  it("selects every application if none is named", () => {
     const stored = [installation(), installation({ id: "another id", application: "other" })];
-    const idsOf = (one: ReadReport) => decideFeedback([one], stored).deactivations.map(({ id }) => id);
-    assert.deepEqual(idsOf(report(at(9))), ["an id", "another id"]);
-    assert.deepEqual(idsOf(report(at(9), { application: "other" })), ["another id"]);
-    assert.deepEqual(idsOf(report(at(9), { application: "third" })), []);
-    assert.deepEqual(idsOf(report(at(9), { platform: "android" })), []);
+    const decideIds = (one: DecodedReport) => decideFeedback([one], stored).deactivations.map(({ id }) => id);
+    assert.deepEqual(decideIds(report(at(9))), ["an id", "another id"]);
+    assert.deepEqual(decideIds(report(at(9), { application: "other" })), ["another id"]);
+    assert.deepEqual(decideIds(report(at(9), { application: "third" })), []);
+    assert.deepEqual(decideIds(report(at(9), { platform: "android" })), []);
   });
 
-  it("counts what is not registered, what was inactive already, and what was refused", () => {
+  it("counts unknown, inactive and refused tokens", () => {
     const refused = { offset: 99, refusal: new RefusalError("BAD_TOKEN", "no") };
     const reports = [report(at(9)), report(at(9), { platform: "android" }), refused];
     assert.deepEqual(outcomes(reports, [installation({ active: false })]), {
@@ -108,7 +108,7 @@ describe("applying push feedback to a real store", async () => {
   const key = { group: "group", topic: "feedback", partition: 0 };
   const to = { offset: 1, epoch: 1 };
 
-  it("leaves a token alone that is registered between the look and the write", async () => {
+  it("leaves a token alone that is registered between read and write", async () => {
     await records.insertMany([record("t"), record("t", { application: "other" })]);
     const racing = {
       ...store,
@@ -133,7 +133,7 @@ describe("applying push feedback to a real store", async () => {
     assert.deepEqual(await store.positions("group", "feedback"), new Map([[0, to]]));
   });
 
-  it("changes nothing, and refuses nothing, for a consumer whose position another has moved", async () => {
+  it("changes nothing, and sends no dead letter, for a fenced consumer", async () => {
     await records.deleteMany({});
     await records.insertOne(record("t"));
     let letters = 0;
