@@ -1,9 +1,9 @@
 import type { ErrorBody } from "../../schemas/error.ts";
 
-/** A refusal of the service, or that it cannot be reached. */
+/** An error response of the service, or no response at all. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
-  /** The HTTP status; 0 when there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
   readonly detail: string;
   readonly details: ErrorBody["error"]["details"];
@@ -21,39 +21,41 @@ const unreachable = {
   detail: "It may be restarting, or the network is down.",
   details: [],
 };
-const unreadable = {
-  message: "The service gave an answer that is none of its own.",
-  detail: "",
-  details: [],
-};
+const unexpectedResponse = { message: "Unexpected response from the service.", detail: "", details: [] };
 
-/** Before anybody is signed in it says where the request comes from. */
+/** Required on every request. "none" until somebody has signed in. */
 let csrfToken = "none";
 
-/** Remembers what goes with each request. */
 export function setCsrfToken(token: string | null): void {
   csrfToken = token ?? "none";
 }
 
-/** Asks the service. Throws an ApiError; what the fetch throws when the signal aborts it. */
-export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const headers = {
-    "X-CSRF-Token": csrfToken,
-    ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-  };
-  const response = await fetch(path, { ...sent, headers, signal: signal ?? null }).catch(() => undefined);
+/** Requests to the service. They throw ApiError, or the abort error of their signal. */
+export const api = {
+  get: <T>(path: string, signal?: AbortSignal): Promise<T> => send<T>(path, {}, signal),
+  post: <T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> =>
+    send<T>(path, { method: "POST", body: JSON.stringify(body) }, signal),
+};
+
+async function send<T>(
+  path: string,
+  init: { readonly method?: string; readonly body?: string },
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const headers = new Headers({ "X-CSRF-Token": csrfToken });
+  if (init.body !== undefined) headers.set("Content-Type", "application/json");
+  const response = await fetch(path, { ...init, headers, signal: signal ?? null }).catch(() => undefined);
   signal?.throwIfAborted();
   if (response === undefined) throw new ApiError(0, unreachable);
   const text = await response.text();
   if (response.ok) return (text === "" ? undefined : JSON.parse(text)) as T;
-  throw new ApiError(response.status, errorIn(text));
+  throw new ApiError(response.status, parseError(text));
 }
 
-function errorIn(text: string): ErrorBody["error"] | typeof unreadable {
+function parseError(text: string): ErrorBody["error"] | typeof unexpectedResponse {
   try {
     return (JSON.parse(text) as ErrorBody).error;
   } catch {
-    return unreadable;
+    return unexpectedResponse;
   }
 }

@@ -2,75 +2,76 @@ import { useEffect, useState } from "preact/hooks";
 import { Redirect, Route, Router, Switch } from "wouter-preact";
 
 import type { SessionView } from "../../schemas/session.ts";
-import { ApiError, ask, setCsrfToken } from "./api.ts";
+import { api, setCsrfToken, type ApiError } from "./api.ts";
+import { ErrorMessage } from "./components/error-message.tsx";
 import { Layout } from "./components/layout.tsx";
-import { comeBack, takeFailure } from "./openid.ts";
-import { pagesFor } from "./pages.ts";
+import { returnToPage, takeSignInError } from "./openid.ts";
+import { getPagesFor } from "./pages.ts";
 import { SignIn } from "./pages/sign-in.tsx";
-import { Failure } from "./components/error-message.tsx";
+import { isSessionExpired } from "./query.ts";
 import { SessionContext } from "./session.ts";
 
 const sessionPath = "/api/topicsync/v1/session";
 
-/** What is known of who sits before it. */
 type State =
-  | { readonly kind: "asking" }
-  | { readonly kind: "out"; readonly notice?: string; readonly failure?: ApiError | undefined }
-  | { readonly kind: "in"; readonly session: SessionView }
+  | { readonly kind: "loading" }
+  | { readonly kind: "signed-out"; readonly notice?: string; readonly error?: ApiError | undefined }
+  | { readonly kind: "signed-in"; readonly session: SessionView }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** The console: whoever is not signed in signs in, at whatever address they came to. */
+/** Shows the sign-in page at any address until somebody has signed in. */
 export function App() {
-  const [state, setState] = useState<State>({ kind: "asking" });
+  const [state, setState] = useState<State>({ kind: "loading" });
 
   function enter(session: SessionView): void {
     setCsrfToken(session.csrfToken);
-    setState({ kind: "in", session });
+    setState({ kind: "signed-in", session });
   }
 
-  function look(): void {
-    setState({ kind: "asking" });
-    const failure = takeFailure();
-    comeBack();
-    ask<SessionView>(sessionPath).then(enter, (error: unknown) => {
-      const isOut = error instanceof ApiError && error.status === 401;
-      setState(isOut ? { kind: "out", failure } : { kind: "failed", error });
+  function loadSession(): void {
+    setState({ kind: "loading" });
+    const signInError = takeSignInError();
+    returnToPage();
+    api.get<SessionView>(sessionPath).then(enter, (error: unknown) => {
+      const isSignedOut = isSessionExpired(error);
+      setState(isSignedOut ? { kind: "signed-out", error: signInError } : { kind: "failed", error });
     });
   }
-  useEffect(look, []);
+  useEffect(loadSession, []);
 
-  function leave(how?: "over"): void {
-    if (how === "over") setState({ kind: "out", notice: "Your session is over. Sign in again." });
-    else {
-      ask(`${sessionPath}/end`, {}).then(
-        () => {
-          setState({ kind: "out", notice: "You have signed out." });
-        },
-        (error: unknown) => {
-          setState({ kind: "failed", error });
-        },
-      );
-    }
+  function signOut(): void {
+    api.post(`${sessionPath}/end`, {}).then(
+      () => {
+        setState({ kind: "signed-out", notice: "You have signed out." });
+      },
+      (error: unknown) => {
+        setState({ kind: "failed", error });
+      },
+    );
+  }
+
+  function expire(): void {
+    setState({ kind: "signed-out", notice: "Your session has expired. Please sign in again." });
   }
 
   switch (state.kind) {
-    case "asking":
+    case "loading":
       return <main class="container" aria-busy="true" />;
     case "failed":
       return (
         <main class="container">
-          <Failure error={state.error} again={look} />
+          <ErrorMessage error={state.error} retry={loadSession} />
         </main>
       );
-    case "out":
-      return <SignIn notice={state.notice} failure={state.failure} entered={enter} />;
-    case "in":
+    case "signed-out":
+      return <SignIn notice={state.notice} error={state.error} onSignIn={enter} />;
+    case "signed-in":
       return (
-        <SessionContext.Provider value={{ session: state.session, leave }}>
+        <SessionContext.Provider value={{ session: state.session, signOut, expire }}>
           <Router base="/console">
             <Layout>
               <Switch>
-                {pagesFor(state.session.roles).map(({ path, component }) => (
+                {getPagesFor(state.session.roles).map(({ path, component }) => (
                   <Route key={path} path={`${path}/*?`} component={component} />
                 ))}
                 <Route>

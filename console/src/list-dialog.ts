@@ -1,34 +1,33 @@
 import { useState } from "preact/hooks";
 
-/** The dialogs of a list: one is open at a time, and what was done is said on the page. */
+/** The dialogs of a list, one of which is open at a time. */
 export interface ListDialog<T> {
-  /** What the open one is about; undefined while none is. */
   readonly open: T | undefined;
-  readonly show: (what: T) => void;
-  /** What was done last. */
-  readonly said: string;
-  /** What every dialog is told. */
-  readonly ends: { readonly cancelled: () => void; readonly done: (said: string) => void };
+  readonly show: (dialog: T) => void;
+  /** The result of the last dialog, shown on the page. */
+  readonly notice: string;
+  /** Props of every dialog. */
+  readonly handlers: { readonly onCancel: () => void; readonly onDone: (notice: string) => void };
 }
 
-/** Follows the dialogs of a list; `again` reads it once more when something was done. */
-export function useListDialog<T>(again: () => void): ListDialog<T> {
+/** Calls `refetch` after each dialog that changed something. */
+export function useListDialog<T>(refetch: () => void): ListDialog<T> {
   const [open, setOpen] = useState<T>();
-  const [said, setSaid] = useState("");
+  const [notice, setNotice] = useState("");
   return {
     open,
-    show: (what) => {
-      setOpen(() => what);
+    show: (dialog) => {
+      setOpen(() => dialog);
     },
-    said,
-    ends: {
-      cancelled: () => {
+    notice,
+    handlers: {
+      onCancel: () => {
         setOpen(undefined);
       },
-      done: (text) => {
+      onDone: (text) => {
         setOpen(undefined);
-        setSaid(text);
-        again();
+        setNotice(text);
+        refetch();
       },
     },
   };

@@ -1,54 +1,54 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { ApiError, ask } from "./api.ts";
+import { api } from "./api.ts";
+import { isSessionExpired } from "./query.ts";
 import { useSession } from "./session.ts";
 
-/** Something that the service tells again and again. */
-export interface Live<T> {
-  /** What was told last; undefined until something was. */
+export interface LiveState<T> {
+  /** The latest value; undefined until the first one. */
   readonly value: T | undefined;
-  /** Why nothing comes at the moment; undefined while it does. */
+  /** Why no events arrive at the moment. */
   readonly error: unknown;
 }
 
-const againMs = 3_000;
+const reconnectDelayMs = 3_000;
 
 /**
- * Listens to server-sent events whose data is JSON of the same kind as `path` answers, for as long as the page is there.
- * An `EventSource` does not say why it fails: so `path` is asked then.
+ * Follows server-sent events whose data has the same shape as the response of `path`. An `EventSource` does not say why it fails,
+ * so `path` is requested then.
  */
-export function useLive<T>(path: string, events: string): Live<T> {
-  const [live, setLive] = useState<Live<T>>({ value: undefined, error: undefined });
-  const { leave } = useSession();
+export function useLive<T>(path: string, eventsPath: string): LiveState<T> {
+  const [live, setLive] = useState<LiveState<T>>({ value: undefined, error: undefined });
+  const { expire } = useSession();
 
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
 
-    function fail(error: unknown): void {
-      if (error instanceof ApiError && error.status === 401) leave("over");
+    function handleError(error: unknown): void {
+      if (isSessionExpired(error)) expire();
       else setLive(({ value }) => ({ value, error }));
     }
 
-    function listen(): void {
-      source = new EventSource(events);
+    function connect(): void {
+      source = new EventSource(eventsPath);
       source.onmessage = ({ data }: MessageEvent<string>) => {
         setLive({ value: JSON.parse(data) as T, error: undefined });
       };
       source.onerror = () => {
         source?.close();
-        timer = setTimeout(listen, againMs);
-        ask<T>(path).then((value) => {
+        timer = setTimeout(connect, reconnectDelayMs);
+        api.get<T>(path).then((value) => {
           setLive({ value, error: undefined });
-        }, fail);
+        }, handleError);
       };
     }
 
-    listen();
+    connect();
     return () => {
       source?.close();
       clearTimeout(timer);
     };
-  }, [path, events]);
+  }, [path, eventsPath]);
   return live;
 }

@@ -1,48 +1,48 @@
 import { signInFailures, type SignInFailureReason } from "../../schemas/session.ts";
 import { ApiError } from "./api.ts";
 
-const words: Readonly<Record<SignInFailureReason, readonly [message: string, detail: string]>> = {
-  declined: ["You are not signed in: it was declined.", "Begin again if you did not mean to."],
+const messages: Readonly<Record<SignInFailureReason, readonly [message: string, detail: string]>> = {
+  declined: ["The sign-in was declined.", "Try again if you did not mean to decline it."],
   expired: [
-    "This sign-in cannot be finished.",
-    "It took more than ten minutes, was finished already, or began in another browser. Begin again.",
+    "This sign-in has expired.",
+    "It took more than ten minutes, was already completed, or began in another browser. Please try again.",
   ],
   refused: [
-    "The OpenID provider's answer was not accepted.",
-    "Begin again. If it stays so, whoever runs topicsync finds the reason in its log.",
+    "The OpenID provider's response was not accepted.",
+    "Please try again. If it fails again, an administrator finds the reason in the log of topicsync.",
   ],
   nameless: [
-    "The OpenID provider did not say who you are.",
-    "Whoever runs topicsync finds in its log which claim is missing.",
+    "The OpenID provider did not send your user name.",
+    "An administrator finds in the log of topicsync which claim is missing.",
   ],
-  throttled: ["Too many sign-ins failed lately.", "Try again in five minutes."],
+  throttled: ["Too many failed sign-ins.", "Try again in five minutes."],
   unavailable: [
-    "The OpenID provider does not answer.",
-    "Try again in a minute, or sign in with a user and a password.",
+    "The OpenID provider does not respond.",
+    "Try again in a minute, or sign in with user and password.",
   ],
 };
 
-/** Why one comes back from the OpenID provider without a session, if so; told once. */
-export function takeFailure(): ApiError | undefined {
+/** Returns why the OpenID sign-in failed, once: the reason is removed from the address. */
+export function takeSignInError(): ApiError | undefined {
   const given = new URLSearchParams(location.search).get("sign-in");
   const reason = signInFailures.find((one) => one === given);
   if (reason === undefined) return undefined;
   history.replaceState(null, "", location.pathname);
-  const [message, detail] = words[reason];
+  const [message, detail] = messages[reason];
   return new ApiError(0, { message, detail, details: [] });
 }
 
-const place = "topicsync-place";
+const storageKey = "topicsync-page";
 
-/** Remembers where one was, before one leaves for the OpenID provider. */
-export function leaveFrom(path: string): void {
-  sessionStorage.setItem(place, path);
+/** Remembers the page before the browser leaves for the OpenID provider. */
+export function rememberPage(path: string): void {
+  sessionStorage.setItem(storageKey, path);
 }
 
-/** Goes to where one was, once one is sent back to the console's first address. */
-export function comeBack(): void {
-  const path = sessionStorage.getItem(place);
-  sessionStorage.removeItem(place);
+/** Returns to the remembered page after the OpenID provider has redirected to the console. */
+export function returnToPage(): void {
+  const path = sessionStorage.getItem(storageKey);
+  sessionStorage.removeItem(storageKey);
   if (location.pathname === "/console" && path?.startsWith("/console/") === true)
     history.replaceState(null, "", path);
 }

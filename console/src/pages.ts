@@ -9,18 +9,16 @@ import { Picker } from "./pages/picker.tsx";
 import { Users } from "./pages/users.tsx";
 import { Topics } from "./pages/topics.tsx";
 
-/** A part of the console. */
 interface ConsolePage {
-  /** Whatever lies beneath it is its own as well. */
+  /** Includes every path below it. */
   readonly path: string;
-  /** As it stands in the navigation, and in the page's heading. */
   readonly name: string;
-  /** Whoever has not got it does not see the page; everybody does where there is none. */
+  /** The role that sees the page; every user if absent. */
   readonly role?: string;
   readonly component: () => JSX.Element;
 }
 
-/** All parts, the first of which one comes to. */
+/** The pages of the navigation; the console opens with the first. */
 export const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
@@ -31,6 +29,6 @@ export const pages: readonly ConsolePage[] = [
   { path: "/users", name: "Users", role: roles.admin, component: Users },
 ];
 
-/** The parts that somebody with these roles may see. */
-export const pagesFor = (given: readonly string[]): readonly ConsolePage[] =>
-  pages.filter(({ role }) => role === undefined || given.includes(role));
+/** The pages that a user with these roles sees. */
+export const getPagesFor = (userRoles: readonly string[]): readonly ConsolePage[] =>
+  pages.filter(({ role }) => role === undefined || userRoles.includes(role));

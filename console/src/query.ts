@@ -1,89 +1,88 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { ApiError, ask } from "./api.ts";
+import { api, ApiError } from "./api.ts";
 import { useSession } from "./session.ts";
 
-/** What the service answered to a question. */
-export interface Asked<T> {
-  /** The answer; while another is awaited, the one before. */
+/** The state of a GET request. */
+export interface QueryState<T> {
+  /** The latest response; the previous one while another is loading. */
   readonly value: T | undefined;
   readonly error: unknown;
-  readonly asking: boolean;
-  /** Asks once more. */
-  readonly again: () => void;
+  readonly loading: boolean;
+  readonly refetch: () => void;
 }
 
-/** Asks for what is at a path, and again for each other path; for nothing where there is none. */
-export function useQuery<T>(path: string | undefined): Asked<T> {
-  const [state, setState] = useState<State<T>>(nothing);
-  const [times, setTimes] = useState(0);
-  const { leave } = useSession();
+/** The state, and the path that was requested last. */
+type State<T> = Omit<QueryState<T>, "refetch"> & { readonly path: string | undefined };
+
+const idle = { path: undefined, value: undefined, error: undefined, loading: false } as const;
+
+/** Requests a path, and again whenever it changes; nothing while it is undefined. */
+export function useQuery<T>(path: string | undefined): QueryState<T> {
+  const [state, setState] = useState<State<T>>(idle);
+  const [attempt, setAttempt] = useState(0);
+  const { expire } = useSession();
 
   useEffect(() => {
     if (path === undefined) {
-      setState(nothing);
+      setState(idle);
       return undefined;
     }
-    let isWanted = true;
-    setState(({ value }) => ({ path, value, error: undefined, asking: true }));
-    ask<T>(path).then(
+    let isCurrent = true;
+    setState(({ value }) => ({ path, value, error: undefined, loading: true }));
+    api.get<T>(path).then(
       (value) => {
-        if (isWanted) setState({ path, value, error: undefined, asking: false });
+        if (isCurrent) setState({ path, value, error: undefined, loading: false });
       },
       (error: unknown) => {
-        if (!isWanted) return;
-        if (isOver(error)) leave("over");
-        else setState({ path, value: undefined, error, asking: false });
+        if (!isCurrent) return;
+        if (isSessionExpired(error)) expire();
+        else setState({ path, value: undefined, error, loading: false });
       },
     );
     return () => {
-      isWanted = false;
+      isCurrent = false;
     };
-  }, [path, times]);
+  }, [path, attempt]);
 
-  const { value, error, asking } = state;
+  const { value, error, loading } = state;
   return {
     value,
     error,
-    // Another path is asked for only after it was shown that it will be.
-    asking: asking || state.path !== path,
-    again: () => {
-      setTimes((before) => before + 1);
+    // The effect starts a new request only after this render.
+    loading: loading || state.path !== path,
+    refetch: () => {
+      setAttempt((before) => before + 1);
     },
   };
 }
 
-/** The answer, and the path that it was asked for at last. */
-type State<T> = Omit<Asked<T>, "again"> & { readonly path: string | undefined };
+export const isSessionExpired = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 401;
 
-const nothing = { path: undefined, value: undefined, error: undefined, asking: false } as const;
-
-/** Whether the service refused because nobody is signed in any more. */
-export const isOver = (error: unknown): boolean => error instanceof ApiError && error.status === 401;
-
-/** Something that is done when asked to: what came of it. */
-export interface Doing {
+/** The state of something that the user started. */
+export interface Action {
   readonly error: unknown;
   readonly busy: boolean;
-  /** Does it; `done` is called when it went well. */
-  readonly start: <T>(work: () => Promise<T>, done: (result: T) => void) => void;
+  /** Runs it; `onDone` is called if it succeeds. */
+  readonly run: <T>(work: () => Promise<T>, onDone: (result: T) => void) => void;
 }
 
-/** Follows what is done for the user: one thing at a time. */
-export function useAction(): Doing {
-  const [state, setState] = useState<Pick<Doing, "error" | "busy">>({ error: undefined, busy: false });
-  const { leave } = useSession();
+/** Tracks one action at a time. */
+export function useAction(): Action {
+  const [state, setState] = useState<Pick<Action, "error" | "busy">>({ error: undefined, busy: false });
+  const { expire } = useSession();
   return {
     ...state,
-    start: (work, done) => {
+    run: (work, onDone) => {
       setState({ error: undefined, busy: true });
       work().then(
         (result) => {
           setState({ error: undefined, busy: false });
-          done(result);
+          onDone(result);
         },
         (error: unknown) => {
-          if (isOver(error)) leave("over");
+          if (isSessionExpired(error)) expire();
           else setState({ error, busy: false });
         },
       );

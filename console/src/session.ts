@@ -3,18 +3,18 @@ import { useContext } from "preact/hooks";
 
 import type { SessionView } from "../../schemas/session.ts";
 
-/** Who is signed in, and how they stop being it. */
-export interface SignedIn {
+export interface SessionState {
   readonly session: SessionView;
-  /** Ends the session; `over` when the service said that it has ended. */
-  readonly leave: (how?: "over") => void;
+  readonly signOut: () => void;
+  /** Shows the sign-in page, after the service has answered 401. */
+  readonly expire: () => void;
 }
 
-export const SessionContext = createContext<SignedIn | undefined>(undefined);
+export const SessionContext = createContext<SessionState | undefined>(undefined);
 
-/** Who is signed in. Only for what is shown to those who are. */
-export function useSession(): SignedIn {
-  const signedIn = useContext(SessionContext);
-  if (signedIn === undefined) throw new Error("nobody is signed in");
-  return signedIn;
+/** The current session. Only for components that are shown to signed-in users. */
+export function useSession(): SessionState {
+  const state = useContext(SessionContext);
+  if (state === undefined) throw new Error("useSession needs a SessionContext");
+  return state;
 }

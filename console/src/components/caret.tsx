@@ -1,23 +1,21 @@
 interface CaretProps {
   readonly text: string;
-  /** In UTF-16 code units; it may be the text's end. */
+  /** In UTF-16 code units; may be the end of the text. */
   readonly position: number;
-  /** What is wrong there. */
   readonly message: string;
 }
 
-/** So much of a long text is shown on each side. */
-const side = 18;
+const charactersPerSide = 18;
 
 /**
- * A text, or what is around a place in a long one, with a caret below that place. The caret stands behind the same text once
- * more, unseen, so that it is in its place whatever the width of the characters.
+ * Shows the text around a position with a caret below it. The text left of the position is repeated invisibly in front of the
+ * caret, so that it aligns with characters of any width.
  */
 export function Caret({ text, position, message }: CaretProps) {
   const before = Array.from(text.slice(0, position));
-  const behind = Array.from(text.slice(position));
-  const left = (before.length > side ? "…" : "") + shown(before.slice(-side));
-  const right = shown(behind.slice(0, side)) + (behind.length > side ? "…" : "");
+  const after = Array.from(text.slice(position));
+  const left = (before.length > charactersPerSide ? "…" : "") + toVisible(before.slice(-charactersPerSide));
+  const right = toVisible(after.slice(0, charactersPerSide)) + (after.length > charactersPerSide ? "…" : "");
   return (
     <>
       <pre class="caret">
@@ -33,6 +31,6 @@ export function Caret({ text, position, message }: CaretProps) {
   );
 }
 
-/** What has no width, or breaks the line, would put the caret elsewhere. */
-const shown = (characters: readonly string[]): string =>
+/** Replaces characters without width or with line breaks, which would misplace the caret. */
+const toVisible = (characters: readonly string[]): string =>
   characters.join("").replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "·");

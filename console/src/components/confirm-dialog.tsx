@@ -1,51 +1,47 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { useAction, type Doing } from "../query.ts";
-import { Failure } from "./error-message.tsx";
+import { useAction, type Action } from "../query.ts";
+import { ErrorMessage } from "./error-message.tsx";
 
-interface ConfirmProps {
-  /** What is asked: "Replay 12 dead letters?" */
-  readonly question: string;
-  /** What it means, and whatever else has to be known for it. */
+interface ConfirmDialogProps {
+  readonly title: string;
   readonly children: ComponentChildren;
-  /** The button's text: what is done. */
-  readonly action: string;
-  readonly doing: Pick<Doing, "error" | "busy">;
-  /** False while it cannot be done at all. */
-  readonly possible?: boolean;
-  readonly confirmed: () => void;
-  readonly cancelled: () => void;
+  readonly confirmLabel: string;
+  readonly action: Pick<Action, "error" | "busy">;
+  readonly canConfirm?: boolean;
+  readonly onConfirm: () => void;
+  readonly onCancel: () => void;
 }
 
-/** Asks before something is done. It is there while it is asked; Escape and "Cancel" leave all as it is. */
-export function Confirm(props: ConfirmProps) {
-  const { question, children, action, doing, possible = true, confirmed, cancelled } = props;
+/** A modal dialog that is open while it is rendered. Escape and "Cancel" call `onCancel`. */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { title, children, confirmLabel, action, canConfirm = true, onConfirm, onCancel } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    // Closed, it gives the focus back to where it was.
-    return () => shown?.close();
+    const element = dialog.current;
+    element?.showModal();
+    // Closing it returns the focus to where it was.
+    return () => element?.close();
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby="question" onClose={cancelled}>
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onCancel}>
       <article>
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            confirmed();
+            onConfirm();
           }}
         >
-          <h2 id="question">{question}</h2>
+          <h2 id="dialog-title">{title}</h2>
           {children}
-          {doing.error !== undefined && <Failure error={doing.error} />}
+          {action.error !== undefined && <ErrorMessage error={action.error} />}
           <footer>
-            <button type="button" class="secondary" onClick={cancelled}>
+            <button type="button" class="secondary" onClick={onCancel}>
               Cancel
             </button>
-            <button type="submit" aria-busy={doing.busy} disabled={doing.busy || !possible}>
-              {action}
+            <button type="submit" aria-busy={action.busy} disabled={action.busy || !canConfirm}>
+              {confirmLabel}
             </button>
           </footer>
         </form>
@@ -54,21 +50,20 @@ export function Confirm(props: ConfirmProps) {
   );
 }
 
-interface ConfirmedWorkProps<T> extends Omit<ConfirmProps, "doing" | "confirmed"> {
-  readonly work: () => Promise<T>;
-  /** Told what came of it. */
-  readonly done: (result: T) => void;
+interface ActionDialogProps<T> extends Omit<ConfirmDialogProps, "action" | "onConfirm"> {
+  readonly run: () => Promise<T>;
+  readonly onDone: (result: T) => void;
 }
 
-/** Asks before something is done, and does it. When that fails the question stays, and says why. */
-export function ConfirmedWork<T>({ work, done, ...asked }: ConfirmedWorkProps<T>) {
-  const doing = useAction();
+/** A dialog that runs an action when confirmed. If the action fails, the dialog stays open and shows the error. */
+export function ActionDialog<T>({ run, onDone, ...dialog }: ActionDialogProps<T>) {
+  const action = useAction();
   return (
-    <Confirm
-      {...asked}
-      doing={doing}
-      confirmed={() => {
-        doing.start(work, done);
+    <ConfirmDialog
+      {...dialog}
+      action={action}
+      onConfirm={() => {
+        action.run(run, onDone);
       }}
     />
   );

@@ -1,7 +1,11 @@
 import { ApiError } from "../api.ts";
 
-/** Says what went wrong, and what to do next. */
-export function Failure({ error, again }: { readonly error: unknown; readonly again?: () => void }) {
+interface ErrorMessageProps {
+  readonly error: unknown;
+  readonly retry?: () => void;
+}
+
+export function ErrorMessage({ error, retry }: ErrorMessageProps) {
   const message = error instanceof Error ? error.message : "Something went wrong.";
   const detail = error instanceof ApiError ? error.detail : "";
   return (
@@ -9,8 +13,8 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
       <p role="alert">
         <strong>{message}</strong> {detail}
       </p>
-      {again && (
-        <button type="button" class="secondary" onClick={again}>
+      {retry && (
+        <button type="button" class="secondary" onClick={retry}>
           Try again
         </button>
       )}

@@ -1,8 +1,9 @@
-const whole = new Intl.NumberFormat();
-const short = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const integer = new Intl.NumberFormat();
+const oneDecimal = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
-/** A count; a dash where it is not known. */
-export const counted = (value: number | null): string => (value === null ? "–" : whole.format(value));
+/** "–" for null, which stands for an unknown value. */
+export const formatCount = (value: number | null): string => (value === null ? "–" : integer.format(value));
 
-/** A number with at most one digit behind the point; a dash where it is not known. */
-export const measured = (value: number | null): string => (value === null ? "–" : short.format(value));
+/** With at most one decimal; "–" for null. */
+export const formatNumber = (value: number | null): string =>
+  value === null ? "–" : oneDecimal.format(value);

@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { Link, useLocation } from "wouter-preact";
 
-import { pagesFor } from "../pages.ts";
+import { getPagesFor } from "../pages.ts";
 import { ThemeButton } from "./theme-button.tsx";
 import { useSession } from "../session.ts";
 
-/** What stands around every page. */
+/** The navigation around every page. */
 export function Layout({ children }: { readonly children: ComponentChildren }) {
-  const { session, leave } = useSession();
-  const [place] = useLocation();
+  const { session, signOut } = useSession();
+  const [current] = useLocation();
   return (
     <>
       <a class="skip" href="#main">
@@ -20,12 +20,12 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             <li>
               <strong>topicsync</strong>
             </li>
-            {pagesFor(session.roles).map(({ path, name }) => (
+            {getPagesFor(session.roles).map(({ path, name }) => (
               <li key={path}>
                 <Link
                   href={path}
-                  class={isWithin(place, path) ? "here" : ""}
-                  aria-current={isWithin(place, path) ? "page" : undefined}
+                  class={isWithin(current, path) ? "here" : ""}
+                  aria-current={isWithin(current, path) ? "page" : undefined}
                 >
                   {name}
                 </Link>
@@ -38,13 +38,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
             </li>
             <li class="who">{session.user}</li>
             <li>
-              <button
-                type="button"
-                class="outline secondary"
-                onClick={() => {
-                  leave();
-                }}
-              >
+              <button type="button" class="outline secondary" onClick={signOut}>
                 Sign out
               </button>
             </li>
@@ -58,4 +52,5 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-const isWithin = (place: string, path: string): boolean => place === path || place.startsWith(`${path}/`);
+const isWithin = (current: string, path: string): boolean =>
+  current === path || current.startsWith(`${path}/`);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 
-/** A page with its heading, which is the window's title as well. */
+/** A page whose heading is the document title as well. */
 export function Page({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
   useEffect(() => {
     document.title = `${name} · topicsync`;

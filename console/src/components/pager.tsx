@@ -1,52 +1,54 @@
 import { useState } from "preact/hooks";
 
-/** Where one is in a list that is read page after page, each of which names the next. */
-export interface PageState {
-  /** The cursor of this page; undefined for the first. */
+/** The position in a list whose pages each name the next one. */
+export interface Paging {
+  /** The cursor of the current page; undefined for the first. */
   readonly after: string | undefined;
-  /** From 1. */
+  /** The page number, from 1. */
   readonly page: number;
-  readonly forward: (next: string) => void;
-  readonly back: () => void;
+  readonly goToNext: (cursor: string) => void;
+  readonly goToPrevious: () => void;
 }
 
-/** Remembers the way through a list's pages; `list` says which list it is, and another begins at its first page. */
-export function usePageState(list: string): PageState {
-  const [way, setWay] = useState<{ list: string; cursors: readonly string[] }>({ list, cursors: [] });
-  const cursors = way.list === list ? way.cursors : [];
+/** Remembers the cursors of the visited pages. Another `listKey` starts at its first page. */
+export function usePaging(listKey: string): Paging {
+  const [visited, setVisited] = useState<{ listKey: string; cursors: readonly string[] }>({
+    listKey,
+    cursors: [],
+  });
+  const cursors = visited.listKey === listKey ? visited.cursors : [];
   return {
     after: cursors.at(-1),
     page: cursors.length + 1,
-    forward: (next) => {
-      setWay({ list, cursors: [...cursors, next] });
+    goToNext: (cursor) => {
+      setVisited({ listKey, cursors: [...cursors, cursor] });
     },
-    back: () => {
-      setWay({ list, cursors: cursors.slice(0, -1) });
+    goToPrevious: () => {
+      setVisited({ listKey, cursors: cursors.slice(0, -1) });
     },
   };
 }
 
 interface PagerProps {
-  readonly place: PageState;
-  /** Where the next page begins; null behind the last. */
+  readonly paging: Paging;
+  /** The cursor of the next page; null on the last. */
   readonly next: string | null;
 }
 
-/** Leads to the page before and to the next. */
-export function Pager({ place, next }: PagerProps) {
-  if (place.page === 1 && next === null) return null;
+export function Pager({ paging, next }: PagerProps) {
+  if (paging.page === 1 && next === null) return null;
   return (
     <nav class="pager" aria-label="Pages of the list">
-      <button type="button" class="outline" disabled={place.page === 1} onClick={place.back}>
+      <button type="button" class="outline" disabled={paging.page === 1} onClick={paging.goToPrevious}>
         Previous
       </button>
-      <span role="status">Page {place.page}</span>
+      <span role="status">Page {paging.page}</span>
       <button
         type="button"
         class="outline"
         disabled={next === null}
         onClick={() => {
-          if (next !== null) place.forward(next);
+          if (next !== null) paging.goToNext(next);
         }}
       >
         Next

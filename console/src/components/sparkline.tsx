@@ -1,26 +1,26 @@
 interface SparklineProps {
-  /** At even distances in time, the last one now; null where it is not known. */
+  /** Evenly spaced, the last one is now; null if unknown. */
   readonly values: readonly (number | null)[];
-  /** How many values the whole width is for: with fewer, its left is empty. */
-  readonly most: number;
-  /** What it shows, for those who do not see it. */
+  /** The number of values that fill the width; with fewer, the left side is empty. */
+  readonly capacity: number;
+  /** Read by screen readers. */
   readonly label: string;
 }
 
 const width = 360;
 const height = 48;
 
-/** A line of how a number changed, from zero to its largest. */
-export function Sparkline({ values, most, label }: SparklineProps) {
+/** A line chart from zero to the largest value, with gaps for null. */
+export function Sparkline({ values, capacity, label }: SparklineProps) {
   const largest = Math.max(1, ...values.map((value) => value ?? 0));
-  const step = width / (most - 1);
-  const begin = most - values.length;
+  const step = width / (capacity - 1);
+  const offset = capacity - values.length;
   let path = "";
-  let isDown = false;
+  let isDrawing = false;
   for (const [i, value] of values.entries()) {
     if (value !== null)
-      path += `${isDown ? "L" : "M"}${((begin + i) * step).toFixed(1)} ${(height - 1 - (value / largest) * (height - 2)).toFixed(1)}`;
-    isDown = value !== null;
+      path += `${isDrawing ? "L" : "M"}${((offset + i) * step).toFixed(1)} ${(height - 1 - (value / largest) * (height - 2)).toFixed(1)}`;
+    isDrawing = value !== null;
   }
   return (
     <svg

@@ -1,16 +1,16 @@
 import type { ComponentChildren } from "preact";
 
 interface TableProps {
-  /** What it lists, for those who do not see it. */
+  /** Read by screen readers. */
   readonly label: string;
   readonly caption?: ComponentChildren;
-  /** Headings; "" over what needs none. */
+  /** Headings; "" for a column without one. */
   readonly columns: readonly string[];
-  /** Its rows. */
+  /** The rows. */
   readonly children: ComponentChildren;
 }
 
-/** A table, which is scrolled by itself where the window is too narrow for it. */
+/** A table that scrolls by itself if the window is too narrow. */
 export const Table = ({ label, caption, columns, children }: TableProps) => (
   <div class="wide" role="region" aria-label={label} tabIndex={0}>
     <table>

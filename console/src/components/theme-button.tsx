@@ -2,23 +2,22 @@ import { useState } from "preact/hooks";
 
 type Theme = "light" | "dark";
 
-const stored = "topicsync-theme";
+const storageKey = "topicsync-theme";
 
-/** The reader's choice, or what the system prefers. */
-function initialTheme(): Theme {
-  const chosen = localStorage.getItem(stored);
+/** The user's choice, else the system's preference. */
+function getInitialTheme(): Theme {
+  const chosen = localStorage.getItem(storageKey);
   if (chosen === "light" || chosen === "dark") return chosen;
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
 
-function show(theme: Theme): Theme {
+function applyTheme(theme: Theme): Theme {
   document.documentElement.dataset["theme"] = theme;
   return theme;
 }
 
-/** Changes between dark and light. */
 export function ThemeButton() {
-  const [theme, setTheme] = useState<Theme>(() => show(initialTheme()));
+  const [theme, setTheme] = useState<Theme>(() => applyTheme(getInitialTheme()));
   const other = theme === "dark" ? "light" : "dark";
   return (
     <button
@@ -26,8 +25,8 @@ export function ThemeButton() {
       class="outline secondary"
       aria-label={`Use the ${other} theme`}
       onClick={() => {
-        localStorage.setItem(stored, other);
-        setTheme(show(other));
+        localStorage.setItem(storageKey, other);
+        setTheme(applyTheme(other));
       }}
     >
       {theme === "dark" ? "☀" : "☾"}

@@ -8,8 +8,8 @@ const units = [
   { unit: "second", seconds: 1 },
 ] as const;
 
-/** How long ago something was; exactly, in the reader's zone, on hover. */
-export function When({ time }: { readonly time: string }) {
+/** A relative time, with the exact local time on hover. */
+export function TimeAgo({ time }: { readonly time: string }) {
   const at = new Date(time);
   const seconds = (at.getTime() - Date.now()) / 1_000;
   const { unit, seconds: length } = units.find(({ seconds: one }) => Math.abs(seconds) >= one) ?? units[3];

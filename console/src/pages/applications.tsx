@@ -1,10 +1,9 @@
 import { Page } from "../components/page.tsx";
-import { Names } from "./applications/catalog-section.tsx";
+import { CatalogSection } from "./applications/catalog-section.tsx";
 
-/** What push tokens can be registered for. */
 export const Applications = () => (
   <Page name="Applications">
-    <Names kind="applications" />
-    <Names kind="platforms" />
+    <CatalogSection kind="applications" />
+    <CatalogSection kind="platforms" />
   </Page>
 );

@@ -1,83 +1,83 @@
 import { useState } from "preact/hooks";
 
 import type { Overview } from "../../../schemas/overview.ts";
-import { useQuery } from "../query.ts";
+import { ErrorMessage } from "../components/error-message.tsx";
+import { formatCount } from "../components/format.ts";
 import { Page } from "../components/page.tsx";
-import { Failure } from "../components/error-message.tsx";
-import { counted } from "../components/format.ts";
-import { Pager, usePageState } from "../components/pager.tsx";
-import { Deactivate } from "./installations/deactivate.tsx";
+import { Pager, usePaging } from "../components/pager.tsx";
+import { useQuery } from "../query.ts";
+import { DeactivateDialog } from "./installations/deactivate.tsx";
 import { Results } from "./installations/results.tsx";
 import { SearchForm } from "./installations/search-form.tsx";
 import { useSearch, type Search } from "./installations/search.ts";
-import { Installations as Totals } from "./overview/installations.tsx";
+import { InstallationTotals } from "./overview/installations.tsx";
 
-const none: ReadonlySet<string> = new Set();
+const noIds: ReadonlySet<string> = new Set();
+const noSelection = { page: "", ids: noIds };
 
-/** The registered push tokens: finding some, and deactivating them. */
 export function Installations() {
   const [query, setQuery] = useState<string>();
-  const place = usePageState(query ?? "");
-  const search = useSearch(query, place.after);
+  const paging = usePaging(query ?? "");
+  const search = useSearch(query, paging.after);
   const totals = useQuery<Overview>("/api/topicsync/v1/overview").value?.installations;
-  /** What is chosen belongs to the page that it was chosen on. */
-  const [choice, setChoice] = useState({ page: "", ids: none });
-  const page = `${query ?? ""} ${place.after ?? ""}`;
-  const chosen = choice.page === page ? choice.ids : none;
-  const [isAsking, setIsAsking] = useState(false);
-  const [said, setSaid] = useState("");
+  /** A selection belongs to the page that it was made on. */
+  const [selection, setSelection] = useState(noSelection);
+  const page = `${query ?? ""} ${paging.after ?? ""}`;
+  const selectedIds = selection.page === page ? selection.ids : noIds;
+  const [isDeactivating, setIsDeactivating] = useState(false);
+  const [notice, setNotice] = useState("");
 
   return (
     <Page name="Installations">
       <SearchForm
         totals={totals ?? []}
-        search={(given) => {
-          setSaid("");
-          setChoice({ page: "", ids: none });
-          if (given === query) search.again();
-          setQuery(given);
+        onSearch={(nextQuery) => {
+          setNotice("");
+          setSelection(noSelection);
+          if (nextQuery === query) search.restart();
+          setQuery(nextQuery);
         }}
       />
-      <p role="status">{said}</p>
+      <p role="status">{notice}</p>
       {query === undefined ? (
-        <p>Search for a user or the end of a token. With nothing given, all are listed.</p>
+        <p>Search by user or by the end of a token, or leave all fields empty to list everything.</p>
       ) : (
-        <HowFar search={search} />
+        <SearchProgress search={search} />
       )}
-      {search.error !== undefined && <Failure error={search.error} again={search.goOn} />}
+      {search.error !== undefined && <ErrorMessage error={search.error} retry={search.resume} />}
       {search.found.length > 0 && (
         <>
           <Results
             found={search.found}
-            chosen={chosen}
-            choose={(ids) => {
-              setChoice({ page, ids });
+            selectedIds={selectedIds}
+            onSelect={(ids) => {
+              setSelection({ page, ids });
             }}
           />
           <button
             type="button"
-            disabled={chosen.size === 0}
+            disabled={selectedIds.size === 0}
             onClick={() => {
-              setIsAsking(true);
+              setIsDeactivating(true);
             }}
           >
-            Deactivate {chosen.size === 0 ? "the chosen ones" : counted(chosen.size)}
+            Deactivate {selectedIds.size === 0 ? "selected" : formatCount(selectedIds.size)}
           </button>
         </>
       )}
-      {query !== undefined && <Pager place={place} next={search.state === "done" ? search.next : null} />}
-      {totals !== undefined && <Totals totals={totals} heading="How many there are" />}
-      {isAsking && (
-        <Deactivate
-          ids={[...chosen]}
-          cancelled={() => {
-            setIsAsking(false);
+      {query !== undefined && <Pager paging={paging} next={search.state === "done" ? search.next : null} />}
+      {totals !== undefined && <InstallationTotals totals={totals} heading="Totals" />}
+      {isDeactivating && (
+        <DeactivateDialog
+          ids={[...selectedIds]}
+          onCancel={() => {
+            setIsDeactivating(false);
           }}
-          done={(text) => {
-            setIsAsking(false);
-            setChoice({ page: "", ids: none });
-            setSaid(text);
-            search.again();
+          onDone={(text) => {
+            setIsDeactivating(false);
+            setSelection(noSelection);
+            setNotice(text);
+            search.restart();
           }}
         />
       )}
@@ -85,19 +85,18 @@ export function Installations() {
   );
 }
 
-/** How far a search has come; it can be stopped, and gone on with. */
-function HowFar({ search: { found, looked, state, stop, goOn } }: { readonly search: Search }) {
-  if (state === "done")
-    return found.length === 0 ? <p role="status">There are no such installations.</p> : null;
+/** The progress of a long search, which can be stopped and resumed. */
+function SearchProgress({ search: { found, scanned, state, stop, resume } }: { readonly search: Search }) {
+  if (state === "done") return found.length === 0 ? <p role="status">No installations match.</p> : null;
   if (state !== "running" && state !== "stopped") return null;
   const isRunning = state === "running";
   return (
     <p class="beside">
       <span role="status" aria-busy={isRunning}>
-        {isRunning ? "Looked" : "Stopped; looked"} at {counted(looked)} so far
+        {isRunning ? "Searched" : "Stopped after"} {formatCount(scanned)} installations
       </span>
-      <button type="button" class="small secondary" onClick={isRunning ? stop : goOn}>
-        {isRunning ? "Stop" : "Go on"}
+      <button type="button" class="small secondary" onClick={isRunning ? stop : resume}>
+        {isRunning ? "Stop" : "Continue"}
       </button>
     </p>
   );

@@ -1,14 +1,13 @@
 import type { Overview as OverviewData } from "../../../schemas/overview.ts";
 import { useLive } from "../live.ts";
 import { Page } from "../components/page.tsx";
-import { Failure } from "../components/error-message.tsx";
-import { When } from "../components/time-ago.tsx";
+import { ErrorMessage } from "../components/error-message.tsx";
+import { TimeAgo } from "../components/time-ago.tsx";
 import { Health } from "./overview/health.tsx";
-import { Installations } from "./overview/installations.tsx";
-import { Refused } from "./overview/recent-dead-letters.tsx";
+import { InstallationTotals } from "./overview/installations.tsx";
+import { RecentDeadLetters } from "./overview/recent-dead-letters.tsx";
 import { Sync } from "./overview/sync.tsx";
 
-/** How everything is, live. */
 export function Overview() {
   const { value, error } = useLive<OverviewData>(
     "/api/topicsync/v1/overview",
@@ -16,18 +15,22 @@ export function Overview() {
   );
   return (
     <Page name="Overview">
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <ErrorMessage error={error} />}
       {value === undefined ? (
-        error === undefined && <p aria-busy="true">Looking …</p>
+        error === undefined && <p aria-busy="true">Loading …</p>
       ) : (
         <>
           <Health ready={value.ready} checks={value.checks} problems={value.problems} />
           <Sync sync={value.sync} history={value.history} />
-          <Refused deadLetters={value.deadLetters} counts={value.sync.counts} since={value.sync.since} />
-          <Installations totals={value.installations} />
+          <RecentDeadLetters
+            deadLetters={value.deadLetters}
+            counts={value.sync.counts}
+            since={value.sync.since}
+          />
+          <InstallationTotals totals={value.installations} />
           <footer>
             <small>
-              As of <When time={value.at} />, by topicsync {value.version}.
+              As of <TimeAgo time={value.at} />, topicsync {value.version}.
             </small>
           </footer>
         </>

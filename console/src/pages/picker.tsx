@@ -1,33 +1,33 @@
 import { useState } from "preact/hooks";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
-import { ask } from "../api.ts";
+import { api } from "../api.ts";
 import { Page } from "../components/page.tsx";
-import { Failure } from "../components/error-message.tsx";
+import { ErrorMessage } from "../components/error-message.tsx";
 import { ExplanationTable } from "./picker/explanation.tsx";
 import { samples } from "./picker/samples.ts";
-import { Topics } from "./picker/topics.tsx";
+import { MatchingTopics } from "./picker/topics.tsx";
 
 const pickPath = "/api/svc_api_notif_mgmt/topic/pick";
-const textOf = (event: object): string => JSON.stringify(event, null, 2);
+const formatEvent = (event: object): string => JSON.stringify(event, null, 2);
 
-/** Which topics an event belongs to, and why. */
 export function Picker() {
-  const [text, setText] = useState(textOf(samples[0].event));
+  const [text, setText] = useState(formatEvent(samples[0].event));
   const [externalId, setExternalId] = useState(() => new URLSearchParams(location.search).get("topic") ?? "");
-  const [answer, setAnswer] = useState<PickResponse>();
+  const [response, setResponse] = useState<PickResponse>();
   const [error, setError] = useState<unknown>();
-  const [asking, setAsking] = useState(false);
-  const fault = faultOf(text);
+  const [busy, setBusy] = useState(false);
+  const fault = findJsonFault(text);
 
   function pick(explain?: string): void {
     const query = explain === undefined ? "" : `?explain=${encodeURIComponent(explain)}`;
-    setAsking(true);
+    setBusy(true);
     setError(undefined);
-    ask<PickResponse>(pickPath + query, JSON.parse(text))
-      .then(setAnswer, setError)
+    api
+      .post<PickResponse>(pickPath + query, JSON.parse(text))
+      .then(setResponse, setError)
       .finally(() => {
-        setAsking(false);
+        setBusy(false);
       });
   }
 
@@ -40,10 +40,10 @@ export function Picker() {
         }}
       >
         <label>
-          Begin with a sample
+          Sample
           <select
             onChange={({ currentTarget: { selectedIndex } }) => {
-              setText(textOf((samples[selectedIndex] ?? samples[0]).event));
+              setText(formatEvent((samples[selectedIndex] ?? samples[0]).event));
             }}
           >
             {samples.map(({ name }) => (
@@ -64,15 +64,15 @@ export function Picker() {
               setText(value);
             }}
           />
-          <small id="fault">{fault ?? "JSON, as the broker sends it."}</small>
+          <small id="fault">{fault ?? "JSON, as sent by the broker."}</small>
         </label>
-        <button type="submit" disabled={fault !== undefined} aria-busy={asking}>
-          Find its topics
+        <button type="submit" disabled={fault !== undefined} aria-busy={busy}>
+          Find topics
         </button>
       </form>
-      {error !== undefined && <Failure error={error} />}
-      {answer !== undefined && <Topics topics={answer.topics} explain={pick} />}
-      {answer?.explain !== undefined && <ExplanationTable explanation={answer.explain} />}
+      {error !== undefined && <ErrorMessage error={error} />}
+      {response !== undefined && <MatchingTopics topics={response.topics} explain={pick} />}
+      {response?.explain !== undefined && <ExplanationTable explanation={response.explain} />}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -80,9 +80,9 @@ export function Picker() {
         }}
       >
         <label>
-          Why is a topic not among them?
+          Why does a topic not match?
           <input
-            placeholder="Its external id"
+            placeholder="External id of the topic"
             required
             value={externalId}
             onInput={({ currentTarget: { value } }) => {
@@ -98,13 +98,13 @@ export function Picker() {
   );
 }
 
-/** Why a text is no event; undefined when it is one. */
-function faultOf(text: string): string | undefined {
+/** Returns why a text is not an event; undefined if it is one. */
+function findJsonFault(text: string): string | undefined {
   try {
     const event: unknown = JSON.parse(text);
     if (typeof event === "object" && event !== null && !Array.isArray(event)) return undefined;
-    return "An event is a JSON object: { … }.";
+    return "An event must be a JSON object: { … }.";
   } catch (error) {
-    return `This is not JSON: ${error instanceof Error ? error.message : ""}`;
+    return `Invalid JSON: ${error instanceof Error ? error.message : ""}`;
   }
 }

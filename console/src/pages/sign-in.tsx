@@ -1,22 +1,20 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { CredentialsBody, SessionView, SignInMethods } from "../../../schemas/session.ts";
-import { ask } from "../api.ts";
-import { leaveFrom } from "../openid.ts";
-import { Failure } from "../components/error-message.tsx";
+import { api } from "../api.ts";
+import { rememberPage } from "../openid.ts";
+import { ErrorMessage } from "../components/error-message.tsx";
 
 interface SignInProps {
-  /** Why one is here. */
   readonly notice: string | undefined;
-  /** Why signing in by way of the OpenID provider came to nothing. */
-  readonly failure: unknown;
-  readonly entered: (session: SessionView) => void;
+  /** Why the OpenID sign-in failed. */
+  readonly error: unknown;
+  readonly onSignIn: (session: SessionView) => void;
 }
 
-/** Asks for a name and a password, or leads to the OpenID provider where there is one. */
-export function SignIn({ notice, failure, entered }: SignInProps) {
-  const [asking, setAsking] = useState(false);
-  const [error, setError] = useState(failure);
+export function SignIn({ notice, error: initialError, onSignIn }: SignInProps) {
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState(initialError);
   const openId = useOpenId();
 
   function submit(event: SubmitEvent): void {
@@ -26,12 +24,13 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
       user: form.get("user") as string,
       password: form.get("password") as string,
     };
-    setAsking(true);
+    setBusy(true);
     setError(undefined);
-    ask<SessionView>("/api/topicsync/v1/session", credentials)
-      .then(entered, setError)
+    api
+      .post<SessionView>("/api/topicsync/v1/session", credentials)
+      .then(onSignIn, setError)
       .finally(() => {
-        setAsking(false);
+        setBusy(false);
       });
   }
 
@@ -39,7 +38,7 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
     <main class="container sign-in">
       <h1>topicsync</h1>
       {notice !== undefined && <p role="status">{notice}</p>}
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <ErrorMessage error={error} />}
       <form onSubmit={submit}>
         <label>
           User
@@ -49,7 +48,7 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
           Password
           <input name="password" type="password" autocomplete="current-password" required />
         </label>
-        <button type="submit" aria-busy={asking} disabled={asking}>
+        <button type="submit" aria-busy={busy} disabled={busy}>
           Sign in
         </button>
       </form>
@@ -59,30 +58,30 @@ export function SignIn({ notice, failure, entered }: SignInProps) {
             type="button"
             class="outline"
             onClick={() => {
-              leaveFrom(location.pathname);
+              rememberPage(location.pathname);
               location.assign(openId.url);
             }}
           >
             Sign in with OpenID
           </button>
-          <small>at {openId.provider}</small>
+          <small>with {openId.provider}</small>
         </p>
       )}
       <p>
         <small>
-          No user yet? <code>topicsync users add NAME</code> makes one; <code>BOOTSTRAP_USER</code> and{" "}
-          <code>BOOTSTRAP_PASSWORD</code> make the first.
+          No user yet? Create one with <code>topicsync users add NAME</code>, or the first one with{" "}
+          <code>BOOTSTRAP_USER</code> and <code>BOOTSTRAP_PASSWORD</code>.
         </small>
       </p>
     </main>
   );
 }
 
-/** Returns where to sign in with OpenID, if anywhere. Errors are ignored: a password works as well. */
+/** Returns the OpenID sign-in, if configured. Errors are ignored: signing in with a password still works. */
 function useOpenId(): SignInMethods["openId"] {
   const [methods, setMethods] = useState<SignInMethods>({});
   useEffect(() => {
-    ask<SignInMethods>("/api/topicsync/v1/session/sign-in-methods").then(setMethods, () => undefined);
+    api.get<SignInMethods>("/api/topicsync/v1/session/sign-in-methods").then(setMethods, () => undefined);
   }, []);
   return methods.openId;
 }

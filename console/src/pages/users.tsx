@@ -4,26 +4,25 @@ import type { UserList, UserView } from "../../../schemas/user.ts";
 import { useQuery } from "../query.ts";
 import { useListDialog } from "../list-dialog.ts";
 import { Page } from "../components/page.tsx";
-import { Failure } from "../components/error-message.tsx";
-import { Pager, usePageState } from "../components/pager.tsx";
+import { ErrorMessage } from "../components/error-message.tsx";
+import { Pager, usePaging } from "../components/pager.tsx";
 import { useSession } from "../session.ts";
-import { AddUser, ChangeRoles, SetPassword, SwitchUser, usersPath } from "./users/dialogs.tsx";
-import { UserTable, type UserAct } from "./users/table.tsx";
+import { ActivationDialog, AddUserDialog, PasswordDialog, RolesDialog, usersPath } from "./users/dialogs.tsx";
+import { UserTable, type UserAction } from "./users/table.tsx";
 
-const dialogs = { roles: ChangeRoles, password: SetPassword, switch: SwitchUser } as const;
+const dialogs = { roles: RolesDialog, password: PasswordDialog, activation: ActivationDialog } as const;
 
-/** The users: who may use the service, and for what. */
 export function Users() {
   const { session } = useSession();
   const [typed, setTyped] = useState("");
   const [prefix, setPrefix] = useState("");
-  const place = usePageState(prefix);
-  const { value, error, again } = useQuery<UserList>(pathFor(prefix, place.after));
-  const { open, show, said, ends } = useListDialog<
-    "add" | { readonly act: UserAct; readonly user: UserView }
-  >(again);
+  const paging = usePaging(prefix);
+  const { value, error, refetch } = useQuery<UserList>(getListPath(prefix, paging.after));
+  const { open, show, notice, handlers } = useListDialog<
+    "add" | { readonly action: UserAction; readonly user: UserView }
+  >(refetch);
 
-  const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
+  const UserDialog = open === undefined || open === "add" ? undefined : dialogs[open.action];
 
   return (
     <Page name="Users">
@@ -35,7 +34,7 @@ export function Users() {
         }}
       >
         <label>
-          Name begins with
+          Name starts with
           <input
             type="search"
             spellcheck={false}
@@ -58,28 +57,28 @@ export function Users() {
           Add a user
         </button>
       </form>
-      <p role="status">{said}</p>
-      {error !== undefined && <Failure error={error} again={again} />}
-      {value?.users.length === 0 && <p>There is no such user. Search for another, or add one.</p>}
+      <p role="status">{notice}</p>
+      {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
+      {value?.users.length === 0 && <p>No users match.</p>}
       {value !== undefined && value.users.length > 0 && (
         <UserTable
           users={value.users}
-          reader={session.user}
-          act={(act, user) => {
-            show({ act, user });
+          currentUser={session.user}
+          onAction={(action, user) => {
+            show({ action, user });
           }}
         />
       )}
-      {value !== undefined && <Pager place={place} next={value.next} />}
-      {open === "add" && <AddUser {...ends} />}
-      {Dialog !== undefined && typeof open === "object" && (
-        <Dialog {...ends} user={open.user} own={open.user.name === session.user} />
+      {value !== undefined && <Pager paging={paging} next={value.next} />}
+      {open === "add" && <AddUserDialog {...handlers} />}
+      {UserDialog !== undefined && typeof open === "object" && (
+        <UserDialog {...handlers} user={open.user} isSelf={open.user.name === session.user} />
       )}
     </Page>
   );
 }
 
-function pathFor(prefix: string, after: string | undefined): string {
+function getListPath(prefix: string, after: string | undefined): string {
   const query = new URLSearchParams({ limit: "50" });
   if (prefix !== "") query.set("prefix", prefix);
   if (after !== undefined) query.set("after", after);

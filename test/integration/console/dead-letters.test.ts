@@ -164,7 +164,7 @@ describe("the dead letters", () => {
     assert.equal((await runCli(["users", "add", user], own.settings, password)).code, 0);
     const page = await openPage(browser);
     await signIn(page, service.url, { user, password });
-    await page.getByText("To see what was refused takes the role").waitFor();
+    await page.getByText("Viewing dead letters requires the role").waitFor();
     assert.equal(await page.getByRole("row", { name: /SCHEMA_VIOLATION|UNDECODABLE/ }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
   });

@@ -62,14 +62,14 @@ const rowsOf = (page: Page, of: string) =>
 describe("the page Installations", () => {
   it("finds a token by its end, however much of it is pasted, and says when there is none", async () => {
     const page = await openInstallations();
-    await page.getByText("Search for a user or the end of a token.").waitFor();
+    await page.getByText("Search by user or by the end of a token").waitFor();
     await page.getByLabel("End of the token").fill(token("d4e5f6", "deadbeef"));
     await page.keyboard.press("Enter");
     await rowsOf(page, "d4e5f6…beef").getByText("bob.beeper").waitFor();
     assert.equal(await rowsOf(page, "…").count(), 1);
     await page.getByLabel("End of the token").fill("deadbee0");
     await page.keyboard.press("Enter");
-    await page.getByText("There are no such installations.").waitFor();
+    await page.getByText("No installations match.").waitFor();
   });
 
   it("deactivates chosen ones of a user after asking why", async () => {
@@ -80,7 +80,7 @@ describe("the page Installations", () => {
     assert.equal(await rowsOf(page, "…").count(), 3);
     const button = page.getByRole("button", { name: /^Deactivate/ });
     assert.equal(await button.isDisabled(), true);
-    await page.getByLabel("Choose all active ones of this page").check();
+    await page.getByLabel("Select all active installations on this page").check();
     await page.getByRole("button", { name: "Deactivate 2" }).click();
     await page.getByRole("heading", { name: "Deactivate 2 installations?" }).waitFor();
     await assertAccessible(page);
@@ -111,7 +111,7 @@ describe("the page Installations", () => {
       await page.getByLabel("User", { exact: true }).fill("bob.beeper");
       await page.keyboard.press("Enter");
       await rowsOf(page, "cafe").or(rowsOf(page, "0002")).first().waitFor();
-      await page.getByRole("heading", { name: "How many there are" }).waitFor();
+      await page.getByRole("heading", { name: "Totals" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
       await keepPicture(page, `installations-${look}`);

@@ -72,8 +72,8 @@ describe("signing in with OpenID", () => {
       [["topicsync_session", true, "Strict"]],
       "what the sign-in needed is gone",
     );
-    await page.getByRole("button", { name: "Find its topics" }).click();
-    await page.getByRole("heading", { name: "The event belongs to no topic" }).waitFor();
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("heading", { name: "The event matches no topic" }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByText("You have signed out.").waitFor();
     await page.reload();
@@ -95,7 +95,7 @@ describe("signing in with OpenID", () => {
     await page.goto(`${service.url}/console`);
     await page.getByRole("button", { name: "Sign in with OpenID" }).click();
     await page.getByRole("button", { name: "No" }).click();
-    await page.getByRole("alert").getByText("it was declined").waitFor();
+    await page.getByRole("alert").getByText("The sign-in was declined").waitFor();
     await assertAccessible(page);
     await page.reload();
     await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
@@ -107,7 +107,7 @@ describe("signing in with OpenID", () => {
       const page = await openPage(browser, options);
       await page.goto(`${service.url}/console?sign-in=expired`);
       await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
-      await page.getByRole("alert").getByText("Begin again").waitFor();
+      await page.getByRole("alert").getByText("Please try again").waitFor();
       await assertAccessible(page);
       await assertFits(page);
       await keepPicture(page, `openid-${look}`);

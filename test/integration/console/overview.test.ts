@@ -83,9 +83,9 @@ describe("the overview", () => {
   it("shows what was refused and what was registered, as it happens", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
-    await page.getByRole("heading", { name: "Everything works" }).waitFor();
-    await page.getByText("No app has registered a push token yet.").waitFor();
-    await page.getByText("Nothing was ever refused.").waitFor();
+    await page.getByRole("heading", { name: "All systems operational" }).waitFor();
+    await page.getByText("No push tokens yet.").waitFor();
+    await page.getByText("None. Rejected records").waitFor();
     for (const token of [unique("token"), unique("token")]) {
       const url = `${service.url}/api/now/push/Mobile%20Agent/installation`;
       assert.equal((await call(url, { body: { platform: "ios", token } })).status, 200);
@@ -115,7 +115,7 @@ describe("the overview", () => {
     assert.equal(added.code, 0, added.errors);
     const theirs = await openPage(browser);
     await signIn(theirs, service.url, reader);
-    await theirs.getByText("To see what was refused takes the role").waitFor();
+    await theirs.getByText("Viewing dead letters requires the role").waitFor();
     assert.equal(await theirs.getByRole("row", { name: id }).count(), 0);
     await assertAccessible(theirs);
   });
@@ -128,7 +128,7 @@ describe("the overview", () => {
       await assertAccessible(page);
       await keepPicture(page, `sign-in-${look}`);
       await signIn(page, service.url);
-      await page.getByRole("heading", { name: "Everything works" }).waitFor();
+      await page.getByRole("heading", { name: "All systems operational" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
       await keepPicture(page, `overview-${look}`);

@@ -42,20 +42,20 @@ describe("the picker", () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("link", { name: "Picker" }).click();
-    await page.getByRole("button", { name: "Find its topics" }).click();
-    await page.getByRole("heading", { name: "The event belongs to 1 topic" }).waitFor();
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
     await page.getByRole("row", { name: critical.externalId }).getByText("assurance").waitFor();
     await page.getByRole("button", { name: "Why Critical tickets?" }).click();
-    await page.getByRole("heading", { name: `The event belongs to ${critical.externalId}` }).waitFor();
+    await page.getByRole("heading", { name: `The event matches ${critical.externalId}` }).waitFor();
 
-    await page.getByLabel("Why is a topic not among them?").fill(minor.externalId);
+    await page.getByLabel("Why does a topic not match?").fill(minor.externalId);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: `The event does not belong to ${minor.externalId}` }).waitFor();
+    await page.getByRole("heading", { name: `The event does not match ${minor.externalId}` }).waitFor();
     const failed = page.getByRole("row", { name: "severity" });
     await failed.getByRole("cell", { name: "no", exact: true }).waitFor();
     await failed.getByRole("cell", { name: "Critical", exact: true }).waitFor();
 
-    await page.getByLabel("Why is a topic not among them?").fill("nothing");
+    await page.getByLabel("Why does a topic not match?").fill("nothing");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText('There is no topic with the external id "nothing".').waitFor();
   });
@@ -65,12 +65,12 @@ describe("the picker", () => {
     await signIn(page, service.url);
     await page.getByRole("link", { name: "Picker" }).click();
     await page.getByLabel("Event").fill('{"eventId": ');
-    await page.getByText("This is not JSON").waitFor();
-    assert.equal(await page.getByRole("button", { name: "Find its topics" }).isEnabled(), false);
+    await page.getByText("Invalid JSON").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Find topics" }).isEnabled(), false);
     await assertAccessible(page);
-    await page.getByLabel("Begin with a sample").selectOption("A sensor that went offline");
-    await page.getByRole("button", { name: "Find its topics" }).click();
-    await page.getByRole("heading", { name: "The event belongs to no topic" }).waitFor();
+    await page.getByLabel("Sample").selectOption("A sensor that is offline");
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("heading", { name: "The event matches no topic" }).waitFor();
   });
 
   it("is not shown to who may not use it", async () => {
@@ -90,9 +90,9 @@ describe("the picker", () => {
       const page = await openPage(browser, options);
       await signIn(page, service.url);
       await page.getByRole("link", { name: "Picker" }).click();
-      await page.getByLabel("Why is a topic not among them?").fill(minor.externalId);
+      await page.getByLabel("Why does a topic not match?").fill(minor.externalId);
       await page.keyboard.press("Enter");
-      await page.getByRole("heading", { name: "The event belongs to 1 topic" }).waitFor();
+      await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
       await keepPicture(page, `picker-${look}`);

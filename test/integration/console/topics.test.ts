@@ -97,11 +97,11 @@ describe("the topics", () => {
     assert.equal(await page.getByLabel("Search").inputValue(), "Tickets of Bern 06");
 
     await page.getByLabel("Search").fill("nothing like it");
-    await page.getByText("Nothing begins like that.").waitFor();
+    await page.getByText("No topics match.").waitFor();
     await page.getByRole("link", { name: "Show all topics" }).click();
-    await page.getByLabel("Order").selectOption("External id, from Z to A");
+    await page.getByLabel("Order").selectOption("External id, descending");
     await page.getByRole("row").nth(1).getByText("ticket-065").waitFor();
-    await page.getByRole("combobox", { name: "Topics" }).selectOption("Retired by the channel");
+    await page.getByRole("combobox", { name: "State" }).selectOption("Retired");
     await page.getByRole("link", { name: "Alarms" }).click();
     await page.getByRole("heading", { name: "This topic is retired" }).waitFor();
   });
@@ -110,13 +110,13 @@ describe("the topics", () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
     await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
-    await page.getByText("announced in topicsync.announcements, partition 2, offset 4000").waitFor();
-    await page.getByText("Content query before").waitFor();
+    await page.getByText("by an announcement in topicsync.announcements, partition 2, offset 4000").waitFor();
+    await page.getByText("Content query, previously").waitFor();
     await page.getByText("troubleTicket.severity=Critical", { exact: true }).waitFor();
     // It belongs to the channel.
     assert.equal(await page.getByRole("button", { name: "Disable" }).count(), 0);
     await page.getByRole("link", { name: "Try an event in the picker" }).click();
-    assert.equal(await page.getByLabel("Why is a topic not among them?").inputValue(), "ticket-000");
+    assert.equal(await page.getByLabel("Why does a topic not match?").inputValue(), "ticket-000");
   });
 
   it("made by hand are disabled after a question, and enabled again", async () => {
@@ -139,7 +139,7 @@ describe("the topics", () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Create a topic" }).click();
     await page.getByRole("button", { name: "Create" }).click();
-    await page.getByText("A topic needs a name.").waitFor();
+    await page.getByText("Enter a name.").waitFor();
     assert.equal(await focused(page), "name");
     await page.getByLabel("Name", { exact: true }).fill("Created here");
     await page.getByLabel("External id").fill("ticket-000");
@@ -156,7 +156,7 @@ describe("the topics", () => {
     // Behind the first "&": the second is where a condition should begin.
     assert.equal(caret, "troubleTicket.severity=Critical&".length);
     await content.fill("troubleTicket.severity=Critical");
-    await page.getByText("Matches where troubleTicket.severity is Critical.").waitFor();
+    await page.getByText("Matches if troubleTicket.severity is Critical.").waitFor();
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByRole("heading", { name: "This topic is active" }).waitFor();
     assert.match(page.url(), /\/console\/topics\/created-here$/);
@@ -170,7 +170,7 @@ describe("the topics", () => {
       await until("the others are gone", async () => (await page.getByRole("row").count()) === 12);
       await assertLooks(page, `topics-${look}`);
       await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
-      await page.getByRole("heading", { name: "Before" }).waitFor();
+      await page.getByRole("heading", { name: "Previous definition" }).waitFor();
       await assertLooks(page, `topic-${look}`);
       await page.getByRole("link", { name: "All topics" }).click();
       await page.getByRole("link", { name: "Create a topic" }).click();

@@ -87,7 +87,7 @@ describe("the page Users", () => {
     await page.getByLabel("Push tokens").check();
     await assertAccessible(page);
     await page.keyboard.press("Enter");
-    await page.getByText(`Added ${user}.`).waitFor();
+    await page.getByText(`${user} was added.`).waitFor();
     const row = page.getByRole("row", { name: user });
     await row.getByText("Push tokens").waitFor();
 
@@ -100,7 +100,7 @@ describe("the page Users", () => {
     await row.getByRole("button", { name: `Password of ${user}` }).click();
     await page.getByLabel("Password", { exact: true }).fill(second);
     await page.getByRole("button", { name: "Set" }).click();
-    await page.getByText(`${user} has a new password.`).waitFor();
+    await page.getByText(`The password of ${user} was changed.`).waitFor();
     const hers = await openPage(browser);
     await signIn(hers, service.url, { user, password: second });
     await hers.getByRole("heading", { name: "Overview" }).waitFor();
@@ -115,7 +115,7 @@ describe("the page Users", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
     await row.getByText("disabled").waitFor();
     await hers.getByRole("link", { name: "Picker" }).click();
-    await hers.getByRole("button", { name: "Find its topics" }).click();
+    await hers.getByRole("button", { name: "Find topics" }).click();
     await until("she is signed out", async () => {
       const { status } = await call(`${service.url}/api/topicsync/v1/session`, {
         as: undefined,
@@ -146,11 +146,11 @@ describe("the page Users", () => {
     const own = page.getByRole("row", { name: bootstrap.user });
     assert.equal(await own.getByRole("button", { name: /Disable/ }).count(), 0);
     await own.getByRole("button", { name: `Roles of ${bootstrap.user}` }).click();
-    await page.getByText("You cannot take it from yourself").waitFor();
+    await page.getByText("You cannot remove this role from yourself").waitFor();
     assert.equal(await page.getByLabel("Administration").isDisabled(), true);
     await page.getByRole("button", { name: "Cancel" }).click();
 
-    await page.getByLabel("Name begins with").fill("dora");
+    await page.getByLabel("Name starts with").fill("dora");
     await page.keyboard.press("Enter");
     await page.getByRole("row", { name: "eve.outside" }).waitFor({ state: "detached" });
     await page.getByRole("row", { name: "dora.delay" }).waitFor();
@@ -183,7 +183,7 @@ describe("the page Applications", () => {
     };
     await until("tokens are taken", async () => (await register()) === 200);
     await page.getByRole("button", { name: `Disable ${application}` }).click();
-    await page.getByText("Its apps can neither register nor remove tokens").waitFor();
+    await page.getByText("Its apps can no longer register or remove tokens").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
     await page.getByRole("row", { name: application }).getByText("disabled").waitFor();
     await until("tokens are refused", async () => (await register()) === 400);

@@ -1,30 +1,30 @@
-import { useQuery } from "../../query.ts";
-import { useListDialog } from "../../list-dialog.ts";
-import { Failure } from "../../components/error-message.tsx";
+import { ErrorMessage } from "../../components/error-message.tsx";
 import { Table } from "../../components/table.tsx";
-import { AddName, ChangeRule, SwitchName } from "./dialogs.tsx";
-import { kinds, ruleTexts, type Kind, type NamedView } from "./catalog.ts";
+import { useListDialog } from "../../list-dialog.ts";
+import { useQuery } from "../../query.ts";
+import { catalogs, tokenRuleLabels, type CatalogEntry, type CatalogKind } from "./catalog.ts";
+import { ActivationDialog, AddDialog, TokenRuleDialog } from "./dialogs.tsx";
 
-const dialogs = { rule: ChangeRule, switch: SwitchName } as const;
+const dialogs = { rule: TokenRuleDialog, activation: ActivationDialog } as const;
+type EntryAction = keyof typeof dialogs;
 
-/** The applications, or the platforms, and what can be done with each. */
-export function Names({ kind }: { readonly kind: Kind }) {
-  const { path, heading, one, about } = kinds[kind];
-  const { value, error, again } = useQuery<Partial<Record<Kind, readonly NamedView[]>>>(path);
-  const { open, show, said, ends } = useListDialog<
-    "add" | { readonly act: keyof typeof dialogs; readonly named: NamedView }
-  >(again);
-  const known = value?.[kind];
+/** Lists the applications or the platforms, with dialogs to change them. */
+export function CatalogSection({ kind }: { readonly kind: CatalogKind }) {
+  const { path, heading, addLabel, description } = catalogs[kind];
+  const { value, error, refetch } = useQuery<Partial<Record<CatalogKind, readonly CatalogEntry[]>>>(path);
+  const { open, show, notice, handlers } = useListDialog<
+    "add" | { readonly action: EntryAction; readonly entry: CatalogEntry }
+  >(refetch);
+  const entries = value?.[kind];
 
-  const dialog = { kind, ...ends };
-  const Dialog = open === undefined || open === "add" ? undefined : dialogs[open.act];
-  const button = (act: keyof typeof dialogs, named: NamedView, text: string) => (
+  const EntryDialog = open === undefined || open === "add" ? undefined : dialogs[open.action];
+  const renderButton = (action: EntryAction, entry: CatalogEntry, text: string) => (
     <button
       type="button"
       class="small outline"
-      aria-label={`${text} ${act === "rule" ? "of " : ""}${named.name}`}
+      aria-label={`${text} ${action === "rule" ? "of " : ""}${entry.name}`}
       onClick={() => {
-        show({ act, named });
+        show({ action, entry });
       }}
     >
       {text}
@@ -34,41 +34,45 @@ export function Names({ kind }: { readonly kind: Kind }) {
   return (
     <article aria-labelledby={kind}>
       <h2 id={kind}>{heading}</h2>
-      <p>{about}</p>
-      <p role="status">{said}</p>
-      {error !== undefined && <Failure error={error} again={again} />}
-      {known?.length === 0 && <p>There is none yet: add one, so that tokens can be registered.</p>}
-      {known !== undefined && known.length > 0 && (
+      <p>{description}</p>
+      <p role="status">{notice}</p>
+      {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
+      {entries?.length === 0 && <p>None yet. Tokens can be registered once there is one.</p>}
+      {entries !== undefined && entries.length > 0 && (
         <Table
           label={heading}
-          columns={["Name", ...(kind === "platforms" ? ["Token rule"] : []), "State", "Actions"]}
+          columns={
+            kind === "platforms" ? ["Name", "Token rule", "State", "Actions"] : ["Name", "State", "Actions"]
+          }
         >
-          {known.map((named) => (
-            <tr key={named.name}>
-              <th scope="row">{named.name}</th>
-              {kind === "platforms" && <td>{ruleTexts[named.tokenRule ?? ""] ?? named.tokenRule}</td>}
-              <td>{named.active ? "active" : "disabled"}</td>
+          {entries.map((entry) => (
+            <tr key={entry.name}>
+              <th scope="row">{entry.name}</th>
+              {kind === "platforms" && <td>{tokenRuleLabels[entry.tokenRule ?? ""] ?? entry.tokenRule}</td>}
+              <td>{entry.active ? "active" : "disabled"}</td>
               <td class="actions">
-                {kind === "platforms" && button("rule", named, "Rule")}{" "}
-                {button("switch", named, named.active ? "Disable" : "Enable")}
+                {kind === "platforms" && renderButton("rule", entry, "Rule")}{" "}
+                {renderButton("activation", entry, entry.active ? "Disable" : "Enable")}
               </td>
             </tr>
           ))}
         </Table>
       )}
-      {/* Not before the list: it would be pushed away from under the pointer. */}
-      {(known !== undefined || error !== undefined) && (
+      {/* Shown after the list has loaded, which would move it away from under the pointer. */}
+      {(entries !== undefined || error !== undefined) && (
         <button
           type="button"
           onClick={() => {
             show("add");
           }}
         >
-          Add {one === "application" ? "an application" : "a platform"}
+          {addLabel}
         </button>
       )}
-      {open === "add" && <AddName {...dialog} />}
-      {Dialog !== undefined && typeof open === "object" && <Dialog {...dialog} named={open.named} />}
+      {open === "add" && <AddDialog kind={kind} {...handlers} />}
+      {EntryDialog !== undefined && typeof open === "object" && (
+        <EntryDialog kind={kind} entry={open.entry} {...handlers} />
+      )}
     </article>
   );
 }

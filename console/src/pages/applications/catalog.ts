@@ -1,28 +1,27 @@
 import type { ApplicationView, PlatformView } from "../../../../schemas/catalog.ts";
 
-/** An application, or a platform with its rule. */
-export type NamedView = ApplicationView & Partial<Pick<PlatformView, "tokenRule">>;
+/** An application or a platform. Only platforms have a token rule. */
+export type CatalogEntry = ApplicationView & Partial<Pick<PlatformView, "tokenRule">>;
 
-/** What push tokens can be registered for: two kinds of names, of which only platforms have a rule. */
-export const kinds = {
+export const catalogs = {
   applications: {
     path: "/api/topicsync/v1/applications",
     heading: "Applications",
-    one: "application",
-    about: "The apps that register push tokens, each by the name that it sends.",
+    addLabel: "Add an application",
+    description: "Apps that can register push tokens, under the names they send.",
   },
   platforms: {
     path: "/api/topicsync/v1/platforms",
     heading: "Platforms",
-    one: "platform",
-    about: "What the apps run on. A token rule says what a platform's tokens look like.",
+    addLabel: "Add a platform",
+    description: "Platforms that apps run on. A token rule defines the format of a platform's tokens.",
   },
 } as const;
 
-export type Kind = keyof typeof kinds;
+export type CatalogKind = keyof typeof catalogs;
 
-/** The token rules in words; "" for none. */
-export const ruleTexts: Readonly<Record<string, string>> = {
+/** Labels of the token rules; "" for none. */
+export const tokenRuleLabels: Readonly<Record<string, string>> = {
   "": "any text",
   apns: "Apple (APNs)",
   fcm: "Firebase (FCM)",

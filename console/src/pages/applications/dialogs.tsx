@@ -1,122 +1,101 @@
 import { useState } from "preact/hooks";
 
-import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
-import { kinds, ruleTexts, type Kind, type NamedView } from "./catalog.ts";
+import { api } from "../../api.ts";
+import { ActionDialog } from "../../components/confirm-dialog.tsx";
+import { SelectField } from "../../components/select-field.tsx";
+import { TextField } from "../../components/text-field.tsx";
+import { catalogs, tokenRuleLabels, type CatalogEntry, type CatalogKind } from "./catalog.ts";
 
 interface DialogProps {
-  readonly kind: Kind;
-  /** Told what was done. */
-  readonly done: (said: string) => void;
-  readonly cancelled: () => void;
+  readonly kind: CatalogKind;
+  readonly onDone: (notice: string) => void;
+  readonly onCancel: () => void;
 }
 
-interface NamedDialogProps extends DialogProps {
-  readonly named: NamedView;
+interface EntryDialogProps extends DialogProps {
+  readonly entry: CatalogEntry;
 }
 
-const pathOf = (kind: Kind, { name }: NamedView, what: string): string =>
-  `${kinds[kind].path}/${encodeURIComponent(name)}/${what}`;
+const getActionPath = (kind: CatalogKind, { name }: CatalogEntry, action: string): string =>
+  `${catalogs[kind].path}/${encodeURIComponent(name)}/${action}`;
 
-/** Asks for a new one. */
-export function AddName({ kind, done, cancelled }: DialogProps) {
-  const { path, one } = kinds[kind];
+export function AddDialog({ kind, onDone, onCancel }: DialogProps) {
+  const { path, addLabel } = catalogs[kind];
   const [name, setName] = useState("");
   const [rule, setRule] = useState("");
   return (
-    <ConfirmedWork
-      question={`Add ${withArticle(one)}`}
-      action="Add"
-      work={() => ask(path, { name, ...(rule === "" ? {} : { tokenRule: rule }) })}
-      done={() => {
-        done(`Added ${name}.`);
+    <ActionDialog
+      title={addLabel}
+      confirmLabel="Add"
+      run={() => api.post(path, rule === "" ? { name } : { name, tokenRule: rule })}
+      onDone={() => {
+        onDone(`${name} was added.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <label>
-        Name
-        <input
-          autocomplete="off"
-          spellcheck={false}
-          required
-          maxLength={256}
-          pattern="\S(.*\S)?"
-          title="A name without a space at either end"
-          value={name}
-          onInput={(event) => {
-            setName(event.currentTarget.value);
-          }}
-        />
-        <small>As it is sent with a token: capitals and spaces count. It cannot be changed later.</small>
-      </label>
-      {kind === "platforms" && <RuleField value={rule} change={setRule} />}
-    </ConfirmedWork>
+      <TextField
+        label="Name"
+        hint="Apps send this name with each token. Case and spaces matter. It cannot be changed later."
+        required
+        maxLength={256}
+        pattern="\S(.*\S)?"
+        title="A name without a space at either end"
+        value={name}
+        onChange={setName}
+      />
+      {kind === "platforms" && <TokenRuleField value={rule} onChange={setRule} />}
+    </ActionDialog>
   );
 }
 
-/** Asks for a platform's token rule. */
-export function ChangeRule({ kind, named, done, cancelled }: NamedDialogProps) {
-  const [rule, setRule] = useState(named.tokenRule ?? "");
+export function TokenRuleDialog({ kind, entry, onDone, onCancel }: EntryDialogProps) {
+  const [rule, setRule] = useState(entry.tokenRule ?? "");
   return (
-    <ConfirmedWork
-      question={`Token rule of ${named.name}`}
-      action="Save"
-      work={() => ask(pathOf(kind, named, "rule"), { tokenRule: rule === "" ? null : rule })}
-      done={() => {
-        done(`${named.name} has another token rule now.`);
+    <ActionDialog
+      title={`Token rule of ${entry.name}`}
+      confirmLabel="Save"
+      run={() => api.post(getActionPath(kind, entry, "rule"), { tokenRule: rule === "" ? null : rule })}
+      onDone={() => {
+        onDone(`The token rule of ${entry.name} was changed.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <RuleField value={rule} change={setRule} />
-    </ConfirmedWork>
+      <TokenRuleField value={rule} onChange={setRule} />
+    </ActionDialog>
   );
 }
 
-/** Asks whether one is to be disabled, or enabled again. */
-export function SwitchName({ kind, named, done, cancelled }: NamedDialogProps) {
-  const { name, active } = named;
+export function ActivationDialog({ kind, entry, onDone, onCancel }: EntryDialogProps) {
+  const { name, active } = entry;
   return (
-    <ConfirmedWork
-      question={`${active ? "Disable" : "Enable"} ${name}?`}
-      action={active ? "Disable" : "Enable"}
-      work={() => ask(pathOf(kind, named, active ? "disable" : "enable"), {})}
-      done={() => {
-        done(`${name} is ${active ? "disabled" : "enabled"}.`);
+    <ActionDialog
+      title={`${active ? "Disable" : "Enable"} ${name}?`}
+      confirmLabel={active ? "Disable" : "Enable"}
+      run={() => api.post(getActionPath(kind, entry, active ? "disable" : "enable"), {})}
+      onDone={() => {
+        onDone(`${name} was ${active ? "disabled" : "enabled"}.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
       <p>
         {active
-          ? "Its apps can neither register nor remove tokens any more. The tokens that are there stay as they are."
-          : "Tokens can be registered for it again."}
+          ? "Its apps can no longer register or remove tokens. Existing tokens are kept as they are."
+          : "Its apps can register tokens again."}
       </p>
-    </ConfirmedWork>
+    </ActionDialog>
   );
 }
 
-interface RuleFieldProps {
+interface TokenRuleFieldProps {
   readonly value: string;
-  readonly change: (value: string) => void;
+  readonly onChange: (value: string) => void;
 }
 
-/** A rule that this page does not know can stand in a record; it stays unless another is chosen. */
-const RuleField = ({ value, change }: RuleFieldProps) => (
-  <label>
-    Token rule
-    <select
-      value={value}
-      onChange={(event) => {
-        change(event.currentTarget.value);
-      }}
-    >
-      {Object.entries(ruleTexts).map(([rule, text]) => (
-        <option key={rule} value={rule}>
-          {text}
-        </option>
-      ))}
-    </select>
-    <small>It holds for what is registered from now on.</small>
-  </label>
+const TokenRuleField = (props: TokenRuleFieldProps) => (
+  <SelectField
+    label="Token rule"
+    options={tokenRuleLabels}
+    hint="Applies to new registrations only."
+    {...props}
+  />
 );
-
-const withArticle = (one: string): string => `${/^[aeiou]/.test(one) ? "an" : "a"} ${one}`;

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../components/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { escapeInvisible } from "./bytes.ts";
 import type { JsonLine } from "./json-lines.ts";
 
@@ -20,7 +20,7 @@ export function AnnotatedJson({ lines, faults }: AnnotatedJsonProps) {
   return (
     <pre class="content" tabIndex={0} role="region" aria-label="JSON">
       {shown.map((one) => {
-        if ("omitted" in one) return <span>{`… ${counted(one.omitted)} lines\n`}</span>;
+        if ("omitted" in one) return <span>{`… ${formatCount(one.omitted)} lines\n`}</span>;
         const { depth, text } = lines[one.at] ?? { depth: 0, text: "" };
         const indent = "  ".repeat(Math.min(depth, maxIndent));
         const messages = annotations.get(one.at);
@@ -44,7 +44,7 @@ function cut(text: string): string {
   const shown = escapeInvisible(text.slice(0, maxCharacters));
   return text.length <= maxCharacters
     ? shown
-    : `${shown}… ${counted(text.length - maxCharacters)} more characters`;
+    : `${shown}… ${formatCount(text.length - maxCharacters)} more characters`;
 }
 
 /** The messages about each line, by its index. */

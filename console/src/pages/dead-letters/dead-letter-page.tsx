@@ -3,9 +3,9 @@ import { Link } from "wouter-preact";
 import type { DeadLetterChannel, DeadLetterView } from "../../../../schemas/dead-letters.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
-import { Failure } from "../../components/error-message.tsx";
+import { ErrorMessage } from "../../components/error-message.tsx";
 import { Table } from "../../components/table.tsx";
-import { When } from "../../components/time-ago.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
 import { deadLettersPath, toListHref, toDeadLetterHref, formatQuery, useListFilter } from "./paths.ts";
 import { formatBytes, escapeInvisible } from "./bytes.ts";
 import { Replay } from "./replay.tsx";
@@ -16,7 +16,7 @@ import { DeadLetterValue } from "./value.tsx";
 export function DeadLetterPage({ id }: { readonly id: string }) {
   const { channel } = useListFilter();
   const path = `${deadLettersPath}/${encodeURIComponent(id)}${formatQuery({ channel })}`;
-  const { value, error, again } = useQuery<DeadLetterView>(path);
+  const { value, error, refetch } = useQuery<DeadLetterView>(path);
   // After following a link, the previous dead letter is still loaded.
   const letter = value?.id === id ? value : undefined;
   return (
@@ -24,12 +24,12 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
       <p>
         <Link href={toListHref({ channel, code: undefined, replayed: undefined })}>All dead letters</Link>
       </p>
-      {error !== undefined && <Failure error={error} again={again} />}
+      {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {letter === undefined && error === undefined && <p aria-busy="true">Loading …</p>}
       {letter !== undefined && (
         <>
           <Reason letter={letter} />
-          <Replay key={id} ids={[id]} channel={channel} onSent={again} onSettled={again} />
+          <Replay key={id} ids={[id]} channel={channel} onSent={refetch} onSettled={refetch} />
           <DeadLetterValue key={id} letter={letter} />
           <Source letter={letter} channel={channel} />
           <Headers headers={letter.headers} />
@@ -73,7 +73,7 @@ function Source({
       <h2 id="origin">Source</h2>
       <dl class="facts">
         <dt>Time</dt>
-        <dd>{time === null ? "Unknown" : <When time={time} />}</dd>
+        <dd>{time === null ? "Unknown" : <TimeAgo time={time} />}</dd>
         <dt>Source</dt>
         <dd>
           {source === null
@@ -144,7 +144,7 @@ const Replays = ({
           return (
             <tr key={one.replayedAt}>
               <td>
-                <When time={one.replayedAt} />
+                <TimeAgo time={one.replayedAt} />
               </td>
               <td>
                 {topic}

@@ -4,9 +4,9 @@ import { Link, useLocation } from "wouter-preact";
 import type { DeadLetterChannel, DeadLetterList } from "../../../../schemas/dead-letters.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
-import { Failure } from "../../components/error-message.tsx";
-import { counted } from "../../components/format.ts";
-import { Pager, usePageState } from "../../components/pager.tsx";
+import { ErrorMessage } from "../../components/error-message.tsx";
+import { formatCount } from "../../components/format.ts";
+import { Pager, usePaging } from "../../components/pager.tsx";
 import { deadLettersPath, toListHref, formatQuery, useListFilter, type ListFilter } from "./paths.ts";
 import { DeadLetterTable } from "./table.tsx";
 import { Replay } from "./replay.tsx";
@@ -15,17 +15,17 @@ import { Replay } from "./replay.tsx";
 export function DeadLetterListPage() {
   const filter = useListFilter();
   const { channel, code, replayed } = filter;
-  const place = usePageState(toListHref(filter));
-  const path = `${deadLettersPath}${formatQuery({ channel, code, replayed, after: place.after })}`;
-  const { value, error, asking, again } = useQuery<DeadLetterList>(path);
+  const paging = usePaging(toListHref(filter));
+  const path = `${deadLettersPath}${formatQuery({ channel, code, replayed, after: paging.after })}`;
+  const { value, error, loading, refetch } = useQuery<DeadLetterList>(path);
   const [selection, setSelection] = useState<{ path: string; ids: ReadonlySet<string> }>(none);
   const ids = selection.path === path ? selection.ids : none.ids;
 
   return (
     <Page name="Dead letters">
       <p>Announcements that were refused, with the reason. Fix the cause, then replay them.</p>
-      {error !== undefined && <Failure error={error} again={again} />}
-      {value === undefined && asking && <p aria-busy="true">Loading dead letters …</p>}
+      {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
+      {value === undefined && loading && <p aria-busy="true">Loading dead letters …</p>}
       {value !== undefined && (
         <>
           <Filter filter={filter} channels={value.channels} />
@@ -35,7 +35,7 @@ export function DeadLetterListPage() {
             <>
               <Reasons counts={value.counts} total={value.total} filter={filter} />
               {/* While loading, the table still shows the previous query. */}
-              <fieldset disabled={asking}>
+              <fieldset disabled={loading}>
                 <DeadLetterTable
                   deadLetters={value.deadLetters}
                   hasMore={value.next !== null}
@@ -51,16 +51,16 @@ export function DeadLetterListPage() {
                   channel={channel}
                   onSent={() => {
                     setSelection(none);
-                    again();
+                    refetch();
                   }}
-                  onSettled={again}
+                  onSettled={refetch}
                 />
               </fieldset>
-              <Pager place={place} next={value.next} />
+              <Pager paging={paging} next={value.next} />
               {value.unlisted > 0 && (
                 <p>
                   <small>
-                    {counted(value.unlisted)} older dead letters are not listed; use{" "}
+                    {formatCount(value.unlisted)} older dead letters are not listed; use{" "}
                     <code>topicsync dead-letters</code>.
                   </small>
                 </p>
@@ -171,7 +171,7 @@ const Reason = ({ name, count, code, filter }: ReasonProps) => (
       class={filter.code === code ? "here" : ""}
       aria-current={filter.code === code ? "true" : undefined}
     >
-      {name} <span class="count">{counted(count)}</span>
+      {name} <span class="count">{formatCount(count)}</span>
     </Link>
   </li>
 );

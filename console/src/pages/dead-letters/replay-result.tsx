@@ -7,10 +7,10 @@ import type {
   ReplayResult,
   ReplayView,
 } from "../../../../schemas/dead-letters.ts";
-import { ask } from "../../api.ts";
-import { isOver } from "../../query.ts";
-import { Failure } from "../../components/error-message.tsx";
-import { counted } from "../../components/format.ts";
+import { api } from "../../api.ts";
+import { isSessionExpired } from "../../query.ts";
+import { ErrorMessage } from "../../components/error-message.tsx";
+import { formatCount } from "../../components/format.ts";
 import { useSession } from "../../session.ts";
 import { outcomesPath, toDeadLetterHref } from "./paths.ts";
 
@@ -30,7 +30,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
   const [outcomes, setOutcomes] = useState<ReplayOutcomes["deadLetters"]>([]);
   const [error, setError] = useState<unknown>();
   const [isPolling, setIsPolling] = useState(true);
-  const { leave } = useSession();
+  const { expire } = useSession();
 
   useEffect(() => {
     if (sent.length === 0) return undefined;
@@ -40,7 +40,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
 
     function poll(): void {
       polls += 1;
-      ask<ReplayOutcomes>(outcomesPath, { ids: sent, channel }).then(
+      api.post<ReplayOutcomes>(outcomesPath, { ids: sent, channel }).then(
         (result) => {
           if (!isMounted) return;
           setOutcomes(result.deadLetters);
@@ -53,7 +53,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
         },
         (problem: unknown) => {
           if (!isMounted) return;
-          if (isOver(problem)) leave("over");
+          if (isSessionExpired(problem)) expire();
           else {
             setError(problem);
             pollLater();
@@ -80,7 +80,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
       <div role="status">
         <h2 id="replayed">{formatHeading(sent.length, outcomes)}</h2>
       </div>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <ErrorMessage error={error} />}
       <ul>
         {outcomes.slice(0, maxShown).map(({ id, replay }) => (
           <li key={id}>
@@ -88,7 +88,7 @@ export function ReplayProgress({ result: { sent, skipped }, channel, onSettled }
             <Outcome replay={replay} channel={channel} />
           </li>
         ))}
-        {outcomes.length > maxShown && <li>and {counted(outcomes.length - maxShown)} more</li>}
+        {outcomes.length > maxShown && <li>and {formatCount(outcomes.length - maxShown)} more</li>}
       </ul>
       {hasPending && !isPolling && (
         <p>Some are still waiting for the sync. The list shows their outcomes later.</p>
@@ -111,8 +111,8 @@ function formatHeading(sent: number, outcomes: ReplayOutcomes["deadLetters"]): s
       count: outcomes.filter(({ replay }) => replay?.outcome.status === status).length,
     }))
     .filter(({ count }) => count > 0)
-    .map(({ status, count }) => `${counted(count)} ${status}`);
-  return `${counted(sent)} sent${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
+    .map(({ status, count }) => `${formatCount(count)} ${status}`);
+  return `${formatCount(sent)} sent${parts.length === 0 ? "" : `: ${parts.join(", ")}`}`;
 }
 
 const maxSkippedShown = 10;
@@ -122,14 +122,16 @@ export function Skipped({ skipped }: Pick<ReplayResult, "skipped">) {
   if (skipped.length === 0) return null;
   return (
     <>
-      <p>{skipped.length === 1 ? "1 is not sent:" : `${counted(skipped.length)} are not sent:`}</p>
+      <p>{skipped.length === 1 ? "1 is not sent:" : `${formatCount(skipped.length)} are not sent:`}</p>
       <ul class="skipped">
         {skipped.slice(0, maxSkippedShown).map(({ id, message }) => (
           <li key={id}>
             <code>{id}</code>: {message}
           </li>
         ))}
-        {skipped.length > maxSkippedShown && <li>and {counted(skipped.length - maxSkippedShown)} more</li>}
+        {skipped.length > maxSkippedShown && (
+          <li>and {formatCount(skipped.length - maxSkippedShown)} more</li>
+        )}
       </ul>
     </>
   );

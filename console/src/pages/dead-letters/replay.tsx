@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
-import { ask } from "../../api.ts";
+import { api } from "../../api.ts";
 import { useAction } from "../../query.ts";
-import { Confirm } from "../../components/confirm-dialog.tsx";
-import { counted } from "../../components/format.ts";
+import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
+import { formatCount } from "../../components/format.ts";
 import { replaysPath } from "./paths.ts";
 import { ReplayProgress, Skipped } from "./replay-result.tsx";
 
@@ -29,7 +29,7 @@ export function Replay({ ids, channel, onSent, onSettled }: ReplayProps) {
           setIsAsking(true);
         }}
       >
-        {ids.length < 2 ? "Replay" : `Replay ${counted(ids.length)}`}
+        {ids.length < 2 ? "Replay" : `Replay ${formatCount(ids.length)}`}
       </button>
       {isAsking && (
         <ReplayDialog
@@ -63,12 +63,12 @@ interface ReplayDialogProps {
 function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
   const [choice, setChoice] = useState({ again: false, force: false });
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly choice: object }>();
-  const doing = useAction();
+  const action = useAction();
   const body: ReplayBody = { ids: [...ids], channel, ...choice };
-  const replay = (more: Partial<ReplayBody>) => ask<ReplayResult>(replaysPath, { ...body, ...more });
+  const replay = (more: Partial<ReplayBody>) => api.post<ReplayResult>(replaysPath, { ...body, ...more });
 
   useEffect(() => {
-    doing.start(
+    action.run(
       () => replay({ dryRun: true }),
       (plan) => {
         setPlanned({ plan, choice });
@@ -80,15 +80,15 @@ function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
   const count = plan?.sent.length ?? 0;
   const kinds = new Set(plan?.skipped.map(({ reason }) => reason));
   return (
-    <Confirm
-      question={formatQuestion(plan)}
-      action="Replay"
-      doing={doing}
-      possible={count > 0 && planned?.choice === choice}
-      confirmed={() => {
-        doing.start(() => replay({}), done);
+    <ConfirmDialog
+      title={formatQuestion(plan)}
+      confirmLabel="Replay"
+      action={action}
+      canConfirm={count > 0 && planned?.choice === choice}
+      onConfirm={() => {
+        action.run(() => replay({}), done);
       }}
-      cancelled={cancelled}
+      onCancel={cancelled}
     >
       {count > 0 && plan !== undefined && (
         <p>
@@ -116,7 +116,7 @@ function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
           }}
         />
       )}
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 
@@ -124,7 +124,7 @@ function formatQuestion(plan: ReplayResult | undefined): string {
   if (plan === undefined) return "Checking what can be sent …";
   const count = plan.sent.length;
   if (count === 0) return "Nothing can be sent";
-  return count === 1 ? "Replay 1 dead letter?" : `Replay ${counted(count)} dead letters?`;
+  return count === 1 ? "Replay 1 dead letter?" : `Replay ${formatCount(count)} dead letters?`;
 }
 
 interface OptionProps {

@@ -2,7 +2,7 @@ import { Link } from "wouter-preact";
 
 import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters.ts";
 import { Table } from "../../components/table.tsx";
-import { When } from "../../components/time-ago.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
 import { toDeadLetterHref } from "./paths.ts";
 import { escapeInvisible } from "./bytes.ts";
 import { Outcome } from "./replay-result.tsx";
@@ -59,7 +59,7 @@ export function DeadLetterTable({ deadLetters, hasMore, channel, selected, onSel
               {escapeInvisible(message)}
             </td>
             <td class="text">{externalId === null ? "–" : escapeInvisible(externalId)}</td>
-            <td>{time === null ? "–" : <When time={time} />}</td>
+            <td>{time === null ? "–" : <TimeAgo time={time} />}</td>
             <td>
               <Outcome replay={replay} channel={channel} />
             </td>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
-import { counted } from "../../components/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { decodeBase64, formatHexDump, decodeUtf8, escapeInvisible } from "./bytes.ts";
 import { formatJsonLines, type JsonLine } from "./json-lines.ts";
 import { AnnotatedJson } from "./annotated-json.tsx";
@@ -85,7 +85,7 @@ function Views({
       {view === "Hex" && <Dump bytes={bytes} />}
       <p>
         <small>
-          {counted(bytes.length)} bytes
+          {formatCount(bytes.length)} bytes
           {schemaId !== undefined && `, framed by Confluent with schema ${schemaId}`}.{" "}
           <Download bytes={bytes} name={`${id}.bin`} />
         </small>
@@ -99,7 +99,7 @@ function Plain({ text }: { readonly text: string }) {
   return (
     <pre class="content" tabIndex={0} role="region" aria-label="Text">
       {shown.split("\n").map(escapeInvisible).join("\n")}
-      {text.length > shown.length && `\n… ${counted(text.length - shown.length)} more characters`}
+      {text.length > shown.length && `\n… ${formatCount(text.length - shown.length)} more characters`}
     </pre>
   );
 }
@@ -107,7 +107,7 @@ function Plain({ text }: { readonly text: string }) {
 const Dump = ({ bytes }: { readonly bytes: Uint8Array }) => (
   <pre class="content unwrapped" tabIndex={0} role="region" aria-label="Hex">
     {formatHexDump(bytes, maxDumpedBytes).join("\n")}
-    {bytes.length > maxDumpedBytes && `\n… ${counted(bytes.length - maxDumpedBytes)} more bytes`}
+    {bytes.length > maxDumpedBytes && `\n… ${formatCount(bytes.length - maxDumpedBytes)} more bytes`}
   </pre>
 );
 

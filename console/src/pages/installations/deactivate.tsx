@@ -1,47 +1,42 @@
 import { useState } from "preact/hooks";
 
 import type { Deactivated, DeactivationBody } from "../../../../schemas/installation-deactivation.ts";
-import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
+import { api } from "../../api.ts";
+import { ActionDialog } from "../../components/confirm-dialog.tsx";
+import { TextField } from "../../components/text-field.tsx";
 
-interface DeactivateProps {
+interface DeactivateDialogProps {
   readonly ids: readonly string[];
-  /** Told what was done. */
-  readonly done: (said: string) => void;
-  readonly cancelled: () => void;
+  readonly onDone: (notice: string) => void;
+  readonly onCancel: () => void;
 }
 
-/** Asks why installations are to be deactivated. */
-export function Deactivate({ ids, done, cancelled }: DeactivateProps) {
+export function DeactivateDialog({ ids, onDone, onCancel }: DeactivateDialogProps) {
   const [reason, setReason] = useState("");
   return (
-    <ConfirmedWork
-      question={`Deactivate ${plural(ids.length)}?`}
-      action="Deactivate"
-      work={() => {
+    <ActionDialog
+      title={`Deactivate ${formatInstallations(ids.length)}?`}
+      confirmLabel="Deactivate"
+      run={() => {
         const body: DeactivationBody = { ids: [...ids], reason };
-        return ask<Deactivated>("/api/topicsync/v1/installations/deactivate", body);
+        return api.post<Deactivated>("/api/topicsync/v1/installations/deactivate", body);
       }}
-      done={({ deactivated }) => {
-        done(`${plural(deactivated)} deactivated.`);
+      onDone={({ deactivated }) => {
+        onDone(`${formatInstallations(deactivated)} deactivated.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <p>No notifications go there any more. When an app registers its token again, it is active again.</p>
-      <label>
-        Reason
-        <input
-          required
-          maxLength={200}
-          value={reason}
-          onInput={(event) => {
-            setReason(event.currentTarget.value);
-          }}
-        />
-        <small>It is kept with each of them.</small>
-      </label>
-    </ConfirmedWork>
+      <p>They no longer receive notifications. An app that registers its token again becomes active again.</p>
+      <TextField
+        label="Reason"
+        hint="Stored with each installation."
+        required
+        maxLength={200}
+        value={reason}
+        onChange={setReason}
+      />
+    </ActionDialog>
   );
 }
 
-const plural = (count: number): string => `${count} installation${count === 1 ? "" : "s"}`;
+const formatInstallations = (count: number): string => `${count} installation${count === 1 ? "" : "s"}`;

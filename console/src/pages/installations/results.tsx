@@ -1,23 +1,21 @@
 import type { InstallationView } from "../../../../schemas/installation-view.ts";
 import { Table } from "../../components/table.tsx";
-import { When } from "../../components/time-ago.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
 
 interface ResultsProps {
   readonly found: readonly InstallationView[];
-  /** Ids of those that are chosen. */
-  readonly chosen: ReadonlySet<string>;
-  readonly choose: (chosen: ReadonlySet<string>) => void;
+  readonly selectedIds: ReadonlySet<string>;
+  readonly onSelect: (ids: ReadonlySet<string>) => void;
 }
 
-/** Whether it can be deactivated. */
-const isOpen = ({ id, active }: InstallationView): boolean => active && id !== undefined;
+const canBeDeactivated = ({ id, active }: InstallationView): boolean => active && id !== undefined;
 
-/** Installations, the active ones to be chosen from. */
-export function Results({ found, chosen, choose }: ResultsProps) {
-  const open = found.filter(isOpen).map(({ id = "" }) => id);
-  const set = (id: string, isChosen: boolean): void => {
-    const others = [...chosen].filter((one) => one !== id);
-    choose(new Set(isChosen ? [...others, id] : others));
+/** Installations; the active ones can be selected. */
+export function Results({ found, selectedIds, onSelect }: ResultsProps) {
+  const selectable = found.filter(canBeDeactivated).map(({ id = "" }) => id);
+  const select = (id: string, isSelected: boolean): void => {
+    const others = [...selectedIds].filter((one) => one !== id);
+    onSelect(new Set(isSelected ? [...others, id] : others));
   };
   return (
     <Table
@@ -27,13 +25,13 @@ export function Results({ found, chosen, choose }: ResultsProps) {
         <label>
           <input
             type="checkbox"
-            checked={open.length > 0 && chosen.size === open.length}
-            disabled={open.length === 0}
+            checked={selectable.length > 0 && selectedIds.size === selectable.length}
+            disabled={selectable.length === 0}
             onChange={(event) => {
-              choose(new Set(event.currentTarget.checked ? open : []));
+              onSelect(new Set(event.currentTarget.checked ? selectable : []));
             }}
           />
-          Choose all active ones of this page
+          Select all active installations on this page
         </label>
       }
     >
@@ -42,13 +40,13 @@ export function Results({ found, chosen, choose }: ResultsProps) {
         return (
           <tr key={id}>
             <td>
-              {isOpen(one) && (
+              {canBeDeactivated(one) && (
                 <input
                   type="checkbox"
-                  aria-label={`Choose ${token} of ${user}`}
-                  checked={chosen.has(id)}
+                  aria-label={`Select ${token} of ${user}`}
+                  checked={selectedIds.has(id)}
                   onChange={(event) => {
-                    set(id, event.currentTarget.checked);
+                    select(id, event.currentTarget.checked);
                   }}
                 />
               )}
@@ -64,7 +62,7 @@ export function Results({ found, chosen, choose }: ResultsProps) {
               {deactivatedReason !== undefined && <small>: {deactivatedReason}</small>}
             </td>
             <td>
-              <When time={lastSeenOn} />
+              <TimeAgo time={lastSeenOn} />
             </td>
           </tr>
         );

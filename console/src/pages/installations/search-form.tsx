@@ -1,90 +1,78 @@
 import { useState } from "preact/hooks";
 
 import type { InstallationCount } from "../../../../schemas/overview.ts";
+import { SelectField } from "../../components/select-field.tsx";
+import { TextField } from "../../components/text-field.tsx";
 
 interface SearchFormProps {
-  /** What there is, to choose from. */
+  /** The applications and platforms to suggest. */
   readonly totals: readonly InstallationCount[];
-  /** Given the query of a URL. */
-  readonly search: (query: string) => void;
+  /** Called with URL query parameters. */
+  readonly onSearch: (query: string) => void;
 }
 
-const fields = { user: "", tokenSuffix: "", application: "", platform: "", active: "" };
-/** More would be too much of a token to stand in a URL. */
-const maxEnd = 8;
+const emptyFields = { user: "", tokenSuffix: "", application: "", platform: "", active: "" };
+/** More of a token should not appear in a URL. */
+const maxTokenSuffixLength = 8;
+const states = { "": "active or inactive", true: "active", false: "inactive" } as const;
 
-/** Asks which installations are meant. */
-export function SearchForm({ totals, search }: SearchFormProps) {
-  const [given, setGiven] = useState(fields);
-  const set = (change: Partial<typeof fields>): void => {
-    setGiven({ ...given, ...change });
+export function SearchForm({ totals, onSearch }: SearchFormProps) {
+  const [fields, setFields] = useState(emptyFields);
+  const set = (change: Partial<typeof emptyFields>): void => {
+    setFields({ ...fields, ...change });
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        const chosen = Object.entries(given).filter(([, value]) => value !== "");
-        search(new URLSearchParams(chosen).toString());
+        const filled = Object.entries(fields).filter(([, value]) => value !== "");
+        onSearch(new URLSearchParams(filled).toString());
       }}
     >
       <div class="grid">
-        <label>
-          User
-          <input
-            spellcheck={false}
-            autocomplete="off"
-            value={given.user}
-            onInput={(event) => {
-              set({ user: event.currentTarget.value });
-            }}
-          />
-        </label>
-        <label>
-          End of the token
-          <input
-            spellcheck={false}
-            autocomplete="off"
-            pattern=".{4,}"
-            title="At least the last 4 characters"
-            aria-describedby="end"
-            value={given.tokenSuffix}
-            onInput={(event) => {
-              set({ tokenSuffix: event.currentTarget.value.trim().slice(-maxEnd) });
-            }}
-          />
-          <small id="end">The last 4 to {maxEnd} characters. With a user it is found at once.</small>
-        </label>
+        <TextField
+          label="User"
+          value={fields.user}
+          onChange={(user) => {
+            set({ user });
+          }}
+        />
+        <TextField
+          label="End of the token"
+          hint={`The last 4 to ${maxTokenSuffixLength} characters. Together with a user, the search is fast.`}
+          pattern=".{4,}"
+          title="At least the last 4 characters"
+          value={fields.tokenSuffix}
+          onChange={(text) => {
+            set({ tokenSuffix: text.trim().slice(-maxTokenSuffixLength) });
+          }}
+        />
       </div>
       <div class="grid">
         <NameField
           label="Application"
           names={totals.map(({ application }) => application)}
-          value={given.application}
-          change={(application) => {
+          value={fields.application}
+          onChange={(application) => {
             set({ application });
           }}
         />
         <NameField
           label="Platform"
           names={totals.map(({ platform }) => platform)}
-          value={given.platform}
-          change={(platform) => {
+          value={fields.platform}
+          onChange={(platform) => {
             set({ platform });
           }}
         />
-        <label>
-          State
-          <select
-            value={given.active}
-            onChange={(event) => {
-              set({ active: event.currentTarget.value });
-            }}
-          >
-            <option value="">active or inactive</option>
-            <option value="true">active</option>
-            <option value="false">inactive</option>
-          </select>
-        </label>
+        <SelectField
+          label="State"
+          options={states}
+          value={fields.active}
+          onChange={(active) => {
+            set({ active });
+          }}
+        />
       </div>
       <div class="beside">
         <button type="submit">Search</button>
@@ -97,29 +85,20 @@ interface NameFieldProps {
   readonly label: string;
   readonly names: readonly string[];
   readonly value: string;
-  readonly change: (value: string) => void;
+  readonly onChange: (value: string) => void;
 }
 
-/** A name, which can be typed before it is known which there are. */
-function NameField({ label, names, value, change }: NameFieldProps) {
-  const list = `${label}-names`;
+/** A text field with suggestions. Not a select, as the names may not be known yet. */
+function NameField({ names, ...field }: NameFieldProps) {
+  const listId = `${field.label}-names`;
   return (
-    <label>
-      {label}
-      <input
-        spellcheck={false}
-        autocomplete="off"
-        list={list}
-        value={value}
-        onInput={(event) => {
-          change(event.currentTarget.value);
-        }}
-      />
-      <datalist id={list}>
+    <div>
+      <TextField list={listId} {...field} />
+      <datalist id={listId}>
         {[...new Set(names)].map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
-    </label>
+    </div>
   );
 }

@@ -1,16 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { InstallationList } from "../../../../schemas/installation-list.ts";
-import { ask } from "../../api.ts";
-import { isOver } from "../../query.ts";
+import { api } from "../../api.ts";
+import { isSessionExpired } from "../../query.ts";
 import { useSession } from "../../session.ts";
 
-/** What a search for a page of installations has come to. */
+/** What a search for one page of installations has found so far. */
 interface Progress {
   readonly found: InstallationList["installations"];
-  /** So many were looked at. */
-  readonly looked: number;
-  /** Where it goes on; null at the end of all. */
+  /** The number of installations that were searched. */
+  readonly scanned: number;
+  /** The cursor to continue with; null at the end. */
   readonly next: string | null;
 }
 
@@ -18,77 +18,76 @@ export interface Search extends Progress {
   readonly state: "idle" | "running" | "stopped" | "done" | "failed";
   readonly error: unknown;
   readonly stop: () => void;
-  /** Goes on where it stopped, or where it failed. */
-  readonly goOn: () => void;
-  /** Searches anew. */
-  readonly again: () => void;
+  /** Continues where it stopped or failed. */
+  readonly resume: () => void;
+  readonly restart: () => void;
 }
 
 const path = "/api/topicsync/v1/installations";
 const pageSize = 50;
-const nothing: Progress = { found: [], looked: 0, next: null };
+const noProgress: Progress = { found: [], scanned: 0, next: null };
+const idle = { ...noProgress, state: "idle", error: undefined } as const;
+
+const isIncomplete = ({ found, next }: Progress): boolean => next !== null && found.length < pageSize;
 
 /**
- * Searches until a page is full or all were looked at: an answer takes about a second, however rare is what is meant.
- * Nothing is asked where there is no query.
+ * Searches until a page is full or all installations were searched. Each response takes about a second, however rare the matches
+ * are. Without a query it does nothing.
  */
 export function useSearch(query: string | undefined, after: string | undefined): Search {
-  const [at, setAt] = useState<Progress & Pick<Search, "state" | "error">>(idle);
-  const { leave } = useSession();
-  /** The search under way: what an older one finds does not count any more. */
+  const [current, setCurrent] = useState<Progress & Pick<Search, "state" | "error">>(idle);
+  const { expire } = useSession();
+  /** The number of the latest search; results of earlier ones are ignored. */
   const latest = useRef(0);
 
-  async function search(from: Progress, begin: string | undefined): Promise<void> {
-    const mine = (latest.current += 1);
+  async function search(from: Progress, start: string | undefined): Promise<void> {
+    const number = (latest.current += 1);
     let progress = from;
-    let cursor: string | null | undefined = begin;
-    setAt({ ...progress, state: "running", error: undefined });
+    let cursor: string | null | undefined = start;
+    setCurrent({ ...progress, state: "running", error: undefined });
     try {
       do {
-        const limit = `&limit=${pageSize - progress.found.length}`;
-        const place: string = typeof cursor === "string" ? `&after=${cursor}` : "";
-        const page: InstallationList = await ask<InstallationList>(`${path}?${query ?? ""}${limit}${place}`);
-        if (mine !== latest.current) return;
+        const parameters = new URLSearchParams(query);
+        parameters.set("limit", String(pageSize - progress.found.length));
+        if (typeof cursor === "string") parameters.set("after", cursor);
+        const page: InstallationList = await api.get<InstallationList>(`${path}?${parameters.toString()}`);
+        if (number !== latest.current) return;
         progress = {
           found: [...progress.found, ...page.installations],
-          looked: progress.looked + page.scanned,
+          scanned: progress.scanned + page.scanned,
           next: page.next,
         };
         cursor = page.next;
-        setAt({ ...progress, state: isOpen(progress) ? "running" : "done", error: undefined });
-      } while (isOpen(progress));
+        setCurrent({ ...progress, state: isIncomplete(progress) ? "running" : "done", error: undefined });
+      } while (isIncomplete(progress));
     } catch (error) {
-      if (mine !== latest.current) return;
-      if (isOver(error)) leave("over");
-      else setAt({ ...progress, state: "failed", error });
+      if (number !== latest.current) return;
+      if (isSessionExpired(error)) expire();
+      else setCurrent({ ...progress, state: "failed", error });
     }
   }
 
-  function again(): void {
-    void search(nothing, after);
+  function restart(): void {
+    void search(noProgress, after);
   }
 
   useEffect(() => {
-    if (query === undefined) setAt(idle);
-    else again();
+    if (query === undefined) setCurrent(idle);
+    else restart();
     return () => {
       latest.current += 1;
     };
   }, [query, after]);
 
   return {
-    ...at,
-    again,
+    ...current,
+    restart,
     stop: () => {
       latest.current += 1;
-      setAt((last) => ({ ...last, state: "stopped" }));
+      setCurrent((last) => ({ ...last, state: "stopped" }));
     },
-    goOn: () => {
-      void search(at, at.next ?? after);
+    resume: () => {
+      void search(current, current.next ?? after);
     },
   };
 }
-
-const idle = { ...nothing, state: "idle", error: undefined } as const;
-
-const isOpen = ({ found, next }: Progress): boolean => next !== null && found.length < pageSize;

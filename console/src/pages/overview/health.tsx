@@ -1,25 +1,23 @@
 import type { Overview } from "../../../../schemas/overview.ts";
 
-/** What the service looks at, in words. */
-const names: Readonly<Record<string, string>> = {
+const checkNames: Readonly<Record<string, string>> = {
   mongodb: "MongoDB",
   kafka: "Kafka",
-  consumer: "Consumer of the announcements",
-  pushFeedback: "Consumer of the push feedback",
+  consumer: "Announcement consumer",
+  pushFeedback: "Push-feedback consumer",
 };
 
-/** Whether everything works, and what does not. */
 export function Health({ ready, checks, problems }: Pick<Overview, "ready" | "checks" | "problems">) {
   return (
     <article class={ready ? "well" : "failure"} aria-labelledby="health">
       <div role="status">
-        <h2 id="health">{ready ? "Everything works" : "Something does not work"}</h2>
+        <h2 id="health">{ready ? "All systems operational" : "Some checks are failing"}</h2>
       </div>
       <ul class="checks">
         {Object.entries(checks).map(([name, { ok, reason }]) => (
           <li key={name}>
-            <span aria-hidden="true">{ok ? "✓" : "✗"}</span> {names[name] ?? name}
-            {ok ? "" : `: ${reason ?? "does not work"}`}
+            <span aria-hidden="true">{ok ? "✓" : "✗"}</span> {checkNames[name] ?? name}
+            {ok ? "" : `: ${reason ?? "failing"}`}
           </li>
         ))}
         {problems.map((problem) => (

@@ -1,19 +1,19 @@
 import type { InstallationCount, Overview } from "../../../../schemas/overview.ts";
-import { counted } from "../../components/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 
-interface InstallationsProps {
+interface InstallationTotalsProps {
   readonly totals: Overview["installations"];
   readonly heading?: string;
 }
 
-/** How many push tokens there are, by application and platform. */
-export function Installations({ totals, heading = "Installations" }: InstallationsProps) {
+/** Counts the push tokens by application and platform. */
+export function InstallationTotals({ totals, heading = "Installations" }: InstallationTotalsProps) {
   return (
     <article aria-labelledby="installations">
       <h2 id="installations">{heading}</h2>
-      {totals === null && <p>They could not be counted yet.</p>}
-      {totals?.length === 0 && <p>No app has registered a push token yet.</p>}
+      {totals === null && <p>Not counted yet.</p>}
+      {totals?.length === 0 && <p>No push tokens yet.</p>}
       {totals !== null && totals.length > 0 && <Chart totals={totals} />}
     </article>
   );
@@ -30,8 +30,8 @@ function Chart({ totals }: { readonly totals: readonly InstallationCount[] }) {
         <tr key={`${application}/${platform}`}>
           <th scope="row">{application}</th>
           <td>{platform}</td>
-          <td>{counted(active)}</td>
-          <td>{counted(inactive)}</td>
+          <td>{formatCount(active)}</td>
+          <td>{formatCount(inactive)}</td>
           <td>
             <svg class="bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
               <rect class="active" width={(100 * active) / largest} height="10" />

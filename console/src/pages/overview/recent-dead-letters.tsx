@@ -4,38 +4,36 @@ import { roles } from "../../../../schemas/roles.ts";
 import type { DeadLetterItem } from "../../../../schemas/dead-letters.ts";
 import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
-import { counted } from "../../components/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
-import { When } from "../../components/time-ago.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
 import { useSession } from "../../session.ts";
 import { toDeadLetterHref } from "../dead-letters/paths.ts";
 
-interface RefusedProps extends Pick<SyncStatus, "counts" | "since"> {
+interface RecentDeadLettersProps extends Pick<SyncStatus, "counts" | "since"> {
   readonly deadLetters: Overview["deadLetters"];
 }
 
-/** What was refused lately, and why. */
-export function Refused({ deadLetters, counts, since }: RefusedProps) {
-  const refused = Object.entries(counts?.refused ?? {});
-  const mayLook = useSession().session.roles.includes(roles.eventManagement);
+/** The latest dead letters, and the number of rejections by code since the start. */
+export function RecentDeadLetters({ deadLetters, counts, since }: RecentDeadLettersProps) {
+  const rejected = Object.entries(counts?.refused ?? {});
+  const canView = useSession().session.roles.includes(roles.eventManagement);
   return (
-    <article aria-labelledby="refused">
-      <h2 id="refused">Refused lately</h2>
-      {!mayLook && (
+    <article aria-labelledby="recent-dead-letters">
+      <h2 id="recent-dead-letters">Recent dead letters</h2>
+      {!canView && (
         <p>
-          To see what was refused takes the role <code>{roles.eventManagement}</code>.
+          Viewing dead letters requires the role <code>{roles.eventManagement}</code>.
         </p>
       )}
-      {mayLook && deadLetters === null && <p>The dead letters could not be read yet.</p>}
-      {deadLetters?.length === 0 && (
-        <p>Nothing was ever refused. What is refused is kept, with the reason.</p>
-      )}
-      {deadLetters !== null && deadLetters.length > 0 && <Newest deadLetters={deadLetters} />}
-      {refused.length > 0 && since !== null && (
+      {canView && deadLetters === null && <p>Not loaded yet.</p>}
+      {deadLetters?.length === 0 && <p>None. Rejected records are kept here with the reason.</p>}
+      {deadLetters !== null && deadLetters.length > 0 && <DeadLetterTable deadLetters={deadLetters} />}
+      {rejected.length > 0 && since !== null && (
         <p>
           <small>
-            Since this instance started (<When time={since} />
-            ): {refused.map(([code, count]) => `${counted(count)} × ${code}`).join(", ")}.
+            Since this instance started (<TimeAgo time={since} />
+            ): {rejected.map(([code, count]) => `${formatCount(count)} × ${code}`).join(", ")}.
           </small>
         </p>
       )}
@@ -43,15 +41,15 @@ export function Refused({ deadLetters, counts, since }: RefusedProps) {
   );
 }
 
-function Newest({ deadLetters }: { readonly deadLetters: readonly DeadLetterItem[] }) {
+function DeadLetterTable({ deadLetters }: { readonly deadLetters: readonly DeadLetterItem[] }) {
   return (
-    <Table label="Refused lately" columns={["When", "Topic", "Reason"]}>
+    <Table label="Recent dead letters" columns={["Time", "Topic", "Reason"]}>
       {deadLetters.map(({ id, time, externalId, code, message }) => (
         <tr key={id}>
-          <td>{time === null ? "–" : <When time={time} />}</td>
+          <td>{time === null ? "–" : <TimeAgo time={time} />}</td>
           <td>{externalId ?? "–"}</td>
           <td>
-            <Link href={toDeadLetterHref(id)} aria-label={`${code}: look at ${id}`}>
+            <Link href={toDeadLetterHref(id)} aria-label={`${code}: view ${id}`}>
               {code}
             </Link>{" "}
             {message}

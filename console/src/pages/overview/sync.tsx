@@ -1,15 +1,14 @@
 import type { Overview, Sample } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
-import { counted, measured } from "../../components/format.ts";
+import { formatCount, formatNumber } from "../../components/format.ts";
 import { Sparkline } from "../../components/sparkline.tsx";
 import { Table } from "../../components/table.tsx";
 
-/** Samples are ten seconds apart. */
-const samplesOfAnHour = 360;
-/** Over so many of them the rate is taken. */
-const samplesOfRate = 6;
+/** One sample per ten seconds, for one hour. */
+const historySamples = 360;
+/** The rate is that of the last minute. */
+const rateSamples = 6;
 
-/** Where the sync stands and stood. */
 export function Sync({ sync, history }: Pick<Overview, "sync" | "history">) {
   const { partitions } = sync;
   const now = history.at(-1);
@@ -18,35 +17,35 @@ export function Sync({ sync, history }: Pick<Overview, "sync" | "history">) {
     <article aria-labelledby="sync">
       <h2 id="sync">Sync</h2>
       <div class="figures">
-        <Figure name="Records behind" value={counted(lag)} />
-        <Figure name="Seconds behind" value={measured(largest(partitions.map((one) => one.lagSeconds)))} />
-        <Figure name="Records a second" value={measured(rateOf(history))} />
+        <Figure name="Lag, records" value={formatCount(lag)} />
+        <Figure name="Lag, seconds" value={formatNumber(largest(partitions.map((one) => one.lagSeconds)))} />
+        <Figure name="Records per second" value={formatNumber(calculateRate(history))} />
       </div>
       <Sparkline
         values={history.map(({ lagRecords }) => lagRecords)}
-        most={samplesOfAnHour}
-        label={`Records behind during the last hour; now ${counted(now?.lagRecords ?? null)}`}
+        capacity={historySamples}
+        label={`Lag in records during the last hour; now ${formatCount(now?.lagRecords ?? null)}`}
       />
       <p>
-        <small>Records behind, during the last hour, as this instance saw it.</small>
+        <small>Lag in records during the last hour, as seen by this instance.</small>
       </p>
       <Table
         label="Partitions"
         caption={
           <>
-            The Kafka topic <code>{sync.topic}</code>, read by the group <code>{sync.group}</code>
+            Kafka topic <code>{sync.topic}</code>, consumer group <code>{sync.group}</code>
           </>
         }
-        columns={["Partition", "Applied up to", "End", "Behind", "Instance", "State"]}
+        columns={["Partition", "Next offset", "Log end", "Lag", "Instance", "State"]}
       >
         {partitions.map((one) => (
           <tr key={one.partition}>
             <th scope="row">{one.partition}</th>
-            <td>{counted(one.committedOffset)}</td>
-            <td>{counted(one.logEnd)}</td>
-            <td>{counted(one.lagRecords)}</td>
-            <td>{one.owner ?? "nobody"}</td>
-            <td>{stateOf(one)}</td>
+            <td>{formatCount(one.committedOffset)}</td>
+            <td>{formatCount(one.logEnd)}</td>
+            <td>{formatCount(one.lagRecords)}</td>
+            <td>{one.owner ?? "none"}</td>
+            <td>{formatState(one)}</td>
           </tr>
         ))}
       </Table>
@@ -61,17 +60,17 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
   </div>
 );
 
-function stateOf(one: SyncStatus["partitions"][number]): string {
+function formatState(one: SyncStatus["partitions"][number]): string {
   const { openTransactionSeconds: seconds, lastStableOffset } = one;
-  if (seconds === null || seconds === 0) return readingOf(one);
-  return `${readingOf(one)}; a transaction that is open for ${measured(seconds)} s holds up what lies from ${counted(lastStableOffset)} on`;
+  if (seconds === null || seconds === 0) return formatReading(one);
+  return `${formatReading(one)}; blocked at offset ${formatCount(lastStableOffset)} by a transaction open for ${formatNumber(seconds)} s`;
 }
 
-function readingOf({ state, reason, cause, owner }: SyncStatus["partitions"][number]): string {
+function formatReading({ state, reason, cause, owner }: SyncStatus["partitions"][number]): string {
   if (state === "paused")
-    return `paused${cause === "error" ? " by an unexpected error" : ""}: ${reason ?? "for a reason unknown"}`;
-  if (state === "reading") return "reads";
-  return owner === null ? "waits for an instance" : "reads elsewhere";
+    return `paused${cause === "error" ? " by an unexpected error" : ""}: ${reason ?? "unknown reason"}`;
+  if (state === "reading") return "reading";
+  return owner === null ? "unassigned" : "read by another instance";
 }
 
 const sum = (values: readonly (number | null)[]): number | null =>
@@ -82,9 +81,9 @@ const sum = (values: readonly (number | null)[]): number | null =>
 const largest = (values: readonly (number | null)[]): number | null =>
   values.length === 0 || values.includes(null) ? null : Math.max(...values.map((one) => one ?? 0));
 
-/** Announcements that the instance worked off a second, lately. */
-function rateOf(history: readonly Sample[]): number | null {
-  const [from, to] = [history.at(-1 - samplesOfRate) ?? history[0], history.at(-1)];
+/** The number of announcements that this instance has processed per second. */
+function calculateRate(history: readonly Sample[]): number | null {
+  const [from, to] = [history.at(-1 - rateSamples) ?? history[0], history.at(-1)];
   if (from === undefined || to === undefined || from === to) return null;
   const seconds = (Date.parse(to.at) - Date.parse(from.at)) / 1_000;
   return (to.applied + to.refused - from.applied - from.refused) / seconds;

@@ -3,30 +3,29 @@ import { Table } from "../../components/table.tsx";
 
 type Explanation = NonNullable<PickResponse["explain"]>;
 
-const filters = { headerQuery: "Header", contentQuery: "Content" } as const;
+const filterLabels = { headerQuery: "Header", contentQuery: "Content" } as const;
 
-/** Why an event belongs to a topic or not, condition by condition. */
 export function ExplanationTable({ explanation }: { readonly explanation: Explanation }) {
   const { externalId, matches, conditions } = explanation;
   return (
     <article aria-labelledby="explanation" class={matches ? "well" : "failure"}>
       <h2 id="explanation">
-        The event {matches ? "belongs" : "does not belong"} to {externalId}
+        The event {matches ? "matches" : "does not match"} {externalId}
       </h2>
       {conditions.length === 0 ? (
-        <p>The topic has no conditions: every event belongs to it.</p>
+        <p>The topic has no conditions, so every event matches.</p>
       ) : (
-        <Table label="Conditions" columns={["Filter", "Condition", "Held", "The event has"]}>
+        <Table label="Conditions" columns={["Filter", "Condition", "Matched", "Value in the event"]}>
           {conditions.map(({ filter, condition, held, found }) => (
             <tr key={`${filter} ${condition}`}>
-              <td>{filters[filter]}</td>
+              <td>{filterLabels[filter]}</td>
               <td>
                 <code>{condition}</code>
               </td>
               <td>
                 <span aria-hidden="true">{held ? "✓" : "✗"}</span> {held ? "yes" : "no"}
               </td>
-              <td>{found.length === 0 ? "nothing there" : found.join(", ")}</td>
+              <td>{found.length === 0 ? "none" : found.join(", ")}</td>
             </tr>
           ))}
         </Table>

@@ -1,4 +1,4 @@
-/** Events as brokers send them, to begin with. */
+/** Sample events in the form that brokers send. */
 export const samples = [
   {
     name: "A critical trouble ticket",
@@ -10,7 +10,7 @@ export const samples = [
     },
   },
   {
-    name: "A product order that was cancelled",
+    name: "A cancelled product order",
     event: {
       eventId: "00002",
       "@type": "ProductOrderStateChangeEvent",
@@ -19,7 +19,7 @@ export const samples = [
     },
   },
   {
-    name: "A sensor that went offline",
+    name: "A sensor that is offline",
     event: {
       eventId: "00003",
       "@type": "IotDeviceStateChangeEvent",

@@ -1,25 +1,24 @@
 import type { PickResponse } from "../../../../schemas/pick.ts";
-import { counted } from "../../components/format.ts";
+import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 
-interface TopicsProps {
+interface MatchingTopicsProps {
   readonly topics: PickResponse["topics"];
   readonly explain: (externalId: string) => void;
 }
 
-/** So many are shown; an event that belongs to more has a filter missing somewhere. */
+/** An event that matches more topics usually means that a filter is missing. */
 const maxShown = 200;
 
-/** The topics that an event belongs to. */
-export function Topics({ topics, explain }: TopicsProps) {
+export function MatchingTopics({ topics, explain }: MatchingTopicsProps) {
   return (
     <article aria-labelledby="topics">
       <div role="status">
-        <h2 id="topics">{heading(topics.length)}</h2>
+        <h2 id="topics">{formatHeading(topics.length)}</h2>
       </div>
-      {topics.length === 0 && <p>Ask below why a topic is not among them.</p>}
+      {topics.length === 0 && <p>Use the form below to see why a topic does not match.</p>}
       {topics.length > 0 && (
-        <Table label="Its topics" columns={["Name", "Namespace", "External id", ""]}>
+        <Table label="Matching topics" columns={["Name", "Namespace", "External id", ""]}>
           {topics.slice(0, maxShown).map(({ id, name, namespace, externalId }) => (
             <tr key={id}>
               <th scope="row">{name}</th>
@@ -45,14 +44,14 @@ export function Topics({ topics, explain }: TopicsProps) {
       )}
       {topics.length > maxShown && (
         <p>
-          <small>The first {maxShown} by external id.</small>
+          <small>Showing the first {maxShown} by external id.</small>
         </p>
       )}
     </article>
   );
 }
 
-function heading(count: number): string {
-  if (count === 0) return "The event belongs to no topic";
-  return `The event belongs to ${counted(count)} ${count === 1 ? "topic" : "topics"}`;
+function formatHeading(count: number): string {
+  if (count === 0) return "The event matches no topic";
+  return `The event matches ${formatCount(count)} ${count === 1 ? "topic" : "topics"}`;
 }

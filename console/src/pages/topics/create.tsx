@@ -2,56 +2,62 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 
 import type { TopicResponse } from "../../../../schemas/topic.ts";
-import { ApiError, ask } from "../../api.ts";
-import { useAction } from "../../query.ts";
+import { api, ApiError } from "../../api.ts";
+import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
-import { Failure } from "../../components/error-message.tsx";
-import { Field, type FieldName } from "./field.tsx";
-import { emptyDraft, localFaults, remoteFaults, useTaken, type Draft, type Faults } from "./draft.ts";
-import { filterFault } from "./filter.tsx";
+import { useAction } from "../../query.ts";
+import {
+  emptyDraft,
+  toFaults,
+  useConflicts,
+  validateDraft,
+  type Draft,
+  type DraftMember,
+  type Faults,
+} from "./draft.ts";
+import { FilterDescription, findFilterError } from "./filter.tsx";
 import { getTopicPath } from "./source.ts";
 
-const fields: readonly { readonly name: FieldName; readonly label: string; readonly hint?: string }[] = [
+const fields: readonly { readonly name: DraftMember; readonly label: string; readonly hint?: string }[] = [
   { name: "name", label: "Name" },
-  { name: "externalId", label: "External id", hint: "Unique, such as a GUID." },
-  { name: "namespace", label: "Namespace", hint: "May stay empty." },
+  { name: "externalId", label: "External id", hint: "Must be unique, such as a GUID." },
+  { name: "namespace", label: "Namespace", hint: "Optional." },
   { name: "headerQuery", label: "Header query" },
   { name: "contentQuery", label: "Content query" },
 ];
 
-/** Makes a topic by hand; what is wrong is said while it is typed. */
 export function CreateTopic() {
   const [draft, setDraft] = useState<Draft>(emptyDraft);
-  const [refused, setRefused] = useState<Faults>({});
-  const [tried, setTried] = useState(false);
+  const [serverFaults, setServerFaults] = useState<Faults>({});
+  const [wasSubmitted, setWasSubmitted] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  const taken = useTaken(draft);
-  const doing = useAction();
-  const [, go] = useLocation();
-  const faults: Faults = { ...taken, ...refused, ...localFaults(draft, { tried }) };
-  const isRefused = doing.error instanceof ApiError && doing.error.details.length > 0;
+  const conflicts = useConflicts(draft);
+  const action = useAction();
+  const [, navigate] = useLocation();
+  const faults: Faults = { ...conflicts, ...serverFaults, ...validateDraft(draft, { wasSubmitted }) };
+  const hasFaultDetails = action.error instanceof ApiError && action.error.details.length > 0;
 
   function submit(): void {
-    setTried(true);
-    const found = { ...taken, ...localFaults(draft, { tried: true }) };
+    setWasSubmitted(true);
+    const found = { ...conflicts, ...validateDraft(draft, { wasSubmitted: true }) };
     if (Object.keys(found).length > 0) {
-      focusFault(form.current, found, draft);
+      focusFirstFault(form.current, found, draft);
       return;
     }
-    doing.start(
-      () => ask<TopicResponse>("/api/svc_api_notif_mgmt/topic", draft),
+    action.run(
+      () => api.post<TopicResponse>("/api/svc_api_notif_mgmt/topic", draft),
       (topic) => {
-        go(`/topics/${getTopicPath(topic)}`);
+        navigate(`/topics/${getTopicPath(topic)}`);
       },
     );
   }
 
   useEffect(() => {
-    if (!(doing.error instanceof ApiError)) return;
-    const found = remoteFaults(doing.error.details);
-    setRefused(found);
-    focusFault(form.current, found, draft);
-  }, [doing.error]);
+    if (!(action.error instanceof ApiError)) return;
+    const found = toFaults(action.error.details);
+    setServerFaults(found);
+    focusFirstFault(form.current, found, draft);
+  }, [action.error]);
 
   return (
     <Page name="Create a topic">
@@ -67,24 +73,24 @@ export function CreateTopic() {
         }}
       >
         {fields.map((field) => (
-          <Field
+          <TopicField
             key={field.name}
             {...field}
             value={draft[field.name]}
             fault={faults[field.name]}
-            typed={(value) => {
-              setRefused({});
+            onChange={(value) => {
+              setServerFaults({});
               setDraft({ ...draft, [field.name]: value });
             }}
           />
         ))}
-        {faults.whole !== undefined && (
+        {faults.topic !== undefined && (
           <article class="failure">
-            <p role="alert">{faults.whole}</p>
+            <p role="alert">{faults.topic}</p>
           </article>
         )}
-        {doing.error !== undefined && !isRefused && <Failure error={doing.error} />}
-        <button type="submit" aria-busy={doing.busy} disabled={doing.busy}>
+        {action.error !== undefined && !hasFaultDetails && <ErrorMessage error={action.error} />}
+        <button type="submit" aria-busy={action.busy} disabled={action.busy}>
           Create
         </button>
       </form>
@@ -92,13 +98,62 @@ export function CreateTopic() {
   );
 }
 
-/** Leads to the first field with a fault, and in a filter to the place. */
-function focusFault(form: HTMLFormElement | null, faults: Faults, draft: Draft): void {
+/** Focuses the first field with a fault; in a filter, the position of the fault. */
+function focusFirstFault(form: HTMLFormElement | null, faults: Faults, draft: Draft): void {
   const first = fields.find(({ name }) => faults[name] !== undefined)?.name;
   const element = first === undefined ? undefined : form?.elements.namedItem(first);
   if (first === undefined || !(element instanceof HTMLElement)) return;
   element.focus();
   if (!(element instanceof HTMLTextAreaElement)) return;
-  const { position } = filterFault(draft[first]) ?? {};
+  const { position } = findFilterError(draft[first]) ?? {};
   if (position !== undefined) element.setSelectionRange(position, position);
+}
+
+interface TopicFieldProps {
+  readonly name: DraftMember;
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly fault: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** A field with its fault below it, or for a valid filter its description. */
+function TopicField({ name, label, hint = "", value, fault, onChange }: TopicFieldProps) {
+  const isFilter = name === "headerQuery" || name === "contentQuery";
+  const hintId = `${name}-hint`;
+  const shared = {
+    id: name,
+    name,
+    value,
+    "aria-invalid": fault === undefined ? undefined : true,
+    "aria-describedby": hintId,
+  };
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      {isFilter ? (
+        <textarea
+          {...shared}
+          class="code"
+          rows={2}
+          spellcheck={false}
+          onInput={({ currentTarget }) => {
+            onChange(currentTarget.value);
+          }}
+        />
+      ) : (
+        <input
+          {...shared}
+          autocomplete="off"
+          onInput={({ currentTarget }) => {
+            onChange(currentTarget.value);
+          }}
+        />
+      )}
+      <div class="hint" id={hintId} aria-live="polite">
+        {isFilter ? <FilterDescription member={name} text={value} /> : (fault ?? hint)}
+      </div>
+    </div>
+  );
 }

@@ -1,40 +1,38 @@
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 
-import type { TopicDetail } from "../../../../schemas/topic-view.ts";
+import type { TopicDetail, TopicView } from "../../../../schemas/topic-view.ts";
 import type { FilterMember } from "../../../../src/matching/filter/filter.ts";
 import { useQuery } from "../../query.ts";
 import { Page } from "../../components/page.tsx";
-import { Failure } from "../../components/error-message.tsx";
-import { When } from "../../components/time-ago.tsx";
-import { Before } from "./before.tsx";
-import { FilterWords } from "./filter.tsx";
-import { sourceWords } from "./source.ts";
-import { Switch } from "./switch.tsx";
+import { ErrorMessage } from "../../components/error-message.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
+import { FilterDescription } from "./filter.tsx";
+import { describeSource } from "./source.ts";
+import { ActivationButton } from "./activation.tsx";
 
-/** One topic: what it is, where it came from, and what it was before. */
-export function OneTopic({ id }: { readonly id: string }) {
-  const asked = useQuery<TopicDetail>(`/api/topicsync/v1/topics/${encodeURIComponent(id)}`);
-  const [changed, setChanged] = useState<TopicDetail>();
-  const topic = changed ?? asked.value;
+export function TopicPage({ id }: { readonly id: string }) {
+  const query = useQuery<TopicDetail>(`/api/topicsync/v1/topics/${encodeURIComponent(id)}`);
+  const [updated, setUpdated] = useState<TopicDetail>();
+  const topic = updated ?? query.value;
   return (
     <Page name={topic?.name ?? "Topic"}>
       <p>
         <Link href="/topics">All topics</Link>
       </p>
-      {asked.error !== undefined && <Failure error={asked.error} again={asked.again} />}
-      {asked.asking && <p aria-busy="true">Looking …</p>}
-      {topic !== undefined && <Told topic={topic} changed={setChanged} />}
+      {query.error !== undefined && <ErrorMessage error={query.error} retry={query.refetch} />}
+      {query.loading && <p aria-busy="true">Loading …</p>}
+      {topic !== undefined && <Details topic={topic} onChange={setUpdated} />}
     </Page>
   );
 }
 
-interface ToldProps {
+interface DetailsProps {
   readonly topic: TopicDetail;
-  readonly changed: (topic: TopicDetail) => void;
+  readonly onChange: (topic: TopicDetail) => void;
 }
 
-function Told({ topic, changed }: ToldProps) {
+function Details({ topic, onChange }: DetailsProps) {
   const isActive = topic.state === "active";
   const { headerQuery, contentQuery } = topic.filters;
   const notes = [...new Set([...headerQuery.notes, ...contentQuery.notes])];
@@ -46,11 +44,8 @@ function Told({ topic, changed }: ToldProps) {
         </div>
         {topic.retiredBy !== undefined && topic.retiredOn !== undefined && (
           <p>
-            {topic.state === "disabled" ? "Disabled" : "Retired"} <When time={topic.retiredOn} />,{" "}
-            {topic.state === "disabled"
-              ? sourceWords(topic.retiredBy)
-              : `by what was ${sourceWords(topic.retiredBy)}`}
-            . No event belongs to it.
+            {topic.state === "disabled" ? "Disabled" : "Retired"} <TimeAgo time={topic.retiredOn} />,{" "}
+            {describeSource(topic.retiredBy)}. No event matches it.
           </p>
         )}
         <div class="topic-actions">
@@ -59,21 +54,21 @@ function Told({ topic, changed }: ToldProps) {
               Try an event in the picker
             </Link>
           )}
-          <Switch topic={topic} changed={changed} />
+          <ActivationButton topic={topic} onChange={onChange} />
         </div>
       </article>
       <dl class="facts">
         <Fact name="External id" code value={topic.externalId} />
         <Fact name="Namespace" value={topic.namespace === "" ? "none" : topic.namespace} />
-        <dt>Came from</dt>
-        <dd>{sourceWords(topic.source)}</dd>
+        <dt>Source</dt>
+        <dd>{describeSource(topic.source)}</dd>
         <dt>Created</dt>
         <dd>
-          <When time={topic.createdOn} />
+          <TimeAgo time={topic.createdOn} />
         </dd>
         <dt>Changed</dt>
         <dd>
-          <When time={topic.updatedOn} />
+          <TimeAgo time={topic.updatedOn} />
         </dd>
         <Fact name="Id" code value={topic.id} />
       </dl>
@@ -84,7 +79,7 @@ function Told({ topic, changed }: ToldProps) {
           <small>{notes.join(" ")}</small>
         </p>
       )}
-      <Before topic={topic} />
+      <PreviousDefinition topic={topic} />
     </>
   );
 }
@@ -113,7 +108,47 @@ const Filter = ({ name, member, text }: FilterProps) => (
     <h2>{name}</h2>
     {text !== "" && <pre class="query">{text}</pre>}
     <div>
-      <FilterWords member={member} text={text} />
+      <FilterDescription member={member} text={text} />
     </div>
   </section>
 );
+
+const memberLabels = {
+  name: "Name",
+  namespace: "Namespace",
+  headerQuery: "Header query",
+  contentQuery: "Content query",
+} as const;
+
+/** The members that the last change of the definition changed. */
+function PreviousDefinition({ topic }: { readonly topic: TopicView }) {
+  const { previous } = topic;
+  return (
+    <section>
+      <h2>Previous definition</h2>
+      {previous === undefined ? (
+        <p>None.</p>
+      ) : (
+        <>
+          <p>
+            Set {describeSource(previous.source)}, <TimeAgo time={previous.updatedOn} />.
+          </p>
+          {(Object.keys(memberLabels) as (keyof typeof memberLabels)[])
+            .filter((member) => previous[member] !== topic[member])
+            .map((member) => (
+              <dl key={member} class="facts">
+                <dt>{memberLabels[member]}, previously</dt>
+                <dd>
+                  <pre class="query was">{previous[member] === "" ? "(empty)" : previous[member]}</pre>
+                </dd>
+                <dt>now</dt>
+                <dd>
+                  <pre class="query now">{topic[member] === "" ? "(empty)" : topic[member]}</pre>
+                </dd>
+              </dl>
+            ))}
+        </>
+      )}
+    </section>
+  );
+}

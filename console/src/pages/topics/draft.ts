@@ -1,10 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { TopicCheck } from "../../../../schemas/topic-check.ts";
-import { ask } from "../../api.ts";
-import { filterFault } from "./filter.tsx";
+import { api } from "../../api.ts";
+import { findFilterError } from "./filter.tsx";
 
-/** A definition on its way. */
+/** The definition being entered. */
 export interface Draft {
   readonly name: string;
   readonly externalId: string;
@@ -21,59 +21,59 @@ export const emptyDraft: Draft = {
   contentQuery: "",
 };
 
-/** What is wrong with a member, or with the whole. */
-export type Faults = Readonly<Partial<Record<keyof Draft | "whole", string>>>;
+export type DraftMember = keyof Draft;
 
-/** What is seen without asking anybody. That something is still empty is no fault before it was tried. */
-export function localFaults(draft: Draft, { tried }: { readonly tried: boolean }): Faults {
+/** Messages by member; `topic` for faults of the topic as a whole. */
+export type Faults = Readonly<Partial<Record<DraftMember | "topic", string>>>;
+
+/** Validates without the service. Empty fields are reported only after the form was submitted. */
+export function validateDraft(draft: Draft, { wasSubmitted }: { readonly wasSubmitted: boolean }): Faults {
   const { name, externalId, headerQuery, contentQuery } = draft;
   const faults = {
-    name: tried && name === "" ? "A topic needs a name." : undefined,
-    externalId: tried && externalId === "" ? "A topic needs an external id." : undefined,
-    headerQuery: filterFault(headerQuery)?.problem,
-    contentQuery: filterFault(contentQuery)?.problem,
+    name: wasSubmitted && name === "" ? "Enter a name." : undefined,
+    externalId: wasSubmitted && externalId === "" ? "Enter an external id." : undefined,
+    headerQuery: findFilterError(headerQuery)?.problem,
+    contentQuery: findFilterError(contentQuery)?.problem,
   };
   return Object.fromEntries(Object.entries(faults).filter(([, fault]) => fault !== undefined));
 }
 
-/** What the service has against it, by member. */
-export function remoteFaults(
-  details: readonly { readonly path: string; readonly message: string }[],
-): Faults {
+/** Converts the faults that the service returns. */
+export function toFaults(details: readonly { readonly path: string; readonly message: string }[]): Faults {
   return Object.fromEntries(
-    details.map(({ path, message }) => [path === "" ? "whole" : path.slice(1), sentence(path, message)]),
+    details.map(({ path, message }) => [path === "" ? "topic" : path.slice(1), toSentence(path, message)]),
   );
 }
 
-const sentence = (path: string, message: string): string =>
+const toSentence = (path: string, message: string): string =>
   `${path === "" ? message.charAt(0).toUpperCase() + message.slice(1) : `It ${message}`}.`;
 
-const waitMs = 300;
+const typingDelayMs = 300;
 
-/** What of a draft is taken by another topic: only the service knows. It is asked when nothing was typed for a moment. */
-export function useTaken(draft: Draft): Faults {
-  const [taken, setTaken] = useState<Faults>({});
+/** Asks the service for conflicts with other topics, after a pause in typing. */
+export function useConflicts(draft: Draft): Faults {
+  const [conflicts, setConflicts] = useState<Faults>({});
   useEffect(() => {
-    setTaken({});
+    setConflicts({});
     if (draft.externalId === "" && draft.name === "") return undefined;
     const aborted = new AbortController();
     const timer = setTimeout(() => {
-      ask<TopicCheck>("/api/topicsync/v1/topic-check", draft, aborted.signal).then(
+      api.post<TopicCheck>("/api/topicsync/v1/topic-check", draft, aborted.signal).then(
         ({ faults }) => {
-          setTaken(remoteFaults(faults.filter(({ path }) => isTaken(path, draft))));
+          setConflicts(toFaults(faults.filter(({ path }) => isConflict(path, draft))));
         },
-        // Creating it will say what is the matter.
+        // Creating the topic will report it.
         () => undefined,
       );
-    }, waitMs);
+    }, typingDelayMs);
     return () => {
       clearTimeout(timer);
       aborted.abort();
     };
   }, [draft]);
-  return taken;
+  return conflicts;
 }
 
-/** Whether it is more than what is seen here: that the member is empty, or no filter. */
-const isTaken = (path: string, { externalId, name }: Draft): boolean =>
+/** Whether a fault is one that `validateDraft` cannot find. */
+const isConflict = (path: string, { externalId, name }: Draft): boolean =>
   (path === "/externalId" && externalId !== "") || (path === "" && name !== "");

@@ -3,8 +3,8 @@ import { parseFilter } from "../../../../src/matching/filter/parse.ts";
 import { describeFilter } from "../../../../src/matching/filter/to-text.ts";
 import { Caret } from "../../components/caret.tsx";
 
-/** Why a filter cannot be read; undefined when it can. The same code says it that the service runs. */
-export function filterFault(text: string): FilterSyntaxError | undefined {
+/** Validates a filter with the parser of the service. */
+export function findFilterError(text: string): FilterSyntaxError | undefined {
   try {
     parseFilter(text);
     return undefined;
@@ -14,12 +14,18 @@ export function filterFault(text: string): FilterSyntaxError | undefined {
   }
 }
 
-/** A filter in words, or why it cannot be read, with a caret at the fault. */
-export function FilterWords({ member, text }: { readonly member: FilterMember; readonly text: string }) {
-  const fault = filterFault(text);
-  if (fault !== undefined)
-    return <Caret text={text} position={fault.position} message={`The filter ${fault.problem}`} />;
+/** A filter in English, or its syntax error with a caret. */
+export function FilterDescription({
+  member,
+  text,
+}: {
+  readonly member: FilterMember;
+  readonly text: string;
+}) {
+  const error = findFilterError(text);
+  if (error !== undefined)
+    return <Caret text={text} position={error.position} message={`The filter ${error.problem}`} />;
   const { conditions } = describeFilter(parseFilter(text, member));
   if (conditions.length === 0) return <>Matches every event.</>;
-  return <>Matches where {conditions.join(" and ")}.</>;
+  return <>Matches if {conditions.join(" and ")}.</>;
 }

@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
-/** Which topics are shown, and in which order; "" where nothing is chosen. */
-export interface Chosen {
+import { SelectField } from "../../components/select-field.tsx";
+
+/** The filter and order of the list; "" for no filter. */
+export interface ListOptions {
   readonly state: string;
   readonly search: string;
   readonly sort: string;
@@ -9,8 +11,7 @@ export interface Chosen {
   readonly source: string;
 }
 
-/** What is chosen by an address. */
-export const readChoice = (query: URLSearchParams): Chosen => ({
+export const readListOptions = (query: URLSearchParams): ListOptions => ({
   state: query.get("state") ?? "active",
   search: query.get("search") ?? "",
   sort: query.get("sort") ?? "-changed",
@@ -18,48 +19,48 @@ export const readChoice = (query: URLSearchParams): Chosen => ({
   source: query.get("source") ?? "",
 });
 
-const hasSort = ({ state, search }: Chosen): boolean => state === "active" && search === "";
+const canSort = ({ state, search }: ListOptions): boolean => state === "active" && search === "";
 
-/** The service's query for a choice. */
-export function toQuery(chosen: Chosen): string {
-  const { sort, ...others } = chosen;
-  const given = Object.entries({ ...others, ...(hasSort(chosen) && { sort }) });
+/** Returns the query parameters for the service. */
+export function toQuery(options: ListOptions): string {
+  const { sort, ...others } = options;
+  const given = Object.entries(canSort(options) ? { ...others, sort } : others);
   return new URLSearchParams(given.filter(([, value]) => value !== "")).toString();
 }
 
-export const isNarrowed = ({ search, namespace, source }: Chosen): boolean =>
+export const isFiltered = ({ search, namespace, source }: ListOptions): boolean =>
   [search, namespace, source].some((one) => one !== "");
 
 const sorts = {
-  "-changed": "Changed last",
-  changed: "Changed first",
+  "-changed": "Newest changes first",
+  changed: "Oldest changes first",
   name: "Name",
-  "-name": "Name, from Z to A",
+  "-name": "Name, descending",
   externalId: "External id",
-  "-externalId": "External id, from Z to A",
+  "-externalId": "External id, descending",
 } as const;
-const states = { active: "Active", retired: "Retired by the channel", disabled: "Disabled" } as const;
-const sources = { "": "Anywhere", announcement: "Announced", http: "Made by hand" } as const;
+const states = { active: "Active", retired: "Retired", disabled: "Disabled" } as const;
+const sources = { "": "All", announcement: "Announced", http: "Created by hand" } as const;
 
-interface ChoiceProps {
-  readonly choice: Chosen;
-  readonly chosen: (query: Readonly<Record<string, string>>) => void;
+interface ListOptionsFormProps {
+  readonly options: ListOptions;
+  readonly onChange: (query: Readonly<Record<string, string>>) => void;
 }
 
-const waitMs = 250;
+const typingDelayMs = 250;
 
-/** Searches, sorts and narrows; what is typed counts after a moment. */
-export function Choice({ choice, chosen }: ChoiceProps) {
-  const [typed, setTyped] = useState({ search: choice.search, namespace: choice.namespace });
+/** Text fields take effect after a short delay, selections at once. */
+export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
+  const [typed, setTyped] = useState({ search: options.search, namespace: options.namespace });
 
-  // Links lead to other searches, while this is on the page.
+  // A link on the page can change the options.
   useEffect(() => {
-    setTyped({ search: choice.search, namespace: choice.namespace });
-  }, [choice.search, choice.namespace]);
+    setTyped({ search: options.search, namespace: options.namespace });
+  }, [options.search, options.namespace]);
 
-  function choose(change: Partial<Chosen>): void {
-    const { state, sort, ...others } = { ...choice, ...typed, ...change };
-    chosen({
+  function apply(change: Partial<ListOptions>): void {
+    const { state, sort, ...others } = { ...options, ...typed, ...change };
+    onChange({
       ...others,
       state: state === "active" ? "" : state,
       sort: sort === "-changed" ? "" : sort,
@@ -67,10 +68,10 @@ export function Choice({ choice, chosen }: ChoiceProps) {
   }
 
   useEffect(() => {
-    if (typed.search === choice.search && typed.namespace === choice.namespace) return undefined;
+    if (typed.search === options.search && typed.namespace === options.namespace) return undefined;
     const timer = setTimeout(() => {
-      choose({});
-    }, waitMs);
+      apply({});
+    }, typingDelayMs);
     return () => {
       clearTimeout(timer);
     };
@@ -82,14 +83,16 @@ export function Choice({ choice, chosen }: ChoiceProps) {
       aria-label="Which topics"
       onSubmit={(event) => {
         event.preventDefault();
-        choose({});
+        apply({});
       }}
     >
       <label>
         Search
         <input
           type="search"
-          placeholder={choice.state === "active" ? "Beginning of id or name" : "Beginning of an external id"}
+          placeholder={
+            options.state === "active" ? "Start of the external id or name" : "Start of the external id"
+          }
           value={typed.search}
           onInput={({ currentTarget: { value } }) => {
             setTyped({ ...typed, search: value });
@@ -106,57 +109,32 @@ export function Choice({ choice, chosen }: ChoiceProps) {
           }}
         />
       </label>
-      <Select
-        label="From"
-        value={choice.source}
+      <SelectField
+        label="Source"
+        value={options.source}
         options={sources}
-        changed={(source) => {
-          choose({ source });
+        onChange={(source) => {
+          apply({ source });
         }}
       />
-      <Select
-        label="Topics"
-        value={choice.state}
+      <SelectField
+        label="State"
+        value={options.state}
         options={states}
-        changed={(state) => {
-          choose({ state });
+        onChange={(state) => {
+          apply({ state });
         }}
       />
-      {hasSort(choice) && (
-        <Select
+      {canSort(options) && (
+        <SelectField
           label="Order"
-          value={choice.sort}
+          value={options.sort}
           options={sorts}
-          changed={(sort) => {
-            choose({ sort });
+          onChange={(sort) => {
+            apply({ sort });
           }}
         />
       )}
     </form>
   );
 }
-
-interface SelectProps {
-  readonly label: string;
-  readonly value: string;
-  readonly options: Readonly<Record<string, string>>;
-  readonly changed: (value: string) => void;
-}
-
-const Select = ({ label, value, options, changed }: SelectProps) => (
-  <label>
-    {label}
-    <select
-      value={value}
-      onChange={({ currentTarget }) => {
-        changed(currentTarget.value);
-      }}
-    >
-      {Object.entries(options).map(([one, name]) => (
-        <option key={one} value={one}>
-          {name}
-        </option>
-      ))}
-    </select>
-  </label>
-);

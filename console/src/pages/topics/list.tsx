@@ -1,62 +1,83 @@
 import { Link } from "wouter-preact";
 
+import type { TopicView } from "../../../../schemas/topic-view.ts";
 import { useAddress } from "../../address.ts";
+import { ErrorMessage } from "../../components/error-message.tsx";
 import { Page } from "../../components/page.tsx";
-import { Failure } from "../../components/error-message.tsx";
-import { Pager, usePageState } from "../../components/pager.tsx";
-import { Choice, isNarrowed, toQuery, readChoice } from "./list-options.tsx";
+import { Pager, usePaging } from "../../components/pager.tsx";
+import { Table } from "../../components/table.tsx";
+import { TimeAgo } from "../../components/time-ago.tsx";
+import { isFiltered, ListOptionsForm, readListOptions, toQuery, type ListOptions } from "./list-options.tsx";
+import { formatSource, getTopicPath } from "./source.ts";
 import { useTopicPage } from "./topic-page.ts";
-import { TopicTable } from "./table.tsx";
 
-/** All topics: searched, sorted, page by page. */
 export function TopicList() {
-  const { query, ask } = useAddress("/topics");
-  const choice = readChoice(query);
-  const list = toQuery(choice);
-  const place = usePageState(list);
-  const { topics, next, error, asking, again } = useTopicPage(list, place.after);
+  const { query, setQuery } = useAddress("/topics");
+  const options = readListOptions(query);
+  const listQuery = toQuery(options);
+  const paging = usePaging(listQuery);
+  const { topics, next, error, loading, refetch } = useTopicPage(listQuery, paging.after);
+  const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
     <Page name="Topics">
       <p>
         <Link href="/topics?create">Create a topic</Link>
       </p>
-      <Choice choice={choice} chosen={ask} />
-      {error !== undefined && <Failure error={error} again={again} />}
-      {topics.length > 0 && <TopicTable topics={topics} state={choice.state} />}
-      <p role="status" aria-busy={asking}>
-        {statusOf({ asking, count: topics.length, failed: error !== undefined })}
+      <ListOptionsForm options={options} onChange={setQuery} />
+      {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
+      {topics.length > 0 && <TopicTable topics={topics} state={options.state} />}
+      <p role="status" aria-busy={loading}>
+        {loading && (topics.length === 0 ? "Loading …" : "Loading more …")}
+        {isEmpty && "No topics."}
       </p>
-      {error === undefined && !asking && topics.length === 0 && (
-        <Nothing state={choice.state} narrowed={isNarrowed(choice)} isFirst={place.page === 1} />
-      )}
-      <Pager place={place} next={asking ? null : next} />
+      {isEmpty && <EmptyHint options={options} isFirstPage={paging.page === 1} />}
+      <Pager paging={paging} next={loading ? null : next} />
     </Page>
   );
 }
 
-function statusOf({ asking, count, failed }: { asking: boolean; count: number; failed: boolean }): string {
-  if (failed || (!asking && count > 0)) return "";
-  if (!asking) return "No topic is here.";
-  return count === 0 ? "Looking …" : "Looking for more …";
-}
-
-interface NothingProps {
+interface TopicTableProps {
+  readonly topics: readonly TopicView[];
   readonly state: string;
-  readonly narrowed: boolean;
-  readonly isFirst: boolean;
 }
 
-/** What to do next where there is nothing to see. */
-function Nothing({ state, narrowed, isFirst }: NothingProps) {
-  if (!isFirst) return <p>There are no more behind the page before.</p>;
-  if (narrowed)
+function TopicTable({ topics, state }: TopicTableProps) {
+  const timeHeading = state === "retired" ? "Retired" : state === "disabled" ? "Disabled" : "Changed";
+  return (
+    <Table label="Topics" columns={["Name", "Namespace", "External id", "Source", timeHeading]}>
+      {topics.map((topic) => (
+        <tr key={topic.externalId}>
+          <th scope="row">
+            <Link href={`/topics/${getTopicPath(topic)}`}>{topic.name}</Link>
+          </th>
+          <td>{topic.namespace}</td>
+          <td>
+            <code>{topic.externalId}</code>
+          </td>
+          <td>{formatSource(topic.source)}</td>
+          <td>
+            <TimeAgo time={topic.retiredOn ?? topic.updatedOn} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+interface EmptyHintProps {
+  readonly options: ListOptions;
+  readonly isFirstPage: boolean;
+}
+
+function EmptyHint({ options, isFirstPage }: EmptyHintProps) {
+  if (!isFirstPage) return <p>The previous page was the last one.</p>;
+  if (isFiltered(options))
     return (
       <p>
-        Nothing begins like that. Upper and lower case are different.{" "}
-        <Link href="/topics">Show all topics</Link>
+        No topics match. The search is case-sensitive. <Link href="/topics">Show all topics</Link>
       </p>
     );
-  if (state === "retired") return <p>The channel has retired no topic that did not come back.</p>;
-  if (state === "disabled") return <p>Nobody has disabled a topic.</p>;
-  return <p>Announce topics, or create the first one by hand.</p>;
+  if (options.state === "retired") return <p>No topic has been retired by an announcement.</p>;
+  if (options.state === "disabled") return <p>No topic has been disabled.</p>;
+  return <p>Announce topics, or create one here.</p>;
 }

@@ -1,23 +1,25 @@
 import type { SourceView, TopicView } from "../../../../schemas/topic-view.ts";
 
-/** Where something came from, in a few words. */
-export const briefSource = (source: SourceView): string =>
-  source.kind === "announcement" ? `announced, ${source.partition}-${source.offset}` : userWords(source.user);
-
-/** Where something came from. */
-export const sourceWords = (source: SourceView): string =>
+/** A source in a few words, for tables. */
+export const formatSource = (source: SourceView): string =>
   source.kind === "announcement"
-    ? `announced in ${source.topic}, partition ${source.partition}, offset ${source.offset}`
-    : `by ${userWords(source.user)}`;
+    ? `announced, ${source.partition}-${source.offset}`
+    : formatUser(source.user);
 
-const userWords = (user: string): string =>
-  user.startsWith("cli:") ? `${user.slice("cli:".length)}, on the command line` : user;
+/** A source as a phrase: "by admin". */
+export const describeSource = (source: SourceView): string =>
+  source.kind === "announcement"
+    ? `by an announcement in ${source.topic}, partition ${source.partition}, offset ${source.offset}`
+    : `by ${formatUser(source.user)}`;
 
-/** A URL holds no more than 2,048 characters. */
-const maxInAddress = 1_500;
+const formatUser = (user: string): string =>
+  user.startsWith("cli:") ? `${user.slice("cli:".length)} (command line)` : user;
 
-/** What stands for a topic in an address: its external id, but for one that is too long or means something else there. */
+/** Below the common limit of 2,048 characters per URL. */
+const maxPathLength = 1_500;
+
+/** Returns the path segment of a topic: its external id, or its id if that is too long or would change the path. */
 export function getTopicPath({ externalId, id }: Pick<TopicView, "externalId" | "id">): string {
   const encoded = encodeURIComponent(externalId);
-  return encoded.length > maxInAddress || /^\.{1,2}$/.test(externalId) ? id : encoded;
+  return encoded.length > maxPathLength || /^\.{1,2}$/.test(externalId) ? id : encoded;
 }

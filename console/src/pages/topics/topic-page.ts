@@ -2,66 +2,65 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { TopicList } from "../../../../schemas/topic-list.ts";
 import type { TopicView } from "../../../../schemas/topic-view.ts";
-import { ask } from "../../api.ts";
-import { isOver } from "../../query.ts";
+import { api } from "../../api.ts";
+import { isSessionExpired } from "../../query.ts";
 import { useSession } from "../../session.ts";
 
-/** A page of topics, as far as it is known. */
+/** A page of topics, as far as it has loaded. */
 export interface TopicPage {
   readonly topics: readonly TopicView[];
   readonly next: string | null;
   readonly error: unknown;
-  /** Whether more may come. */
-  readonly asking: boolean;
-  readonly again: () => void;
+  readonly loading: boolean;
+  readonly refetch: () => void;
 }
 
-const topicsAPage = 50;
-const nothing = { topics: [], next: null, error: undefined, asking: true } as const;
+const pageSize = 50;
+const initial = { topics: [], next: null, error: undefined, loading: true } as const;
 
 /**
- * Reads a page of topics, and goes on where the service gives fewer than a page has: it looks for little among much for a
- * moment only. What was found is there meanwhile.
+ * Loads a page of topics. The service searches for a limited time and may return less than a page: then it is asked for the rest,
+ * while the topics found so far are shown.
  */
 export function useTopicPage(query: string, after: string | undefined): TopicPage {
-  const [state, setState] = useState<Omit<TopicPage, "again">>(nothing);
-  const [times, setTimes] = useState(0);
-  const { leave } = useSession();
+  const [state, setState] = useState<Omit<TopicPage, "refetch">>(initial);
+  const [attempt, setAttempt] = useState(0);
+  const { expire } = useSession();
 
   useEffect(() => {
     const aborted = new AbortController();
     const { signal } = aborted;
-    setState((before) => ({ ...before, error: undefined, asking: true }));
+    setState((before) => ({ ...before, error: undefined, loading: true }));
 
-    async function read(): Promise<void> {
+    async function load(): Promise<void> {
       const topics: TopicView[] = [];
       let next: string | null | undefined = after;
-      while (next !== null && topics.length < topicsAPage) {
-        const place = new URLSearchParams(query);
-        place.set("limit", String(topicsAPage - topics.length));
-        if (next !== undefined) place.set("after", next);
-        const found = await ask<TopicList>(`/api/topicsync/v1/topics?${place.toString()}`, undefined, signal);
+      while (next !== null && topics.length < pageSize) {
+        const parameters = new URLSearchParams(query);
+        parameters.set("limit", String(pageSize - topics.length));
+        if (next !== undefined) parameters.set("after", next);
+        const found = await api.get<TopicList>(`/api/topicsync/v1/topics?${parameters.toString()}`, signal);
         topics.push(...found.topics);
         ({ next } = found);
-        setState({ topics: [...topics], next, error: undefined, asking: true });
+        setState({ topics: [...topics], next, error: undefined, loading: true });
       }
-      setState({ topics, next: next ?? null, error: undefined, asking: false });
+      setState({ topics, next: next ?? null, error: undefined, loading: false });
     }
 
-    read().catch((error: unknown) => {
+    load().catch((error: unknown) => {
       if (signal.aborted) return;
-      if (isOver(error)) leave("over");
-      else setState({ topics: [], next: null, error, asking: false });
+      if (isSessionExpired(error)) expire();
+      else setState({ topics: [], next: null, error, loading: false });
     });
     return () => {
       aborted.abort();
     };
-  }, [query, after, times]);
+  }, [query, after, attempt]);
 
   return {
     ...state,
-    again: () => {
-      setTimes(times + 1);
+    refetch: () => {
+      setAttempt(attempt + 1);
     },
   };
 }

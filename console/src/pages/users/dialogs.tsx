@@ -1,121 +1,115 @@
 import { useState } from "preact/hooks";
 
 import type { UserView } from "../../../../schemas/user.ts";
-import { ask } from "../../api.ts";
-import { ConfirmedWork } from "../../components/confirm-dialog.tsx";
+import { api } from "../../api.ts";
+import { ActionDialog } from "../../components/confirm-dialog.tsx";
+import { TextField } from "../../components/text-field.tsx";
 import { PasswordField } from "./password-field.tsx";
-import { RoleBoxes } from "./roles.tsx";
+import { RoleCheckboxes } from "./roles.tsx";
 
 export const usersPath = "/api/topicsync/v1/users";
-const pathOf = ({ name }: UserView, what: string): string =>
-  `${usersPath}/${encodeURIComponent(name)}/${what}`;
+const getActionPath = ({ name }: UserView, action: string): string =>
+  `${usersPath}/${encodeURIComponent(name)}/${action}`;
 
 interface DialogProps {
-  /** Told what was done. */
-  readonly done: (said: string) => void;
-  readonly cancelled: () => void;
+  readonly onDone: (notice: string) => void;
+  readonly onCancel: () => void;
 }
 
 interface UserDialogProps extends DialogProps {
   readonly user: UserView;
-  /** Whether it is the reader. */
-  readonly own: boolean;
+  /** Whether it is the signed-in user. */
+  readonly isSelf: boolean;
 }
 
-/** Asks for a new user. */
-export function AddUser({ done, cancelled }: DialogProps) {
+export function AddUserDialog({ onDone, onCancel }: DialogProps) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [roles, setRoles] = useState<readonly string[]>([]);
   return (
-    <ConfirmedWork
-      question="Add a user"
-      action="Add"
-      work={() => ask<UserView>(usersPath, { name, password, roles })}
-      done={() => {
-        done(`Added ${name}.`);
+    <ActionDialog
+      title="Add a user"
+      confirmLabel="Add"
+      run={() => api.post<UserView>(usersPath, { name, password, roles })}
+      onDone={() => {
+        onDone(`${name} was added.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <label>
-        Name
-        <input
-          autocomplete="off"
-          spellcheck={false}
-          required
-          maxLength={256}
-          pattern="[^:]+"
-          title="A name without a colon"
-          value={name}
-          onInput={(event) => {
-            setName(event.currentTarget.value);
-          }}
-        />
-      </label>
-      <PasswordField value={password} change={setPassword} />
-      <RoleBoxes chosen={roles} change={setRoles} />
-    </ConfirmedWork>
+      <TextField
+        label="Name"
+        required
+        maxLength={256}
+        pattern="[^:]+"
+        title="A name without a colon"
+        value={name}
+        onChange={setName}
+      />
+      <PasswordField value={password} onChange={setPassword} />
+      <RoleCheckboxes selected={roles} onChange={setRoles} />
+    </ActionDialog>
   );
 }
 
-/** Asks which roles a user is to have. */
-export function ChangeRoles({ user, own, done, cancelled }: UserDialogProps) {
-  const [chosen, setChosen] = useState<readonly string[]>(user.roles);
-  const add = chosen.filter((one) => !user.roles.includes(one));
-  const remove = user.roles.filter((one) => !chosen.includes(one));
+export function RolesDialog({ user, isSelf, onDone, onCancel }: UserDialogProps) {
+  const [selected, setSelected] = useState<readonly string[]>(user.roles);
+  const add = selected.filter((one) => !user.roles.includes(one));
+  const remove = user.roles.filter((one) => !selected.includes(one));
   return (
-    <ConfirmedWork
-      question={`Roles of ${user.name}`}
-      action="Save"
-      possible={add.length + remove.length > 0}
-      work={() => ask<UserView>(pathOf(user, "roles"), { add, remove })}
-      done={() => {
-        done(`${user.name} has other roles now.`);
+    <ActionDialog
+      title={`Roles of ${user.name}`}
+      confirmLabel="Save"
+      canConfirm={add.length + remove.length > 0}
+      run={() => api.post<UserView>(getActionPath(user, "roles"), { add, remove })}
+      onDone={() => {
+        onDone(`The roles of ${user.name} were changed.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <RoleBoxes chosen={chosen} change={setChosen} own={own} />
-    </ConfirmedWork>
+      <RoleCheckboxes selected={selected} onChange={setSelected} isSelf={isSelf} />
+    </ActionDialog>
   );
 }
 
-/** Asks for a user's new password. */
-export function SetPassword({ user, own, done, cancelled }: UserDialogProps) {
+export function PasswordDialog({ user, isSelf, onDone, onCancel }: UserDialogProps) {
   const [password, setPassword] = useState("");
   return (
-    <ConfirmedWork
-      question={`New password of ${user.name}`}
-      action="Set"
-      work={() => ask<UserView>(pathOf(user, "password"), { password })}
-      done={() => {
-        done(`${user.name} has a new password.`);
+    <ActionDialog
+      title={`New password for ${user.name}`}
+      confirmLabel="Set"
+      run={() => api.post<UserView>(getActionPath(user, "password"), { password })}
+      onDone={() => {
+        onDone(`The password of ${user.name} was changed.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
-      <p>{own ? "It ends your session: sign in again with it." : "It ends the sessions of this user."}</p>
-      <PasswordField value={password} change={setPassword} />
-    </ConfirmedWork>
+      <p>
+        {isSelf
+          ? "This ends your session. Sign in again with the new password."
+          : "This ends all sessions of the user."}
+      </p>
+      <PasswordField value={password} onChange={setPassword} />
+    </ActionDialog>
   );
 }
 
-/** Asks whether a user is to be disabled, or let in again. */
-export function SwitchUser({ user, done, cancelled }: UserDialogProps) {
+export function ActivationDialog({ user, onDone, onCancel }: UserDialogProps) {
   const { name, active } = user;
   return (
-    <ConfirmedWork
-      question={`${active ? "Disable" : "Enable"} ${name}?`}
-      action={active ? "Disable" : "Enable"}
-      work={() => ask<UserView>(pathOf(user, active ? "disable" : "enable"), {})}
-      done={() => {
-        done(`${name} is ${active ? "disabled" : "enabled"}.`);
+    <ActionDialog
+      title={`${active ? "Disable" : "Enable"} ${name}?`}
+      confirmLabel={active ? "Disable" : "Enable"}
+      run={() => api.post<UserView>(getActionPath(user, active ? "disable" : "enable"), {})}
+      onDone={() => {
+        onDone(`${name} was ${active ? "disabled" : "enabled"}.`);
       }}
-      cancelled={cancelled}
+      onCancel={onCancel}
     >
       <p>
         {active
-          ? "The user is signed out at once, and refused within 30 seconds everywhere. Nothing is deleted."
-          : "The user is let in again, with the same password and roles."}
+          ? "The user is signed out immediately and rejected everywhere within 30 seconds. Nothing is deleted."
+          : "The user can sign in again, with the same password and roles."}
       </p>
-    </ConfirmedWork>
+    </ActionDialog>
   );
 }

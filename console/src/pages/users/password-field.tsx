@@ -4,11 +4,11 @@ import { minPasswordLength } from "../../../../schemas/user.ts";
 
 interface PasswordFieldProps {
   readonly value: string;
-  readonly change: (value: string) => void;
+  readonly onChange: (value: string) => void;
 }
 
-/** A password that is to be set; it can be shown, since nobody types it twice. */
-export function PasswordField({ value, change }: PasswordFieldProps) {
+/** A new password. It can be shown, as it is typed only once. */
+export function PasswordField({ value, onChange }: PasswordFieldProps) {
   const [isShown, setIsShown] = useState(false);
   return (
     <>
@@ -24,7 +24,7 @@ export function PasswordField({ value, change }: PasswordFieldProps) {
           aria-describedby="password-rule"
           value={value}
           onInput={(event) => {
-            change(event.currentTarget.value);
+            onChange(event.currentTarget.value);
           }}
         />
       </label>
@@ -37,7 +37,7 @@ export function PasswordField({ value, change }: PasswordFieldProps) {
             setIsShown(event.currentTarget.checked);
           }}
         />
-        Show what I type
+        Show password
       </label>
     </>
   );

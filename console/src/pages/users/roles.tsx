@@ -1,53 +1,56 @@
 import { roles } from "../../../../schemas/roles.ts";
 
-/** The roles in words: what each allows beyond registering push tokens and looking at the overview, which every user may. */
-export const roleTexts = [
+/** What each role allows. Every user can register push tokens and see the overview. */
+const knownRoles = [
   {
     role: roles.eventManagement,
     name: "Topics",
-    allows: "Sees and changes topics and dead letters, and uses the picker.",
+    description: "Can see and change topics and dead letters, and use the picker.",
   },
-  { role: roles.pushAdmin, name: "Push tokens", allows: "Sees and deactivates everybody's push tokens." },
-  { role: roles.admin, name: "Administration", allows: "Manages users, applications and platforms." },
+  {
+    role: roles.pushAdmin,
+    name: "Push tokens",
+    description: "Can see and deactivate the push tokens of all users.",
+  },
+  { role: roles.admin, name: "Administration", description: "Can manage users, applications and platforms." },
 ] as const;
 
-/** A role's name; itself where nobody knows it. */
-export const roleName = (given: string): string =>
-  roleTexts.find(({ role }) => role === given)?.name ?? given;
+/** Returns the name of a role, or an unknown role itself. */
+export const getRoleName = (role: string): string =>
+  knownRoles.find((known) => known.role === role)?.name ?? role;
 
-interface RoleBoxesProps {
-  readonly chosen: readonly string[];
-  readonly change: (chosen: readonly string[]) => void;
-  /** Whether they are the reader's own. */
-  readonly own?: boolean;
+interface RoleCheckboxesProps {
+  readonly selected: readonly string[];
+  readonly onChange: (selected: readonly string[]) => void;
+  /** Whether they belong to the signed-in user. */
+  readonly isSelf?: boolean;
 }
 
-/** Boxes to choose roles by. */
-export function RoleBoxes({ chosen, change, own = false }: RoleBoxesProps) {
-  const unknown = chosen.filter((one) => !roleTexts.some(({ role }) => role === one));
-  const texts = [
-    ...roleTexts,
-    ...unknown.map((role) => ({ role, name: role, allows: "Nothing: topicsync does not know it." })),
+export function RoleCheckboxes({ selected, onChange, isSelf = false }: RoleCheckboxesProps) {
+  const unknown = selected.filter((one) => !knownRoles.some(({ role }) => role === one));
+  const options = [
+    ...knownRoles,
+    ...unknown.map((role) => ({ role, name: role, description: "Unknown to topicsync; it allows nothing." })),
   ];
   return (
     <fieldset class="roles">
       <legend>Roles</legend>
-      {texts.map(({ role, name, allows }) => {
-        const isLocked = own && role === roles.admin;
+      {options.map(({ role, name, description }) => {
+        const isLocked = isSelf && role === roles.admin;
         return (
           <label key={role}>
             <input
               type="checkbox"
-              checked={chosen.includes(role)}
+              checked={selected.includes(role)}
               disabled={isLocked}
               onChange={({ currentTarget: { checked } }) => {
-                change(checked ? [...chosen, role] : chosen.filter((one) => one !== role));
+                onChange(checked ? [...selected, role] : selected.filter((one) => one !== role));
               }}
             />
             {name}
             <small>
-              {allows}
-              {isLocked && " You cannot take it from yourself; another administrator can."}
+              {description}
+              {isLocked && " You cannot remove this role from yourself; another administrator can."}
             </small>
           </label>
         );

@@ -1,29 +1,26 @@
 import type { UserView } from "../../../../schemas/user.ts";
 import { Table } from "../../components/table.tsx";
-import { roleName } from "./roles.tsx";
+import { getRoleName } from "./roles.tsx";
 
-/** What can be done with a user. */
-export type UserAct = "roles" | "password" | "switch";
+export type UserAction = "roles" | "password" | "activation";
 
 interface UserTableProps {
   readonly users: readonly UserView[];
-  /** Who looks at it. */
-  readonly reader: string;
-  readonly act: (act: UserAct, user: UserView) => void;
+  readonly currentUser: string;
+  readonly onAction: (action: UserAction, user: UserView) => void;
 }
 
-/** The users, and what can be done with each. */
-export const UserTable = ({ users, reader, act }: UserTableProps) => (
+export const UserTable = ({ users, currentUser, onAction }: UserTableProps) => (
   <Table label="Users" columns={["Name", "Roles", "State", "Actions"]}>
     {users.map((user) => {
       const { name, roles, active } = user;
-      const button = (what: UserAct, text: string) => (
+      const renderButton = (action: UserAction, text: string) => (
         <button
           type="button"
           class="small outline"
           aria-label={`${text} of ${name}`}
           onClick={() => {
-            act(what, user);
+            onAction(action, user);
           }}
         >
           {text}
@@ -33,19 +30,19 @@ export const UserTable = ({ users, reader, act }: UserTableProps) => (
         <tr key={name}>
           <th scope="row">
             {name}
-            {name === reader && <small> (you)</small>}
+            {name === currentUser && <small> (you)</small>}
           </th>
-          <td>{roles.length === 0 ? "–" : roles.map(roleName).join(", ")}</td>
+          <td>{roles.length === 0 ? "–" : roles.map(getRoleName).join(", ")}</td>
           <td>{active ? "active" : "disabled"}</td>
           <td class="actions">
-            {button("roles", "Roles")} {button("password", "Password")}{" "}
-            {name !== reader && (
+            {renderButton("roles", "Roles")} {renderButton("password", "Password")}{" "}
+            {name !== currentUser && (
               <button
                 type="button"
                 class="small outline"
                 aria-label={`${active ? "Disable" : "Enable"} ${name}`}
                 onClick={() => {
-                  act("switch", user);
+                  onAction("activation", user);
                 }}
               >
                 {active ? "Disable" : "Enable"}
