@@ -3,7 +3,7 @@ import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
 import { publishedSchema } from "../src/lib/published-schema.ts";
-import { prefix } from "./announcements/envelopes/cloud-event.ts";
+import { attributePrefix } from "./announcements/envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic, for people. Its schemas have an `$id`. */
 export interface Message {
@@ -64,10 +64,10 @@ const eventSchema = {
 
 const eventHeadersSchema = {
   ...contextAttributesSchema,
-  required: contextAttributesSchema.required.map((name) => prefix + name),
+  required: contextAttributesSchema.required.map((name) => attributePrefix + name),
   properties: Object.fromEntries(
     Object.entries(contextAttributesSchema.properties).map(([name, schema]) =>
-      name === "datacontenttype" ? ["content-type", schema] : [prefix + name, schema],
+      name === "datacontenttype" ? ["content-type", schema] : [attributePrefix + name, schema],
     ),
   ),
 };
@@ -123,7 +123,9 @@ const announcements: readonly Omit<Message, "key">[] = [
     payload: carried,
     examples: [
       {
-        headers: Object.fromEntries(Object.entries(event).map(([name, value]) => [prefix + name, value])),
+        headers: Object.fromEntries(
+          Object.entries(event).map(([name, value]) => [attributePrefix + name, value]),
+        ),
         payload: definition,
       },
     ],

@@ -1,23 +1,19 @@
 import type { Logger } from "../src/lib/logger.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
-import {
-  createPartitionReader,
-  type PartitionReader,
-  type PartitionStatus,
-  type BatchHandler,
-} from "./partition-reader.ts";
+import type { BatchHandler } from "./batch.ts";
+import { createPartitionReader, type PartitionReader, type PartitionStatus } from "./partition-reader.ts";
 
 export interface GroupConsumerOptions<Prepared> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
-  /** What is done with the records of each partition that the group assigns. */
+  /** Creates the handler of each partition that the group assigns. */
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
   readonly log: Logger;
-  /** Called when the consumer ended and will not come back: the process has to end as well. */
+  /** Called when the consumer has ended for good: the process has to end as well. */
   readonly died: (error: unknown) => void;
 }
 
-/** The consumer of a Kafka topic whose positions are stored with what its records make. */
+/** The consumer of a Kafka topic whose positions are stored together with its data. */
 export interface GroupConsumer {
   /** Resolves when the group has assigned partitions. Throws UnavailableError; it can be called again then. */
   start(): Promise<void>;
@@ -26,13 +22,14 @@ export interface GroupConsumer {
     readonly state: "joining" | "assigned" | "dead";
     readonly partitions: readonly PartitionStatus[];
   };
-  /** Ends after the batch under way is written or given up before its commit. */
+  /** Resolves once the batch under way is written, or abandoned before its commit. */
   stop(): Promise<void>;
 }
 
-/** Makes the consumer; nothing is read before `start`. */
+/** Creates the consumer. Reads nothing before `start`. */
 export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prepared>): GroupConsumer {
-  const { member, watch, createHandler: workOf, log } = options;
+  const { member, watch, createHandler } = options;
+  const log = options.log.child({ component: "group-consumer" });
   const readers = new Map<number, PartitionReader>();
   let state: "joining" | "assigned" | "dead" = "joining";
 
@@ -53,20 +50,17 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
       first.promise.catch(() => undefined);
       await member.run({
         assigned(partitions) {
-          // A write under way may still end well; if another member begins before it does, one of the two is fenced.
+          // A write under way may still succeed. If another member starts before it ends, one of the two is fenced.
           void closeReaders();
           for (const partition of partitions) {
-            const work = workOf(partition);
+            const handler = createHandler(partition);
             readers.set(
               partition.partition,
-              createPartitionReader({ partition, member, watch, work, log, failed: die }),
+              createPartitionReader({ partition, member, watch, handler, log: options.log, failed: die }),
             );
           }
           state = "assigned";
-          log.info(
-            { partitions: partitions.map(({ partition }) => partition) },
-            "the group assigned partitions",
-          );
+          log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);
         },
         async batch(batch) {

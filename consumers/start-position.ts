@@ -1,5 +1,6 @@
-import type { Position } from "../src/sync/positions.ts";
-import type { LogBounds, LogRecord } from "../src/sync/records.ts";
+import type { Logger } from "../src/lib/logger.ts";
+import type { ClaimedPosition, Position } from "../src/sync/positions.ts";
+import type { LogBounds, LogRecord, LogWatch } from "../src/sync/records.ts";
 
 /**
  * Where reading starts, and in which epoch of the log.
@@ -79,13 +80,13 @@ export function suspectOffset(
 
 /** Whether a delivered record proves that the position's epoch is over. */
 export const provesNewEpoch = (record: LogRecord, { offset, newest }: Position): boolean =>
-  record.offset < offset && newest !== undefined && (timestampOf(record) ?? 0) > newest;
+  record.offset < offset && newest !== undefined && (getTimestampMs(record) ?? 0) > newest;
 
 /** The position after applying records; `offset` is the next one to apply. */
 export function advance(position: Position, records: readonly LogRecord[], offset: number): Position {
   let { newest } = position;
   for (const record of records) {
-    const timestamp = timestampOf(record);
+    const timestamp = getTimestampMs(record);
     if (timestamp !== undefined && (newest === undefined || timestamp > newest)) newest = timestamp;
   }
   return { offset, epoch: position.epoch, ...(newest === undefined ? {} : { newest }) };
@@ -98,7 +99,25 @@ export function advance(position: Position, records: readonly LogRecord[], offse
 const maxTimestampMs = Date.UTC(2100, 0);
 
 /** A record's timestamp in milliseconds; undefined when it has none (-1) or a meaningless one. */
-function timestampOf({ timestamp }: LogRecord): number | undefined {
+function getTimestampMs({ timestamp }: LogRecord): number | undefined {
   const milliseconds = Number(timestamp);
   return milliseconds >= 0 && milliseconds <= maxTimestampMs ? milliseconds : undefined;
+}
+
+/**
+ * Warns when a compacted log continues after a position that is older than the time for which tombstones stay: topics may
+ * have been retired by tombstones that are gone. Throws UnavailableError.
+ */
+export async function warnAboutLongAbsence(
+  claimed: ClaimedPosition | undefined,
+  { high }: LogBounds,
+  { watch, log }: { readonly watch: LogWatch; readonly log: Logger },
+): Promise<void> {
+  if (claimed?.movedOn === undefined || claimed.offset >= high) return;
+  const retentionMs = await watch.tombstoneRetentionMs();
+  if (retentionMs === undefined || Date.now() - claimed.movedOn.getTime() <= retentionMs) return;
+  log.warn(
+    { position: claimed.offset, movedOn: claimed.movedOn, "delete.retention.ms": retentionMs },
+    "stored position older than delete.retention.ms: topics that were retired meanwhile may stay",
+  );
 }

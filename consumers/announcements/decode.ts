@@ -8,33 +8,42 @@ import type { TopicDefinition } from "../../src/topics/topic.ts";
 import {
   checkFormat,
   checkHeaders,
-  getEventData,
-  type EventData,
   describeMode,
-  isCloudEvent,
-  getMode,
+  readEventData,
   refuseNested,
+  type EventData,
 } from "./envelopes/cloud-event.ts";
-import { framedJson, framedKey, framedPlace, isFramed, unframe } from "./envelopes/confluent.ts";
-import { definitionContent, type Content } from "./envelopes/content.ts";
-import { isObject, jsonIn } from "./envelopes/json.ts";
-import { plain, readAs, createRefusal, type JsonLocation } from "./envelopes/place.ts";
-import { isNotification, notificationContent } from "./envelopes/tmf688.ts";
+import { parseFramedJson, readFramedKey, toFramedLocation, unframe } from "./envelopes/confluent.ts";
+import {
+  createRefusal,
+  getCloudEventMode,
+  isCloudEvent,
+  isFramed,
+  isNotification,
+  isObject,
+  parseJson,
+  readAs,
+  readDefinition,
+  root,
+  type JsonLocation,
+  type TopicContent,
+} from "./envelopes/envelope.ts";
+import { readNotification } from "./envelopes/tmf688.ts";
 
-/** As much as an HTTP body may have: the two ways in accept the same topics. */
+/** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
 
-/** Reads a record as an announcement (contract, section 4). Never throws: what cannot be used says why. */
+/** Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its refusal. */
 export function decode(record: LogRecord): Announcement {
   const { offset, value } = record;
   if (record.skippedBatch !== undefined)
     return { kind: "unusable", offset, refusal: refuseBatch(record.skippedBatch) };
   try {
-    if (value === null) return { kind: "retire", offset, externalId: requiredKey(record) };
-    const content = contentOf(value, record);
+    if (value === null) return { kind: "retire", offset, externalId: requireKey(record) };
+    const content = readContent(value, record);
     const { externalId, definition } = content;
     if (record.key !== null) checkKey(record.key, content);
-    if (definition !== undefined) checkFilters(definition, content.place);
+    if (definition !== undefined) checkFilters(definition, content.location);
     return definition === undefined
       ? { kind: "retire", offset, externalId }
       : { kind: "define", offset, definition };
@@ -55,89 +64,86 @@ export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch)
   );
 
 /**
- * The external id of the topic that a record speaks of, also where the record is refused: its key, or else what its value says in
- * whatever envelope. Undefined when it says nothing. Never throws.
+ * The external id of a record's topic, also where the record is refused: its key, or else the id in its value, in any
+ * envelope. Undefined when there is none. Never throws.
  */
 export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
   try {
-    if (key !== null) return keyText(key);
-    return value === null ? undefined : idIn(openEnvelopes(value, headers).json);
+    if (key !== null) return readKey(key);
+    return value === null ? undefined : findId(openEnvelopes(value, headers).json);
   } catch {
     return undefined;
   }
 }
 
-function idIn(json: unknown): string | undefined {
-  const topic = isNotification(json) ? memberOf(memberOf(json, "event"), "topic") : json;
-  const id = memberOf(topic, "externalId") ?? (isNotification(json) ? memberOf(topic, "id") : undefined);
+function findId(json: unknown): string | undefined {
+  const topic = isNotification(json) ? getMember(getMember(json, "event"), "topic") : json;
+  const id = getMember(topic, "externalId") ?? (isNotification(json) ? getMember(topic, "id") : undefined);
   return typeof id === "string" ? id : undefined;
 }
 
-const memberOf = (json: unknown, name: string): unknown =>
+const getMember = (json: unknown, name: string): unknown =>
   isObject(json) && Object.hasOwn(json, name) ? json[name] : undefined;
 
-function contentOf(value: Buffer, { headers }: LogRecord): Content {
+function readContent(value: Buffer, { headers }: LogRecord): TopicContent {
   if (value.length > maxValueBytes) {
     throw new RefusalError(
       "TOO_LARGE",
       `The announcement has ${value.length} bytes; a topic definition has at most ${maxValueBytes}.`,
     );
   }
-  const { json, place } = openEnvelopes(value, headers);
-  return isNotification(json) ? notificationContent(json, place) : definitionContent(json, place);
+  const { json, location } = openEnvelopes(value, headers);
+  return isNotification(json) ? readNotification(json, location) : readDefinition(json, location);
 }
 
-/** Opens a value by what the record says of itself: its first byte, its headers and its members. Throws a RefusalError. */
+/** Opens the envelopes that the first byte, the headers and the members announce. Throws a RefusalError. */
 function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData {
   const framed = isFramed(value) ? unframe(value, "value") : undefined;
-  const root = framed === undefined ? plain : framedPlace(framed);
-  const mode = getMode(headers);
-  const place = mode === undefined ? root : readAs(describeMode(mode), root);
-  if (mode === "structured") checkFormat(headers, place);
-  if (mode === "binary") checkHeaders(headers, place);
-  const json = framed === undefined ? jsonIn(value, place) : framedJson(framed, place);
+  const outer = framed === undefined ? root : toFramedLocation(framed);
+  const mode = getCloudEventMode(headers);
+  const location = mode === undefined ? outer : readAs(describeMode(mode), outer);
+  if (mode === "structured") checkFormat(headers, location);
+  if (mode === "binary") checkHeaders(headers, location);
+  const json = framed === undefined ? parseJson(value, location) : parseFramedJson(framed, location);
 
-  if (mode === "binary") return unnested({ json, place });
-  if (mode === "structured") return unnested(getEventData(json, place));
-  if (isCloudEvent(json)) return unnested(getEventData(json, readAs(describeMode("structured"), place)));
-  return { json, place };
-}
-
-function unnested(data: EventData): EventData {
+  if (mode === undefined && !isCloudEvent(json)) return { json, location };
+  const data =
+    mode === "binary"
+      ? { json, location }
+      : readEventData(json, mode === undefined ? readAs(describeMode("structured"), location) : location);
   refuseNested(data);
   return data;
 }
 
-function requiredKey({ key }: LogRecord): string {
+function requireKey({ key }: LogRecord): string {
   if (key === null) {
     throw new RefusalError(
       "MISSING_KEY",
       "A record without a value retires the topic that its key names, but it has no key.",
     );
   }
-  return keyText(key);
+  return readKey(key);
 }
 
 /** An announcement under another key could never be retired: its tombstone would not reach it. No key at all is fine. */
-function checkKey(key: Buffer, content: Content): void {
-  const text = keyText(key);
-  if (text !== content.externalId) throw keyMismatch(text, content);
+function checkKey(key: Buffer, content: TopicContent): void {
+  const text = readKey(key);
+  const { externalId, location, idMember } = content;
+  if (text === externalId) return;
+  throw createRefusal(location, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
+    { path: `/${idMember}`, message: `must be the record's key, which is "${text}"` },
+  ]);
 }
 
 /** A filter that cannot be read would be stored and never match. */
-function checkFilters(definition: TopicDefinition, place: JsonLocation): void {
+function checkFilters(definition: TopicDefinition, location: JsonLocation): void {
   const faults = findFilterFaults(definition);
   if (faults.length > 0)
-    throw createRefusal(place, "BAD_FILTER", "has a filter that cannot be read.", faults);
+    throw createRefusal(location, "BAD_FILTER", "has a filter that cannot be read.", faults);
 }
 
-const keyMismatch = (key: string, { externalId, place, idMember }: Content): RefusalError =>
-  createRefusal(place, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
-    { path: `/${idMember}`, message: `must be the record's key, which is "${key}"` },
-  ]);
-
-function keyText(key: Buffer): string {
-  if (isFramed(key)) return framedKey(unframe(key, "key"));
+function readKey(key: Buffer): string {
+  if (isFramed(key)) return readFramedKey(unframe(key, "key"));
   if (!isUtf8(key)) throw new RefusalError("UNDECODABLE", "The record's key is not UTF-8 text.");
   return key.toString("utf8");
 }

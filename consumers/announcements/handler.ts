@@ -8,10 +8,9 @@ import type { Decision } from "../../src/topics/decide.ts";
 import type { TopicService } from "../../src/topics/service.ts";
 import { TopicGoneError, UniqueViolationError, type TopicStore } from "../../src/topics/stores.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
+import { storeBatch, type BatchHandler, type Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
-import type { BatchHandler, Step } from "../partition-reader.ts";
-import { storeBatch } from "../store-batch.ts";
 import { decode } from "./decode.ts";
 
 export interface AnnouncementOptions {

@@ -8,10 +8,9 @@ import type { Logger } from "../../src/lib/logger.ts";
 import type { PositionKey } from "../../src/sync/positions.ts";
 import type { LogRecord, Partition, RecordProducer } from "../../src/sync/records.ts";
 import type { Tracing } from "../../src/tracing/tracing.ts";
+import { storeBatch, type BatchHandler, type Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
 import { sendRefused } from "../dead-letter-sender.ts";
-import type { BatchHandler, Step } from "../partition-reader.ts";
-import { storeBatch } from "../store-batch.ts";
 import { decodeReport } from "./decode.ts";
 
 export interface FeedbackOptions {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { TransactionConflictError, UnavailableError } from "./errors.ts";
+import { UnavailableError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
 const firstWaitMs = 250;
@@ -42,33 +42,5 @@ export async function retryUntilAvailable<T>(
     throw last;
   } finally {
     abort.removeEventListener("abort", giveUp);
-  }
-}
-
-const maxConflictRetriesMs = 5_000;
-const firstConflictPauseMs = 5;
-const conflictPauseGrowth = 1.5;
-const maxConflictPauseMs = 500;
-
-/**
- * Runs a transaction, and repeats it while it conflicts with others, for up to 5 seconds. The random pauses grow as
- * those of the driver's `withTransaction` do. Throws what `attempt` throws.
- */
-export async function retryConflicts(attempt: () => Promise<void>): Promise<void> {
-  const deadline = performance.now() + maxConflictRetriesMs;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await attempt();
-      return;
-    } catch (error) {
-      if (!(error instanceof TransactionConflictError)) throw error;
-      const longestPauseMs = Math.min(
-        firstConflictPauseMs * conflictPauseGrowth ** tries,
-        maxConflictPauseMs,
-      );
-      const pauseMs = Math.random() * longestPauseMs;
-      if (performance.now() + pauseMs > deadline) throw error;
-      await sleep(pauseMs);
-    }
   }
 }

@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
-import { ConfigurationError, getErrorMessage, UnavailableError } from "../lib/errors.ts";
+import {
+  ConfigurationError,
+  getErrorMessage,
+  TransactionConflictError,
+  UnavailableError,
+} from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import { retryConflicts, retryUntilAvailable } from "../lib/retry.ts";
+import { retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, removeFixedOptions } from "./client-options.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
@@ -30,6 +37,29 @@ export interface Database {
   /** Throws UnavailableError when MongoDB does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+const maxConflictRetriesMs = 5_000;
+/** The random pauses between attempts grow as those of the driver's `withTransaction`. */
+const firstConflictPauseMs = 5;
+const conflictPauseGrowth = 1.5;
+const maxConflictPauseMs = 500;
+
+/**
+ * Counts the attempts of one transaction. The function that it returns waits, and says whether the transaction can be
+ * repeated after an error: only after a conflict with another one, and for up to 5 seconds.
+ */
+export function createConflictRetry(): (error: unknown) => Promise<boolean> {
+  const deadline = performance.now() + maxConflictRetriesMs;
+  let longestPauseMs = firstConflictPauseMs;
+  return async (error) => {
+    if (!(error instanceof TransactionConflictError)) return false;
+    longestPauseMs = Math.min(longestPauseMs * conflictPauseGrowth, maxConflictPauseMs);
+    const pauseMs = Math.random() * longestPauseMs;
+    if (performance.now() + pauseMs > deadline) return false;
+    await sleep(pauseMs);
+    return true;
+  };
 }
 
 /** On a sharded cluster killSessions waits up to a minute for every member that does not answer. */
@@ -156,7 +186,17 @@ export function createDatabase(connectionString: string, log: Logger): Database 
       }
     },
 
-    transaction: (session, work) => retryConflicts(() => run(() => runOnce(session, work))),
+    async transaction(session, work) {
+      const canRetry = createConflictRetry();
+      for (;;) {
+        try {
+          await run(() => runOnce(session, work));
+          return;
+        } catch (error) {
+          if (!(await canRetry(error))) throw error;
+        }
+      }
+    },
 
     ping: () =>
       run(async () => {

@@ -10,7 +10,7 @@ import {
   type PositionStep,
   type PositionStore,
 } from "../sync/positions.ts";
-import type { Database } from "./database.ts";
+import { createConflictRetry, type Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";
 
@@ -194,6 +194,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
             await move(step, options());
             if (session?.inTransaction()) await session.commitTransaction();
           }),
+        canRetry: createConflictRetry(),
         end: () => abort().finally(unlock),
       };
     },

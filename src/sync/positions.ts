@@ -57,8 +57,7 @@ export interface PositionStore {
 
 /**
  * The unit of work that stores a batch together with its position: all of it or nothing, where the store has transactions.
- * The steps, in this order: `write`, `checkPosition`, `commit`, `end`. Every step throws UnavailableError. After a
- * TransactionConflictError nothing is stored, and the steps can be repeated from `write` on.
+ * The steps, in this order: `write`, `checkPosition`, `commit`, `end`. Every step throws UnavailableError.
  */
 export interface BatchTransaction<Writes> {
   /** Writes; what unique indexes accept here counts only after `commit`. */
@@ -70,6 +69,11 @@ export interface BatchTransaction<Writes> {
   checkPosition(): Promise<void>;
   /** Moves the position and commits. Throws FencedError when the position is not where the batch starts. */
   commit(): Promise<void>;
+  /**
+   * Whether the steps can be repeated from `write` on after this error: the store aborted the transaction in favour of
+   * another. Waits a moment first.
+   */
+  canRetry(error: unknown): Promise<boolean>;
   /** Aborts what is not committed. The partition's next batch or claim waits for it. Never throws. */
   end(): Promise<void>;
 }

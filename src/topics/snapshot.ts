@@ -1,7 +1,6 @@
-import { orderUpdates } from "./order.ts";
 import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
 
-/** The writes of a batch. Carried out in this order (removals first, insertions last) no unique index objects. */
+/** The writes of a batch. In this order (removals first, insertions last) no unique index objects. */
 export interface TopicWrites {
   readonly removed: readonly Topic[];
   readonly retired: readonly RetiredTopic[];
@@ -9,16 +8,16 @@ export interface TopicWrites {
   readonly created: readonly Topic[];
 }
 
-/** The topics as they stand after the announcements applied so far. */
+/** The topics after the announcements applied so far. */
 export type TopicSnapshot = ReturnType<typeof createTopicSnapshot>;
 
-/** A view that begins with what is stored. It is changed by the announcements, one after another. */
+/** Creates a snapshot of stored topics, for announcements to change one after another. */
 export function createTopicSnapshot(stored: readonly Topic[]) {
   const ids = new Map<string, Topic>();
-  /** Made when it is first asked for: a log that is read again needs none. */
+  /** Built on first use: a log that is read again needs none. */
   let combinations: Map<string, Topic> | undefined;
   const storedIds = new Set(stored.map(({ id }) => id));
-  /** The stored topics that were touched, by their sys_id, as they were. */
+  /** Stored topics that were touched, by their sys_id, as they were. */
   const before = new Map<string, Topic>();
   /** External ids whose topic differs, or differed for a moment, from what is stored. */
   const touched = new Set<string>();
@@ -81,4 +80,46 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
       };
     },
   };
+}
+
+/** Updates in an order in which each finds its combination free. */
+interface OrderedUpdates {
+  readonly updated: readonly Topic[];
+  /** One topic of each ring of topics that exchanged their combinations: removed first and inserted again last. */
+  readonly reinserted: readonly Topic[];
+}
+
+/**
+ * Orders updates so that no unique index objects: the topic that gives up a combination goes before the one that takes it.
+ * Rings (A takes B's combination while B takes A's) are opened by removing one member and inserting it again at the end.
+ */
+function orderUpdates(changes: readonly { readonly from: Topic; readonly to: Topic }[]): OrderedUpdates {
+  const holders = new Map(changes.map((change) => [getCombination(change.from), change]));
+  const updated: Topic[] = [];
+  const reinserted: Topic[] = [];
+  const placed = new Set<string>();
+
+  for (const start of changes) {
+    // From the taker to the holder of what it takes, and on, until a combination is free; then back.
+    const chain: (typeof start)[] = [];
+    const inChain = new Set<string>();
+    for (let next: typeof start | undefined = start; next !== undefined && !placed.has(next.to.id);) {
+      if (inChain.has(next.to.id)) {
+        // A chain can only return to its start: two topics never take the same combination.
+        reinserted.push(next.to);
+        placed.add(next.to.id);
+        break;
+      }
+      chain.push(next);
+      inChain.add(next.to.id);
+      const wanted = getCombination(next.to);
+      next = wanted === getCombination(next.from) ? undefined : holders.get(wanted);
+    }
+    for (const change of chain.toReversed()) {
+      if (placed.has(change.to.id)) continue;
+      updated.push(change.to);
+      placed.add(change.to.id);
+    }
+  }
+  return { updated, reinserted };
 }

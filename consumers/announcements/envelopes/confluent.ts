@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
 import { RefusalError } from "../../../src/lib/errors.ts";
-import { plain, readAs, createRefusal, type JsonLocation } from "./place.ts";
+import { createRefusal, readAs, root, type JsonLocation } from "./envelope.ts";
 
 /**
  * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
@@ -15,8 +15,6 @@ export interface Framed {
   readonly rest: Buffer;
 }
 
-export const isFramed = (bytes: Buffer): boolean => bytes[0] === 0;
-
 /** Takes the frame off. Throws a RefusalError when it is cut short. */
 export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   if (bytes.length < frameBytes) {
@@ -29,24 +27,24 @@ export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   return { schemaId: bytes.readUInt32BE(1), rest: bytes.subarray(frameBytes) };
 }
 
-export const framedPlace = ({ schemaId }: Framed): JsonLocation =>
-  readAs(`a Confluent-framed value (schema id ${schemaId})`, plain);
+export const toFramedLocation = ({ schemaId }: Framed): JsonLocation =>
+  readAs(`a Confluent-framed value (schema id ${schemaId})`, root);
 
-/** The JSON in a framed value. Throws a RefusalError: what is no JSON there was most likely meant to be something else. */
-export function framedJson({ schemaId, rest }: Framed, place: JsonLocation): unknown {
-  const json = jsonOr(rest);
+/** The JSON in a framed value. Throws a RefusalError for other formats, such as Avro. */
+export function parseFramedJson({ schemaId, rest }: Framed, location: JsonLocation): unknown {
+  const json = tryParseJson(rest);
   if (json !== undefined) return json;
   throw createRefusal(
-    place,
+    location,
     "UNDECODABLE",
     `holds no JSON behind the frame of schema id ${schemaId}; only JSON is understood, neither Avro nor Protobuf.`,
   );
 }
 
 /** The text of a framed key. Throws a RefusalError. */
-export function framedKey({ schemaId, rest }: Framed): string {
-  const json = jsonOr(rest);
-  // A lone surrogate would look up another text than it is.
+export function readFramedKey({ schemaId, rest }: Framed): string {
+  const json = tryParseJson(rest);
+  // A lone surrogate would be stored as another text.
   if (typeof json === "string" && json.isWellFormed()) return json;
   throw new RefusalError(
     "UNDECODABLE",
@@ -55,8 +53,8 @@ export function framedKey({ schemaId, rest }: Framed): string {
   );
 }
 
-/** Undefined where there is no JSON. */
-function jsonOr(bytes: Buffer): unknown {
+/** Undefined when the bytes are no JSON. */
+function tryParseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) return undefined;
   try {
     return JSON.parse(bytes.toString("utf8"));

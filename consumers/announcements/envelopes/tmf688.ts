@@ -8,34 +8,41 @@ import {
 } from "../../../schemas/tmf688.ts";
 import { toDefinition } from "../../../src/topics/topic.ts";
 import { createValidator, type ValidationResult } from "../../../src/lib/validation.ts";
-import type { Content } from "./content.ts";
-import { isObject, type JsonObject } from "./json.ts";
-import { member, readAs, createRefusal, type JsonLocation } from "./place.ts";
+import {
+  createRefusal,
+  readAs,
+  toMember,
+  type JsonLocation,
+  type JsonObject,
+  type TopicContent,
+} from "./envelope.ts";
 
 const checkNotification = createValidator<TopicNotification>(topicNotificationSchema);
 const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
 const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
 
-export const isNotification = (json: unknown): boolean =>
-  isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
-
 /** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a RefusalError. */
-export function notificationContent(json: unknown, outer: JsonLocation): Content {
-  const place = readAs("a TMF688 notification", outer);
+export function readNotification(json: unknown, outer: JsonLocation): TopicContent {
+  const location = readAs("a TMF688 notification", outer);
   const checked = checkNotification(json);
   if (!checked.ok) {
-    throw createRefusal(place, "SCHEMA_VIOLATION", "is no notification that can be applied.", checked.faults);
+    throw createRefusal(
+      location,
+      "SCHEMA_VIOLATION",
+      "is no notification that can be applied.",
+      checked.faults,
+    );
   }
   const { eventType, event } = checked.value;
-  const at = member(place, "/event/topic");
+  const at = toMember(location, "/event/topic");
   if (eventType === "TopicDeleteEvent") {
-    const { id } = identified(checkDeleted, event.topic, { at, lacks: "names no topic to retire." });
-    return { ...id, definition: undefined, place: at };
+    const { id } = identify(checkDeleted, event.topic, { at, lacks: "names no topic to retire." });
+    return { ...id, definition: undefined, location: at };
   }
   const isPartial = eventType !== "TopicCreateEvent" && isMissing(event.topic["name"]);
   const lacks = isPartial ? `holds no topic definition. ${wholeWanted}` : "holds no topic definition.";
-  const { topic, id } = identified(checkDefined, event.topic, { at, lacks });
-  return { ...id, definition: toDefinition({ ...topic, externalId: id.externalId }), place: at };
+  const { topic, id } = identify(checkDefined, event.topic, { at, lacks });
+  return { ...id, definition: toDefinition({ ...topic, externalId: id.externalId }), location: at };
 }
 
 const wholeWanted =
@@ -43,11 +50,11 @@ const wholeWanted =
 
 interface Identified<T> {
   readonly topic: T;
-  readonly id: Pick<Content, "externalId" | "idMember">;
+  readonly id: Pick<TopicContent, "externalId" | "idMember">;
 }
 
 /** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a RefusalError. */
-function identified<T>(
+function identify<T>(
   check: (value: unknown) => ValidationResult<T>,
   topic: JsonObject,
   { at, lacks }: { at: JsonLocation; lacks: string },

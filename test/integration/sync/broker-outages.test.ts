@@ -39,7 +39,7 @@ describe("an announcements topic that is deleted and made anew under the running
       await own.announce(200 + first, 200 + announced, "Renamed");
       await own.inStep();
       await readyAgain(service);
-      assert.equal(says(service, "could not be positioned"), 0);
+      assert.equal(says(service, "positioning failed"), 0);
       assert.equal(await service.stop(), 0);
     });
   }

@@ -18,7 +18,7 @@ const backlog = 4_000;
 /** What each instance was given last. */
 const assignments = (services: readonly TestService[]): number[][] =>
   services.map(({ log }) => {
-    const last = log.findLast(({ msg }) => msg === "the group assigned partitions");
+    const last = log.findLast(({ msg }) => msg === "partitions assigned");
     return (last?.["partitions"] as number[] | undefined) ?? [];
   });
 

@@ -20,8 +20,7 @@ const throughProxy = ({ settings, uri }: Scene, options = ""): Record<string, st
 };
 
 /** How often the service was given partitions: once, as long as it keeps its place in the group. */
-const joins = ({ log }: TestService): number =>
-  log.filter(({ msg }) => msg === "the group assigned partitions").length;
+const joins = ({ log }: TestService): number => log.filter(({ msg }) => msg === "partitions assigned").length;
 
 const failedWrites = ({ log }: TestService): number =>
   log.filter(({ msg }) => msg?.includes("could not be written") === true).length;

@@ -96,7 +96,7 @@ describe("decoding a structured CloudEvent", () => {
         event({ data: body, data_base64: base64(body) }),
         "SCHEMA_VIOLATION",
         ["/data_base64"],
-        /beside data/,
+        /combined with data/,
       ],
       [
         "every attribute that is wrong at once",

@@ -41,7 +41,7 @@ async function scene(stored: { readonly newest?: number } = { newest: 1_000 }) {
       firstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
       tombstoneRetentionMs: () => Promise.resolve(undefined),
     },
-    work: {
+    handler: {
       claim: () => Promise.resolve({ offset: 10, epoch: 1, isOurs: false, ...stored }),
       prepare: () => undefined,
       write: (_, { to }) => {

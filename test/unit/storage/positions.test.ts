@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { UUID, type Binary } from "mongodb";
 
-import { storeBatch } from "../../../consumers/store-batch.ts";
+import { storeBatch } from "../../../consumers/batch.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import {
   FencedError,

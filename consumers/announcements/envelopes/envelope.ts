@@ -1,0 +1,174 @@
+import { isUtf8 } from "node:buffer";
+
+import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
+import {
+  getErrorMessage,
+  RefusalError,
+  toSentence,
+  type Fault,
+  type RefusalCode,
+} from "../../../src/lib/errors.ts";
+import { createValidator } from "../../../src/lib/validation.ts";
+import { getHeader, getHeaderText, type RecordHeaders } from "../../../src/sync/records.ts";
+import { toDefinition, type TopicDefinition } from "../../../src/topics/topic.ts";
+
+/**
+ * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read, and how a
+ * refusal says where the fault is.
+ */
+
+/** Where an event's attributes are: in the value with the data, or in headers (Kafka binding of CloudEvents 1.0, section 1.3). */
+export type CloudEventMode = "structured" | "binary";
+
+/** The media type of a CloudEvent, also with a suffix: `+json`, `-batch+json`. */
+export const cloudEventType = "application/cloudevents";
+
+/** Confluent's framing begins with byte 0, as no JSON and no external id does. */
+export const isFramed = (bytes: Buffer): boolean => bytes[0] === 0;
+
+/**
+ * The mode that the headers name; undefined when they name none. The content type goes first: in structured mode the
+ * attributes may be in headers as well (Kafka binding, sections 3 and 3.3.3).
+ */
+export function getCloudEventMode(headers: RecordHeaders): CloudEventMode | undefined {
+  const contentType = getHeaderText(headers, "content-type");
+  if (contentType !== undefined && toMediaType(contentType).startsWith(cloudEventType)) return "structured";
+  return getHeader(headers, "ce_specversion") === undefined ? undefined : "binary";
+}
+
+export const isCloudEvent = (json: unknown): boolean => isObject(json) && json["specversion"] !== undefined;
+
+/** Whether a value is a TMF688 notification. */
+export const isNotification = (json: unknown): boolean =>
+  isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
+
+/** A content type without its parameters. */
+export const toMediaType = (contentType: string): string =>
+  (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The JSON value that bytes hold. Throws a RefusalError. */
+export function parseJson(bytes: Buffer, location: JsonLocation): unknown {
+  if (!isUtf8(bytes)) throw createParseRefusal(location, "UNDECODABLE", "is not UTF-8 text");
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch (error) {
+    throw createParseRefusal(location, "MALFORMED_JSON", `is not JSON: ${getErrorMessage(error)}`);
+  }
+}
+
+/** A fault of the whole value needs no path. */
+const createParseRefusal = (location: JsonLocation, code: RefusalCode, message: string): RefusalError =>
+  location.pointer === ""
+    ? createRefusal(location, code, `${message}.`)
+    : createRefusal(location, code, "cannot be read.", [{ path: "", message }]);
+
+/** One fault of a header. */
+export interface HeaderFault {
+  readonly header: string;
+  readonly message: string;
+}
+
+/** A header's text; undefined when there is none. Throws a RefusalError when it is not UTF-8. */
+export function readHeader(headers: RecordHeaders, name: string, location: JsonLocation): string | undefined {
+  const value = getHeader(headers, name);
+  if (Buffer.isBuffer(value) && !isUtf8(value))
+    throw createHeaderRefusal(location, "UNDECODABLE", [{ header: name, message: "is not UTF-8 text" }]);
+  return value?.toString();
+}
+
+/** No JSON Pointer leads to a header, so the message names it. */
+export function createHeaderRefusal(
+  location: JsonLocation,
+  code: RefusalCode,
+  faults: readonly HeaderFault[],
+): RefusalError {
+  const messages = faults.map(({ header, message }) => `the header ${header} ${message}`);
+  return new RefusalError(
+    code,
+    toSentenceAt(location, `cannot be used: ${messages.join("; ")}.`),
+    messages.map((message) => ({ path: "", message })),
+  );
+}
+
+/** A location in a record, and the form in which the record was read: a refusal names both. */
+export interface JsonLocation {
+  /** Such as "a CloudEvent (structured mode)"; undefined for a plain definition. */
+  readonly form: string | undefined;
+  /** JSON Pointer from the root of the record's value. */
+  readonly pointer: string;
+  /**
+   * The pointer inside a text that holds JSON itself, which no pointer from the root can enter; `pointer` leads to the
+   * text. Undefined elsewhere.
+   */
+  readonly inner: string | undefined;
+}
+
+/** The root of a value without an envelope. */
+export const root: JsonLocation = { form: undefined, pointer: "", inner: undefined };
+
+/** The same location, once it is known to be `form`: "a TMF688 notification in a CloudEvent (binary mode)". */
+export const readAs = (form: string, location: JsonLocation): JsonLocation => ({
+  ...location,
+  form: location.form === undefined ? form : `${form} in ${location.form}`,
+});
+
+/** The location that a JSON Pointer leads to from another one. */
+export const toMember = (location: JsonLocation, pointer: string): JsonLocation =>
+  location.inner === undefined
+    ? { ...location, pointer: location.pointer + pointer }
+    : { ...location, inner: location.inner + pointer };
+
+/** The location of a text that holds JSON. */
+export const toText = (location: JsonLocation, pointer: string): JsonLocation => ({
+  ...toMember(location, pointer),
+  inner: "",
+});
+
+/** `predicate` says what is wrong with the announcement; the faults' paths begin at the location. */
+export function createRefusal(
+  location: JsonLocation,
+  code: RefusalCode,
+  predicate: string,
+  faults: readonly Fault[] = [],
+): RefusalError {
+  const found = faults.map((fault) => locateFault(fault, location));
+  const sentences = faults.length === 0 ? "" : ` ${toSentence(found, "The value")}`;
+  return new RefusalError(code, toSentenceAt(location, predicate) + sentences, found);
+}
+
+/** What is wrong, with the announcement as its subject. */
+export const toSentenceAt = ({ form }: JsonLocation, predicate: string): string =>
+  form === undefined
+    ? `The announcement ${predicate}`
+    : `The announcement was read as ${form}: it ${predicate}`;
+
+const locateFault = ({ path, message }: Fault, { pointer, inner }: JsonLocation): Fault =>
+  inner === undefined
+    ? { path: pointer + path, message }
+    : { path: pointer, message: `holds JSON of which ${inner + path || "the whole"} ${message}` };
+
+/** The topic in an announcement's value. */
+export interface TopicContent {
+  readonly externalId: string;
+  /** Undefined: the topic is retired. */
+  readonly definition: TopicDefinition | undefined;
+  /** The topic's location, and the member that holds its external id. */
+  readonly location: JsonLocation;
+  readonly idMember: "externalId" | "id";
+}
+
+const checkTopic = createValidator<TopicBody>(topicBodySchema);
+
+/** Reads a JSON value that must be a definition. Throws a RefusalError. */
+export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
+  const checked = checkTopic(value);
+  if (!checked.ok)
+    throw createRefusal(location, "SCHEMA_VIOLATION", "is no topic definition.", checked.faults);
+  const definition = toDefinition(checked.value);
+  return { externalId: definition.externalId, definition, location, idMember: "externalId" };
+}

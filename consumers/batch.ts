@@ -1,0 +1,111 @@
+import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
+import type { LogRecord } from "../src/sync/records.ts";
+import type { BatchTrace } from "./batch-trace.ts";
+
+/** What is done with the records of a partition. `Prepared` is what they become before they are written. */
+export interface BatchHandler<Prepared> {
+  /** How many records the store writes well in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
+  readonly maxRecordsPerWrite?: number;
+  /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
+  claim(): Promise<ClaimedPosition | undefined>;
+  /** Decodes records, while the batch before is still being written. Never throws. */
+  prepare(records: readonly LogRecord[]): Prepared;
+  /**
+   * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is stored then,
+   * unless only the answer to the commit was lost.
+   */
+  write(prepared: Prepared, step: Step): Promise<void>;
+  /** Reports a batch whose `write` threw, but which was stored: the position was found where it should have moved. */
+  confirm(prepared: Prepared): void;
+}
+
+/** The step that the position takes. */
+export type Step = Pick<PositionStep, "from" | "to">;
+
+const maxBytesPerBatch = 4 * 1024 * 1024;
+/**
+ * A slower write makes the next batches smaller: one that outlasts the driver's timeout would be retried forever, and the
+ * next owner of the partition waits for the write under way.
+ */
+const slowWriteMs = 2_000;
+const fastWriteMs = 500;
+
+/** How many records the next batch may have: fewer while the store is slow or fails. */
+export function createBatchLimit(maxRecords: number) {
+  let records = maxRecords;
+  const reduce = (): void => {
+    records = Math.ceil(records / 2);
+  };
+  return {
+    get: () => records,
+    /** After a write that failed. */
+    reduce,
+    /** After a successful write. */
+    adjust(tookMs: number): void {
+      if (tookMs > slowWriteMs) reduce();
+      // Grows slowly, or every second batch would be too large for a store that takes just half.
+      else if (tookMs < fastWriteMs) records = Math.min(maxRecords, records + Math.ceil(records / 8));
+    },
+  };
+}
+
+/** Splits records into batches that one write can take. The limit may change between batches. */
+export function* splitIntoBatches(
+  records: readonly LogRecord[],
+  maxRecords: () => number,
+): Generator<readonly LogRecord[]> {
+  let first = 0;
+  let bytes = 0;
+  for (const [index, record] of records.entries()) {
+    const size = record.value?.length ?? 0;
+    if (index > first && (index - first >= maxRecords() || bytes + size > maxBytesPerBatch)) {
+      yield records.slice(first, index);
+      first = index;
+      bytes = 0;
+    }
+    bytes += size;
+  }
+  yield records.slice(first);
+}
+
+/** A decided batch, and how its dead letters are sent. */
+export interface DecidedBatch<Writes> {
+  readonly writes: Writes;
+  /** Undefined when nothing was refused. */
+  readonly sendDeadLetters: (() => Promise<void>) | undefined;
+  readonly trace: BatchTrace | undefined;
+}
+
+/**
+ * Stores a decided batch together with its position. Throws what the steps throw; nothing counts then, unless only the
+ * answer to the commit was lost.
+ *
+ * Invariant: dead letters leave only after the unique indexes accepted the writes and the position was found unmoved, since
+ * they cannot be taken back; and before the commit, so that no refused record is lost. A repeated transaction sends them again.
+ */
+export async function storeBatch<Writes>(
+  store: Pick<BatchStore<Writes>, "begin">,
+  step: PositionStep,
+  { writes, sendDeadLetters, trace }: DecidedBatch<Writes>,
+): Promise<void> {
+  const batch = await store.begin(step);
+  try {
+    for (;;) {
+      try {
+        trace?.startStage("write");
+        await batch.write(writes);
+        trace?.startStage("commit");
+        if (sendDeadLetters !== undefined) {
+          await batch.checkPosition();
+          await sendDeadLetters();
+        }
+        await batch.commit();
+        return;
+      } catch (error) {
+        if (!(await batch.canRetry(error))) throw error;
+      }
+    }
+  } finally {
+    await batch.end();
+  }
+}
