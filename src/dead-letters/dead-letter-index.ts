@@ -62,9 +62,22 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
   const ranks = new Map<number, number>();
   let bounds: ReadonlyMap<number, LogBounds> = new Map();
   let sorted: readonly DeadLetterSummary[] | undefined;
+  const counts = new Map<DeadLetterCode, number>();
+
+  function count(code: DeadLetterCode, change: 1 | -1): void {
+    const next = (counts.get(code) ?? 0) + change;
+    if (next === 0) counts.delete(code);
+    else counts.set(code, next);
+  }
+
+  function remove(summary: DeadLetterSummary): void {
+    summaries.delete(summary.id);
+    count(summary.code, -1);
+    sorted = undefined;
+  }
 
   function clear(): void {
-    for (const map of [summaries, nextOffsets, firstOffsets, ranks]) map.clear();
+    for (const map of [summaries, nextOffsets, firstOffsets, ranks, counts]) map.clear();
     sorted = undefined;
   }
 
@@ -72,8 +85,10 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
     const { partition, record } = placed;
     const letter = parseDeadLetter(topic, placed, identify);
     const rank = Math.max(ranks.get(partition) ?? 0, letter.time?.getTime() ?? 0);
-    const copies = (summaries.get(letter.id)?.copies ?? 0) + 1;
-    summaries.delete(letter.id);
+    const previous = summaries.get(letter.id);
+    if (previous !== undefined) remove(previous);
+    const copies = (previous?.copies ?? 0) + 1;
+    count(letter.code, 1);
     summaries.set(letter.id, summarize(letter, { bytes: getRecordBytes(placed), copies, rank }));
     ranks.set(partition, rank);
     nextOffsets.set(partition, record.offset + 1);
@@ -85,17 +100,16 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
   function removeOldest(): void {
     const oldest = summaries.values().next().value;
     if (oldest === undefined) return;
-    summaries.delete(oldest.id);
+    remove(oldest);
     const { partition, offset } = oldest.position;
     firstOffsets.set(partition, Math.max(firstOffsets.get(partition) ?? 0, offset + 1));
   }
 
   /** Removes what the topic's retention has deleted. */
   function removeDeleted(): void {
-    for (const { id, position } of summaries.values()) {
-      if (position.offset >= (bounds.get(position.partition)?.low ?? Infinity)) continue;
-      summaries.delete(id);
-      sorted = undefined;
+    for (const summary of summaries.values()) {
+      const { partition, offset } = summary.position;
+      if (offset < (bounds.get(partition)?.low ?? Infinity)) remove(summary);
     }
   }
 
@@ -144,11 +158,7 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
     find: (id) => summaries.get(id),
     list: () => (sorted ??= [...summaries.values()].toSorted(compareNewestFirst)),
 
-    countByCode() {
-      const counts: Partial<Record<DeadLetterCode, number>> = {};
-      for (const { code } of summaries.values()) counts[code] = (counts[code] ?? 0) + 1;
-      return counts;
-    },
+    countByCode: () => Object.fromEntries(counts),
 
     countUnlisted: () =>
       sum([...bounds].map(([partition, { low }]) => Math.max(0, (firstOffsets.get(partition) ?? low) - low))),

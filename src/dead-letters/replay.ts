@@ -187,8 +187,8 @@ const maxAuditedIds = 100;
 
 /** The audit event of a replay. Lists the first ids; `topicsync_replays` has all of them. */
 export const toReplayEvent = (topic: string, sent: readonly string[]): AuditEvent => ({
-  action: "letters.replayed",
-  to: topic,
+  action: "dead-letters.replayed",
+  topic,
   count: sent.length,
-  letters: sent.slice(0, maxAuditedIds),
+  ids: sent.slice(0, maxAuditedIds),
 });

@@ -46,12 +46,12 @@ export type AuditEvent =
     }
   | { readonly action: "installations.swept" | "installations.imported"; readonly count: number }
   | {
-      readonly action: "letters.replayed";
+      readonly action: "dead-letters.replayed";
       /** The Kafka topic that they were sent to. */
-      readonly to: string;
+      readonly topic: string;
       readonly count: number;
-      /** Their ids, or the first of many. */
-      readonly letters: readonly string[];
+      /** The ids, or the first of many. */
+      readonly ids: readonly string[];
     };
 
 /** Who did it, by which way, and from where. */

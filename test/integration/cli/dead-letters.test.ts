@@ -135,7 +135,7 @@ describe("a dead letter of a running service", () => {
     await announce({ key: holder.externalId, value: null });
     const replayed = await cli("replay", id, "--yes");
     assert.equal(replayed.code, 0, replayed.errors);
-    assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"letters\.replayed"/);
+    assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"dead-letters\.replayed"/);
     await until("the topic is stored", () => topics.findOne({ topic_id: heir.externalId } as object));
     const record = (await own.readRecords(topic)).at(-1);
     assert.equal(String(record?.key), heir.externalId);

@@ -211,9 +211,9 @@ describe("dead letters over HTTP", () => {
     }[];
     assert.ok(others.every(({ id, replay }) => replay === null && !ids.slice(0, 2).includes(id)));
 
-    const [line] = service.log.filter(({ msg }) => msg === "letters.replayed");
+    const [line] = service.log.filter(({ msg }) => msg === "dead-letters.replayed");
     assert.deepEqual(
-      [line?.["audit"], line?.["via"], line?.["by"], line?.["to"], line?.["count"], line?.["letters"]],
+      [line?.["audit"], line?.["via"], line?.["by"], line?.["topic"], line?.["count"], line?.["ids"]],
       [true, "http", bootstrap.user, topic, 2, sent.json.sent],
     );
     const twice = (await post("replays", { ids: [mended] })).json;
