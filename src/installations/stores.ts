@@ -1,7 +1,7 @@
 import type { InstallationCount } from "../../schemas/overview.ts";
 import type { Installation, InstallationKey, Scope } from "./installation.ts";
 
-/** Activates a token and assigns it to the user, whatever its state. */
+/** Activates a token and assigns it to the user, regardless of its previous state and owner. */
 export interface RegisterWrite {
   readonly kind: "register";
   readonly key: InstallationKey;
