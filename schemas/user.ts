@@ -6,7 +6,7 @@ import { roles } from "./roles.ts";
 export const userNamePattern = "^[^:\\u0000-\\u001f\\u007f-\\u009f]{1,256}$";
 
 /** `userNamePattern` in words. */
-export const userNameRule = "1 to 256 characters, without a colon and without control characters";
+export const userNameRule = "1 to 256 characters, no colon and no control characters";
 
 /** For new passwords; existing shorter ones stay valid. */
 export const minPasswordLength = 8;

@@ -9,6 +9,7 @@ import { addFiltersCommand } from "./cli/commands/filters.ts";
 import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
 import { addInstallationsCommand } from "./cli/commands/installations.ts";
 import { addPickCommand } from "./cli/commands/pick.ts";
+import { addStartCommand } from "./cli/commands/start.ts";
 import { addStatusCommand } from "./cli/commands/status.ts";
 import { addTopicsCommand } from "./cli/commands/topics.ts";
 import { addUsersCommand } from "./cli/commands/users.ts";
@@ -26,48 +27,43 @@ const program = new Command("topicsync")
   .description(
     "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
   )
-  .version(version, "-V, --version", "tell the version")
+  .version(version, "-V, --version", "print the version")
   .addHelpText(
     "after",
     `
-Settings are environment variables; a .env file in the working folder is read. The README says where they are listed.
+Settings are environment variables, also read from a .env file in the working directory. docs/settings.md lists them.
 
-Exit codes: 0 ended as asked, 1 unexpected failure, 3 some of what was given was refused, 64 wrong use, 65 the
-database conflicts with what topicsync needs, 69 no broker or store can be had, 70 the consumer died (start again),
-78 wrong settings.`,
+Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
+indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
   )
   .exitOverride();
 
-program
-  .command("start")
-  .description("run the service until SIGTERM or SIGINT")
-  .action(async () => {
-    // Half of the program, which no other command needs.
-    const { start } = await import("./cli/commands/start.ts");
-    process.exit(await start(process.env));
-  });
-addStatusCommand(program);
-addAnnounceCommand(program);
-addTopicsCommand(program);
-addCatalogCommands(program);
-addUsersCommand(program);
-addInstallationsCommand(program);
-addDeadLettersCommand(program);
-addFiltersCommand(program);
-addPickCommand(program);
-addCompletionCommand(program);
+for (const addCommand of [
+  addStartCommand,
+  addStatusCommand,
+  addAnnounceCommand,
+  addTopicsCommand,
+  addCatalogCommands,
+  addUsersCommand,
+  addInstallationsCommand,
+  addDeadLettersCommand,
+  addFiltersCommand,
+  addPickCommand,
+  addCompletionCommand,
+])
+  addCommand(program);
 
 ignoreBrokenPipe();
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
-  // It may quote what is stored; its own lines stay.
+  process.exitCode = toExitCode(error);
+  // The message may quote stored text, so each line is sanitized.
   if (!(error instanceof CommanderError))
     for (const line of `topicsync: ${getErrorMessage(error)}`.split("\n")) printError(sanitize(line));
 }
 
-function exitCodeOf(error: unknown): number {
+function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;

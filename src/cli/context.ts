@@ -1,4 +1,4 @@
-import { hostname } from "node:os";
+import { hostname, userInfo } from "node:os";
 
 import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
@@ -9,77 +9,75 @@ import { createLifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { embeddedBroker, embeddedStore } from "../embedded/embedded.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
-import { osUser } from "./os-user.ts";
 
-/** What a command works with; each neighbour is connected when it is first asked for. */
+/** What a command works with. Database and broker are connected on first use. */
 export interface CommandContext {
   readonly config: Config;
-  /** Goes to standard error: standard output is the command's answer. */
+  /** Writes to standard error; standard output is for the result. */
   readonly log: Logger;
   /**
-   * Opens the audit, before anything is changed. What it gives records a change that the command made, as done by whoever
-   * runs it. Throws a ConfigurationError when the audit cannot be written.
+   * Opens the audit log, to be called before any change. Returns a function that records a change as made by the user of
+   * the machine. Throws a ConfigurationError when the log cannot be written.
    */
   readonly audit: () => RecordChange;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly abort: AbortSignal;
-  /** Throws UnavailableError when MongoDB does not answer within 10 s, DatabaseConflictError when its indexes conflict. */
+  /** Throws UnavailableError when MongoDB does not respond within 10 s, DatabaseConflictError when its indexes conflict. */
   readonly database: () => Promise<Database>;
-  /** Throws UnavailableError when Kafka does not answer within 10 s, or no embedded one runs where it is asked for. */
+  /** Throws UnavailableError when Kafka does not respond within 10 s, or the embedded broker is not running. */
   readonly broker: () => Promise<Broker>;
 }
 
-/** Records a change that is stored. */
+/** Records a stored change in the audit log. */
 export type RecordChange = (event: AuditEvent) => void;
 
-/** A command does not wait for ever. */
-const maxWaitMs = 10_000;
+const connectTimeoutMs = 10_000;
 
 /**
- * Gives a command the database and the broker of the settings, or those of the embedded stack that runs on its data
- * folder, and releases them after the work. Throws ConfigurationError, and whatever the work throws.
+ * Runs a command with the database and broker of the settings, or those of the embedded stack in the data directory, and
+ * closes them afterwards. Throws ConfigurationError, and the errors of the command.
  */
 export async function runCommand<T>(work: (connection: CommandContext) => Promise<T>): Promise<T> {
   const config = readConfig(environmentWithFile(process.env));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
   const abort = new AbortController();
-  const interrupted = (): void => {
+  const onSignal = (): void => {
     abort.abort();
   };
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
 
   async function openDatabase(): Promise<Database> {
     const uri = await embeddedStore({ config, log, lifecycle });
     const database = createDatabase(uri, log);
     lifecycle.onStop("MongoDB", () => database.close());
-    await answerOf("MongoDB", hostsIn(uri), (signal) => database.connect(signal));
+    await connectInTime("MongoDB", parseHosts(uri), (signal) => database.connect(signal));
     return database;
   }
 
   async function openBroker(): Promise<Broker> {
     const brokers = await embeddedBroker({ config });
-    // Most commands need no Kafka, and it takes a good part of their start.
+    // Slow to load, and most commands do not need it.
     const { createBroker } = await import("../kafka/client.ts");
     const broker = createBroker({ ...config.kafka, brokers }, log);
     lifecycle.onStop("Kafka", () => broker.close());
-    await answerOf("Kafka", brokers.join(","), (signal) => broker.reach(signal));
+    await connectInTime("Kafka", brokers.join(","), (signal) => broker.reach(signal));
     return broker;
   }
 
-  async function answerOf(
+  async function connectInTime(
     what: string,
     address: string,
     connect: (signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const late = AbortSignal.timeout(maxWaitMs);
+    const timeout = AbortSignal.timeout(connectTimeoutMs);
     try {
-      await connect(AbortSignal.any([abort.signal, late]));
+      await connect(AbortSignal.any([abort.signal, timeout]));
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      const reason = late.aborted ? `within ${maxWaitMs / 1_000} s` : "before it was stopped";
+      const reason = timeout.aborted ? `within ${connectTimeoutMs / 1_000} s` : "before it was stopped";
       throw new UnavailableError(
-        `${what} at ${address} did not answer ${reason}: ${getErrorMessage(error)}`,
+        `${what} at ${address} did not respond ${reason}: ${getErrorMessage(error)}`,
         {
           cause: error,
         },
@@ -109,12 +107,25 @@ export async function runCommand<T>(work: (connection: CommandContext) => Promis
       broker: () => (broker ??= openBroker()),
     });
   } finally {
-    process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
-    // What still tries to connect must not keep the command from its end.
+    process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
+    // Pending connection attempts must not delay the exit.
     abort.abort();
     await lifecycle.stop();
   }
 }
 
-/** The hosts of a connection string, without its credentials. */
-const hostsIn = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
+/** Returns the hosts of a connection string, without the credentials. */
+const parseHosts = (uri: string): string => /^[^/]*\/\/(?:[^@/]*@)?([^/?]*)/.exec(uri)?.[1] ?? "its address";
+
+/** The user of the machine. */
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container the user id may have no name.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
+
+/** The author of changes on the command line: "cli:" and the user of the machine. HTTP user names contain no colon. */
+export const commandLineUser = (): string => `cli:${osUser()}`;

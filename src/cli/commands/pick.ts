@@ -7,7 +7,7 @@ import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
 import { collectFile, getTotalSize, readText } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
-import { pickLines } from "../input/pick-lines.ts";
+import { pickLines } from "./pick-lines.ts";
 import { loadTopics } from "./pick-topics.ts";
 import { answerJson, writeAnswer, type ExplainedTopic } from "../output/pick-view.ts";
 

@@ -1,89 +1,13 @@
-import { environmentWithFile, readConfig, type Environment } from "../../config.ts";
-import {
-  ConfigurationError,
-  DatabaseConflictError,
-  exitCodes,
-  getErrorMessage,
-  UnavailableError,
-} from "../../lib/errors.ts";
-import { createLifecycle } from "../../lib/lifecycle.ts";
-import { createLogger, type Logger } from "../../lib/logger.ts";
-import { startService } from "../../app/service.ts";
-import { embeddedAddresses } from "../../embedded/embedded.ts";
-import { openTracing } from "../../tracing/open.ts";
+import type { Command } from "commander";
 
-/** Runs the service until a signal or a fault ends it. Gives the exit code; throws ConfigurationError. */
-export async function start(environment: Environment): Promise<number> {
-  const settings = environmentWithFile(environment);
-  const config = readConfig(settings);
-  const log = await createLogger(config.logLevel);
-  const lifecycle = createLifecycle(log);
-  const ending = Promise.withResolvers<number>();
-  const abort = new AbortController();
-
-  const end = (code: number): void => {
-    abort.abort();
-    ending.resolve(code);
-  };
-  const fail = (error: unknown): void => {
-    if (abort.signal.aborted) return;
-    log.fatal({ err: error }, getErrorMessage(error));
-    end(exitCodeOf(error));
-  };
-  // A signal can come twice, from the terminal and passed on by npm: the second must not cut the drain short.
-  const onSignal = (signal: NodeJS.Signals): void => {
-    log.info({ signal }, abort.signal.aborted ? "stopping already" : "stopping");
-    end(exitCodes.ok);
-  };
-  process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
-
-  try {
-    const tracing = await openTracing(settings, log);
-    if (tracing !== undefined) lifecycle.onStop("traces", () => tracing.close());
-    const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
-    if (abort.signal.aborted) throw new UnavailableError("stopped before the service was started");
-    const died = (error: unknown): void => {
-      if (error instanceof ConfigurationError) fail(error);
-      else fail(new ConsumerDied(`the consumer died: ${getErrorMessage(error)}`, { cause: error }));
-    };
-    const service = await startService({
-      config,
-      addresses,
-      log,
-      lifecycle,
-      tracing,
-      abort: abort.signal,
-      died,
+/** Adds `topicsync start`. */
+export function addStartCommand(program: Command): void {
+  program
+    .command("start")
+    .description("run the service until SIGTERM or SIGINT")
+    .action(async () => {
+      // Half of the program, which no other command needs.
+      const { runService } = await import("../run-service.ts");
+      process.exit(await runService(process.env));
     });
-    if (service.reload !== undefined) process.on("SIGHUP", service.reload);
-    service.ready.then(() => {
-      log.info({ url: service.url }, "topicsync is ready");
-    }, fail);
-  } catch (error) {
-    fail(error);
-  }
-  const code = await ending.promise;
-  await lifecycle.stop();
-  log.info({ exitCode: code }, "stopped");
-  await flush(log);
-  return code;
 }
-
-class ConsumerDied extends Error {
-  override readonly name = "ConsumerDied";
-}
-
-function exitCodeOf(error: unknown): number {
-  if (error instanceof ConfigurationError) return exitCodes.configuration;
-  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof ConsumerDied) return exitCodes.consumerDied;
-  if (error instanceof UnavailableError) return exitCodes.unavailable;
-  return exitCodes.failure;
-}
-
-const flush = (log: Logger): Promise<void> =>
-  new Promise((resolve) => {
-    log.flush(() => {
-      resolve();
-    });
-  });

@@ -15,9 +15,8 @@ import {
 } from "../../topics/switch.ts";
 import type { ListedTopic } from "../../topics/topic.ts";
 import { toTopicDetail } from "../../topics/topic-view.ts";
-import type { CommandContext } from "../context.ts";
+import { commandLineUser, type CommandContext } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
-import { commandLineUser } from "../os-user.ts";
 import { printJson, printLine, sanitize } from "../output/output.ts";
 import { formatTopic } from "../output/topic-view.ts";
 

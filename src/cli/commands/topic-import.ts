@@ -7,7 +7,7 @@ import {
   type ImportTopics,
 } from "../../topics/importing.ts";
 import { createTopicService } from "../../topics/service.ts";
-import { runCommand, type CommandContext } from "../context.ts";
+import { commandLineUser, runCommand, type CommandContext } from "../context.ts";
 import {
   countDefinitions,
   openSource,
@@ -15,7 +15,6 @@ import {
   type PlacedDefinition,
   type Source,
 } from "../input/definitions.ts";
-import { commandLineUser } from "../os-user.ts";
 import { printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { formatRefused, type RefusedDefinition } from "../output/refused.ts";

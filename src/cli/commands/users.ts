@@ -1,30 +1,46 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 
 import { userNamePattern, userNameRule } from "../../../schemas/user.ts";
-import { findRoleChangeFault } from "../../users/administration.ts";
-import { everyRole } from "../../users/user.ts";
+import { newId } from "../../lib/sys-id.ts";
+import type { Database } from "../../storage/database.ts";
+import { createSessionStore } from "../../storage/sessions.ts";
+import { createUserStore } from "../../storage/users.ts";
+import {
+  createUserAdministration,
+  findRoleChangeFault,
+  type ChangedUser,
+  type UserAdministration,
+} from "../../users/administration.ts";
+import { everyRole, type User } from "../../users/user.ts";
+import { runCommand } from "../context.ts";
 import type { JsonFlag } from "../input/options.ts";
 import { askNewPassword } from "../input/password.ts";
-import { changing, listUsers, none, printUserChange, withUsers } from "./user-actions.ts";
+import { printJson, printLine, sanitize } from "../output/output.ts";
+import { formatTable } from "../output/table.ts";
 
-/** Adds `topicsync users …`: who may use the HTTP facade. */
+interface RoleFlags extends JsonFlag {
+  readonly add: string[];
+  readonly remove: string[];
+}
+
+/** Adds `topicsync users …`. */
 export function addUsersCommand(program: Command): void {
-  const users = program.command("users").description("manage who may use the HTTP facade");
+  const users = program.command("users").description("manage the users of the HTTP API and the console");
 
   users
     .command("add")
     .description(
-      "add a user; the password is asked for, or read from standard input when that is no terminal",
+      "add a user; prompts for the password, or reads it from standard input if that is not a terminal",
     )
-    .argument("<name>", "the user's name", userName)
-    .addOption(roleOption("-r, --role <role...>", "roles of the user").argParser(role))
+    .argument("<name>", "name of the user", parseUserName)
+    .addOption(roleOption("-r, --role <role...>", "roles of the user").argParser(parseRole))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { role: roles, json }: JsonFlag & { role: string[] }) => {
       const password = await askNewPassword(`Password of ${name}`);
-      const user = await changing(name, (users) => users.add({ name, password, roles }));
-      const withRoles =
+      const user = await changeUser(name, (users) => users.add({ name, password, roles }));
+      const suffix =
         roles.length === 0 ? ", without roles: push tokens only" : ` with ${user.roles.join(", ")}`;
-      printUserChange(user, [`added ${name}${withRoles}`], json);
+      printUser(user, [`added ${name}${suffix}`], json);
     });
 
   users
@@ -35,88 +51,124 @@ export function addUsersCommand(program: Command): void {
 
   users
     .command("show")
-    .description("show one user")
-    .argument("<name>", "the user's name")
+    .description("show a user")
+    .argument("<name>", "name of the user")
     .option("--json", "print JSON")
     .action(async (name: string, { json }: JsonFlag) => {
-      const user = await withUsers(async (known) => (await known.find(name)) ?? none(name));
+      const user = await withUsers(async (users) => (await users.find(name)) ?? throwNotFound(name));
       const roles = user.roles.length === 0 ? "none: push tokens only" : user.roles.join(", ");
-      printUserChange(
-        user,
-        [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`],
-        json,
-      );
+      printUser(user, [`name    ${name}`, `roles   ${roles}`, `active  ${user.active ? "yes" : "no"}`], json);
     });
 
   users
     .command("passwd")
-    .description("change a user's password; the old one is refused within 30 seconds")
-    .argument("<name>", "the user's name")
+    .description("set the password of a user; the old one is refused within 30 seconds")
+    .argument("<name>", "name of the user")
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json }: JsonFlag) => {
       const password = await askNewPassword(`New password of ${name}`);
-      const user = await changing(name, (users) => users.setPassword(name, password));
-      printUserChange(user, [`changed the password of ${name}`], json);
+      const user = await changeUser(name, (users) => users.setPassword(name, password));
+      printUser(user, [`changed the password of ${name}`], json);
     });
 
   users
     .command("roles")
-    .description("give a user roles, or take some away; running services notice within 30 seconds")
-    .argument("<name>", "the user's name")
-    .addOption(roleOption("-a, --add <role...>", "roles to give").argParser(role))
-    // A role that nobody knows may stand in a record, and must be able to go.
-    .addOption(roleOption("-r, --remove <role...>", "roles to take away").argParser(anyRole))
+    .description("grant or revoke roles; running services notice within 30 seconds")
+    .argument("<name>", "name of the user")
+    .addOption(roleOption("-a, --add <role...>", "roles to grant").argParser(parseRole))
+    // A record may contain an unknown role, which must be removable.
+    .addOption(roleOption("-r, --remove <role...>", "roles to revoke").argParser(collectRole))
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json, ...roles }: RoleFlags, command: Command) => {
       const fault = findRoleChangeFault(roles);
       if (fault !== undefined) command.error(`error: ${fault}`);
-      const user = await changing(name, (users) => users.changeRoles(name, roles));
-      printUserChange(
+      const user = await changeUser(name, (users) => users.changeRoles(name, roles));
+      printUser(
         user,
-        [`${name} has ${user.roles.length === 0 ? "no roles" : user.roles.join(", ")}`],
+        [`roles of ${name}: ${user.roles.length === 0 ? "none" : user.roles.join(", ")}`],
         json,
       );
     });
 
-  for (const [command, active] of [
-    ["disable", false],
-    ["enable", true],
+  for (const [command, active, description] of [
+    ["disable", false, "disable a user and end the sessions; running services notice within 30 seconds"],
+    ["enable", true, "enable a disabled user again"],
   ] as const) {
     users
       .command(command)
-      .description(
-        active
-          ? "let a disabled user in again"
-          : "refuse a user from now on, and end the sessions; running services notice within 30 seconds",
-      )
-      .argument("<name>", "the user's name")
+      .description(description)
+      .argument("<name>", "name of the user")
       .option("--json", "print the user as JSON")
       .action(async (name: string, { json }: JsonFlag) => {
-        const user = await changing(name, (users) => users.setActive(name, active));
-        printUserChange(user, [`${command}d ${name}`], json);
+        const user = await changeUser(name, (users) => users.setActive(name, active));
+        printUser(user, [`${command}d ${name}`], json);
       });
   }
 }
 
-interface RoleFlags extends JsonFlag {
-  readonly add: string[];
-  readonly remove: string[];
+async function listUsers({ json }: JsonFlag): Promise<void> {
+  const users = await withUsers((administration) => administration.list());
+  if (json) {
+    printJson(users);
+    return;
+  }
+  if (users.length === 0) {
+    printLine(
+      "No users. Add one with `topicsync users add NAME`, or set BOOTSTRAP_USER and BOOTSTRAP_PASSWORD.",
+    );
+    return;
+  }
+  const rows = users.map(({ name, roles, active }) => [
+    sanitize(name),
+    roles.map(sanitize).join("\n"),
+    active ? "yes" : "no",
+  ]);
+  printLine(await formatTable(["user", "roles", "active"], rows));
 }
 
-function userName(name: string): string {
+const withUsers = <T>(work: (users: UserAdministration) => Promise<T>): Promise<T> =>
+  runCommand(async ({ database }) => work(createAdministration(await database())));
+
+/** Makes a change and audits it. Throws when the user does not exist. */
+const changeUser = (
+  name: string,
+  change: (users: UserAdministration) => Promise<ChangedUser | undefined>,
+): Promise<User> =>
+  runCommand(async ({ database, audit }) => {
+    const record = audit();
+    const { user, event } = (await change(createAdministration(await database()))) ?? throwNotFound(name);
+    record(event);
+    return user;
+  });
+
+const createAdministration = (database: Database): UserAdministration =>
+  createUserAdministration({
+    users: createUserStore(database, newId),
+    sessions: createSessionStore(database),
+  });
+
+function throwNotFound(name: string): never {
+  throw new Error(`there is no user named "${name}"; \`topicsync users list\` lists the users`);
+}
+
+function printUser(user: User, lines: readonly string[], json: true | undefined): void {
+  if (json) printJson(user);
+  else for (const line of lines) printLine(sanitize(line));
+}
+
+function parseUserName(name: string): string {
   if (!name.isWellFormed() || !new RegExp(userNamePattern, "u").test(name))
-    throw new InvalidArgumentError(`It must be ${userNameRule}.`);
+    throw new InvalidArgumentError(`It must have ${userNameRule}.`);
   return name;
 }
 
 const roleOption = (flags: string, description: string): Option =>
   new Option(flags, description).choices(everyRole).default([], "none");
 
-const anyRole = (given: string, previous: string[]): string[] => [...previous, given];
+const collectRole = (given: string, previous: string[]): string[] => [...previous, given];
 
-function role(given: string, previous: string[]): string[] {
-  if (!everyRole.some((known) => known === given)) {
-    throw new InvalidArgumentError(`Known roles are ${everyRole.join(", ")}.`);
-  }
-  return [...previous, given];
+function parseRole(given: string, previous: string[]): string[] {
+  if (!everyRole.some((known) => known === given))
+    throw new InvalidArgumentError(`The roles are ${everyRole.join(", ")}.`);
+  return collectRole(given, previous);
 }

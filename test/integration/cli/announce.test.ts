@@ -142,6 +142,6 @@ describe("topicsync announce", () => {
       KAFKA_BROKERS: "127.0.0.1:1",
     });
     assert.equal(code, 69);
-    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
+    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);
   });
 });

@@ -382,7 +382,7 @@ describe("the dead-letters command", () => {
     const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
     assert.equal(code, 69);
-    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not answer within 10 s: .*ECONNREFUSED/);
+    assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);
   });
 
   it("ends if a broker never answers, without further attempts", async () => {
@@ -391,7 +391,7 @@ describe("the dead-letters command", () => {
     const address = `127.0.0.1:${silent.port}`;
     const { settings } = scene();
     const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
-    assert.equal(errors, `topicsync: Kafka at ${address} did not answer within 10 s: no answer\n`);
+    assert.equal(errors, `topicsync: Kafka at ${address} did not respond within 10 s: no answer\n`);
     assert.equal(code, 69);
   });
 

@@ -52,7 +52,7 @@ describe("the runbook", () => {
     // Told of in words: what stands in these lines is decided elsewhere.
     assert.deepEqual(
       lines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
-      ["src/cli/commands/start.ts: getErrorMessage(error)"],
+      ["src/cli/run-service.ts: getErrorMessage(error)"],
     );
   });
 

@@ -320,7 +320,7 @@ describe("the provider", () => {
   });
 
   it("is offered to whoever signs in, with the address where that begins", async () => {
-    const ways = await get(`${here.url}${path}/ways`);
+    const ways = await get(`${here.url}${path}/sign-in-methods`);
     const { host } = new URL(issuer.url);
     assert.deepEqual(ways.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
   });

@@ -152,7 +152,7 @@ describe("a session", () => {
   it("begins with a password alone where no OpenID provider is set up", async () => {
     const get = (rest: string): Promise<Answer> =>
       call(`${here.url}${path}${rest}`, { method: "GET", as: undefined });
-    assert.deepEqual((await get("/ways")).json, {});
+    assert.deepEqual((await get("/sign-in-methods")).json, {});
     for (const rest of ["/openid", "/openid/callback?code=x&state=y"])
       assert.equal((await get(rest)).status, 404);
   });

@@ -1,8 +1,8 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
-import { parseJson, readLines, type Line } from "./files.ts";
+import { parseJson, readLines, type Line } from "../input/files.ts";
 import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
-import type { PickedTopic, StoredTopics } from "../commands/pick-topics.ts";
+import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
 import { answerJson, topicColumns, topicRow } from "../output/pick-view.ts";
 import { createLongProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
