@@ -1,9 +1,9 @@
-/** The contracts as documents, as they are committed in this folder. */
+/** The contracts as they are committed in this folder. */
 import { format, resolveConfig } from "prettier";
 
 import { asyncApiDocument } from "../consumers/asyncapi.ts";
 import { listOperations } from "../http/app.ts";
-import { openApiDocument } from "../http/openapi/document.ts";
+import { buildOpenApiDocument } from "../http/openapi/document.ts";
 
 /** Placeholder for the services of the operations: describing them calls none. */
 const uncalled = undefined as never;
@@ -29,13 +29,13 @@ const operations = listOperations({
   consoleFiles: undefined,
 });
 
-/** The text of each document, by the name of its file. */
+/** The text of each document by file name. */
 export const contracts: Readonly<Record<string, () => Promise<string>>> = {
-  "asyncapi.json": () => formatted(asyncApiDocument()),
-  "openapi.json": () => formatted(openApiDocument(operations)),
+  "asyncapi.json": () => formatJson(asyncApiDocument()),
+  "openapi.json": () => formatJson(buildOpenApiDocument(operations)),
 };
 
-/** A document as it is committed. */
-export async function formatted(document: object): Promise<string> {
+/** Formats a document as it is committed. */
+export async function formatJson(document: object): Promise<string> {
   return format(JSON.stringify(document), { ...(await resolveConfig(import.meta.filename)), parser: "json" });
 }

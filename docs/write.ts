@@ -2,11 +2,11 @@
 import { writeFile } from "node:fs/promises";
 
 import { chartValuesSchema } from "./chart-values.ts";
-import { contracts, formatted } from "./contracts.ts";
+import { contracts, formatJson } from "./contracts.ts";
 
 for (const [name, text] of Object.entries(contracts))
   await writeFile(new URL(name, import.meta.url), await text());
 await writeFile(
   new URL("../deploy/helm/topicsync/values.schema.json", import.meta.url),
-  await formatted(chartValuesSchema()),
+  await formatJson(chartValuesSchema()),
 );

@@ -32,7 +32,7 @@ import { deadLetterOperations, type DeadLetterServices } from "./routes/dead-let
 import { healthOperations, type CheckReadiness, type MetricsText } from "./routes/health.ts";
 import { installationOperations, type InstallationOperationsOptions } from "./routes/installations.ts";
 import { openIdOperations, type OpenIdOptions } from "./routes/openid-sign-in.ts";
-import { bearerScheme, usualSchemes } from "./openapi/document.ts";
+import { bearerScheme, defaultSchemes } from "./openapi/document.ts";
 import { pickOperations } from "./routes/pick.ts";
 import { sessionOperations } from "./routes/sessions.ts";
 import { statusOperations } from "./routes/status.ts";
@@ -93,7 +93,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...openIdOperations(options.openId, options.sessions),
     ...consoleOperations(options.consoleFiles),
   ];
-  const schemes = options.checkToken === undefined ? usualSchemes : { ...usualSchemes, ...bearerScheme };
+  const schemes = options.checkToken === undefined ? defaultSchemes : { ...defaultSchemes, ...bearerScheme };
   return [...operations, ...documentationOperations(operations, schemes)];
 }
 

@@ -42,7 +42,7 @@ export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown,
 /**
  * Creates the middleware that fills the request context. The request id is the client's own if it sent a valid one.
  *
- * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure, whatever ends TLS.
+ * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure, even if a proxy ends TLS.
  */
 export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;

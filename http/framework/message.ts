@@ -20,7 +20,7 @@ export const checkMessage: Handler = (request, response, next) => {
     response.setHeader("Connection", "close");
     throw new HttpError("BAD_REQUEST", fault);
   }
-  // Node's parser drops whatever follows a request to upgrade.
+  // Node's parser drops all bytes after an upgrade request.
   if (request.headers.upgrade !== undefined) response.setHeader("Connection", "close");
   if (expectsContinue(request) && request.headers.expect?.toLowerCase() !== "100-continue")
     throw new HttpError("EXPECTATION_FAILED", 'The only supported expectation is "100-continue".');

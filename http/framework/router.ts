@@ -21,7 +21,7 @@ export interface RouterOptions {
   readonly streams: EventStreams;
 }
 
-/** Creates the router of the operations. A path that is asked for with another method is answered 405. */
+/** Creates the router of the operations. A known path with another method returns 405. */
 export function createRouter(operations: readonly Operation[], options: RouterOptions): Router {
   const router = Router({ caseSensitive: true });
   const methods = new Map<string, string[]>();
@@ -39,7 +39,7 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
   return router;
 }
 
-/** Express answers HEAD wherever there is GET. */
+/** Express answers HEAD for every GET route. */
 const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
 
 const recordRoute =
@@ -50,7 +50,7 @@ const recordRoute =
     next();
   };
 
-/** What a request passes, in this order. Nothing is read of a body before its sender is known to be allowed to send it. */
+/** The handlers of an operation, in order. The body is not read before the caller is authorized. */
 function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
   const { access, body, page, replies } = operation;
   const handlers: Handler[] = [];

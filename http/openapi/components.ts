@@ -4,18 +4,17 @@ export interface Reference {
   readonly $ref: string;
 }
 
-/** The shared parts of a document: each is kept once, under its name, and referred to. */
+/** The components of a document. Each method adds one and returns a reference to it. */
 export interface Components {
   schema(schema: object): Reference;
   response(name: string, response: object): Reference;
   header(name: string): Reference;
-  /** All that were referred to. */
   all(): Readonly<Record<string, object>>;
 }
 
 const text = { type: "string" } as const;
 
-/** The headers that answers carry beside the usual ones. */
+/** Response headers specific to this API. */
 const headers: Readonly<Record<string, object>> = {
   "X-Request-Id": {
     description: "Identifies the request in the service's log.",
@@ -45,15 +44,15 @@ const headers: Readonly<Record<string, object>> = {
 };
 
 export function createComponents(): Components {
-  const kept = { headers: {}, responses: {}, schemas: {} };
-  const keep = (kind: keyof typeof kept, name: string, part: object): Reference => {
-    kept[kind] = { ...kept[kind], [name]: part };
+  const added = { headers: {}, responses: {}, schemas: {} };
+  const add = (kind: keyof typeof added, name: string, part: object): Reference => {
+    added[kind] = { ...added[kind], [name]: part };
     return { $ref: `#/components/${kind}/${name}` };
   };
   return {
-    schema: (schema) => keep("schemas", schemaName(schema), publishedSchema(schema)),
-    response: (name, response) => keep("responses", name, response),
-    header: (name) => keep("headers", name, headers[name] ?? {}),
-    all: () => kept,
+    schema: (schema) => add("schemas", schemaName(schema), publishedSchema(schema)),
+    response: (name, response) => add("responses", name, response),
+    header: (name) => add("headers", name, headers[name] ?? {}),
+    all: () => added,
   };
 }

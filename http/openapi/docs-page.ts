@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { cached } from "../../src/lib/cached.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import { openApiDocument, type SecuritySchemes } from "./document.ts";
+import { buildOpenApiDocument, type SecuritySchemes } from "./document.ts";
 
 const page = `<!doctype html>
 <html lang="en">
@@ -66,7 +66,7 @@ export function documentationOperations(
       description: "An OpenAPI 3.1 document that describes all operations.",
       replies: { 200: { description: "The OpenAPI document.", schema: openApiSchema } },
       handle() {
-        document ??= JSON.stringify(openApiDocument([...described, ...own], schemes));
+        document ??= JSON.stringify(buildOpenApiDocument([...described, ...own], schemes));
         return {
           status: 200,
           text: { type: "application/json", content: document },

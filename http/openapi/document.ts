@@ -4,11 +4,11 @@ import { createComponents, type Components } from "./components.ts";
 import { buildResponses } from "./responses.ts";
 import type { Operation } from "../framework/operation.ts";
 
-/** How callers can show who they are: security schemes of OpenAPI, by name. */
+/** OpenAPI security schemes by name. */
 export type SecuritySchemes = Readonly<Record<string, object>>;
 
-/** HTTP Basic, and sessions of the console: what is always understood. */
-export const usualSchemes: SecuritySchemes = {
+/** HTTP Basic and console sessions, which are always available. */
+export const defaultSchemes: SecuritySchemes = {
   basic: {
     type: "http",
     scheme: "basic",
@@ -23,7 +23,7 @@ export const usualSchemes: SecuritySchemes = {
   },
 };
 
-/** Tokens of an OpenID provider, where one is set up. */
+/** Tokens of an OpenID provider, if one is configured. */
 export const bearerScheme: SecuritySchemes = {
   bearer: {
     type: "http",
@@ -33,7 +33,7 @@ export const bearerScheme: SecuritySchemes = {
   },
 };
 
-/** A document of OpenAPI 3.1, as far as its readers here need to know it. */
+/** An OpenAPI 3.1 document, as far as it is typed here. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: object;
@@ -43,16 +43,16 @@ export interface OpenApiDocument {
   readonly components: object;
 }
 
-/** Describes operations as a document of OpenAPI 3.1: the contract of the HTTP facade. */
-export function openApiDocument(
+/** Builds the OpenAPI 3.1 document of the operations. */
+export function buildOpenApiDocument(
   operations: readonly Operation[],
-  schemes: SecuritySchemes = usualSchemes,
+  schemes: SecuritySchemes = defaultSchemes,
 ): OpenApiDocument {
   const components = createComponents();
   const paths: Record<string, Record<string, object>> = {};
   for (const one of operations) {
     for (const path of one.paths) {
-      const described = describe(one, path, { components, schemes });
+      const described = describeOperation(one, path, { components, schemes });
       paths[path] = { ...paths[path], [one.method.toLowerCase()]: described };
     }
   }
@@ -67,7 +67,7 @@ export function openApiDocument(
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/", description: "This server" }],
-    tags: [...tags].map((name) => ({ name, ...tagOf(name) })),
+    tags: [...tags].map((name) => ({ name, ...toTag(name) })),
     paths,
     components: { securitySchemes: schemes, ...components.all() },
   };
@@ -89,7 +89,7 @@ export const tagDescriptions: Readonly<Record<string, string>> = {
   documentation: "This document and the page that shows it.",
 };
 
-const tagOf = (name: string): object =>
+const toTag = (name: string): object =>
   tagDescriptions[name] === undefined ? {} : { description: tagDescriptions[name] };
 
 interface Context {
@@ -97,13 +97,13 @@ interface Context {
   readonly schemes: SecuritySchemes;
 }
 
-function describe(operation: Operation, path: string, { components, schemes }: Context): object {
+function describeOperation(operation: Operation, path: string, { components, schemes }: Context): object {
   const { summary, tag, access, body } = operation;
-  const parameters = [...pathParameters(operation, path), ...queryParameters(operation)];
+  const parameters = [...toPathParameters(operation, path), ...toQueryParameters(operation)];
   return {
-    operationId: operationId(operation, path),
+    operationId: toOperationId(operation, path),
     summary,
-    description: `${operation.description}${needs(operation)}`,
+    description: `${operation.description}${describeAccess(operation)}`,
     tags: [tag],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
@@ -119,17 +119,17 @@ function describe(operation: Operation, path: string, { components, schemes }: C
   };
 }
 
-/** Of the first path the operation's own id; of the others with the segments that they have beyond it. */
-function operationId({ id, paths: [first = ""] }: Operation, path: string): string {
-  const usual = new Set(first.split("/"));
-  const others = path.split("/").filter((segment) => !usual.has(segment));
+/** The operation's id for its first path; for others it is followed by the segments that the first lacks. */
+function toOperationId({ id, paths: [first = ""] }: Operation, path: string): string {
+  const segments = new Set(first.split("/"));
+  const others = path.split("/").filter((segment) => !segments.has(segment));
   return [id, ...others.map((segment) => segment.replaceAll(/\W/g, ""))].join("_");
 }
 
-const needs = ({ access }: Operation): string =>
+const describeAccess = ({ access }: Operation): string =>
   access === "anybody" || access === "user" ? "" : ` Requires the role \`${access}\`.`;
 
-const pathParameters = ({ parameters = {} }: Operation, path: string): object[] =>
+const toPathParameters = ({ parameters = {} }: Operation, path: string): object[] =>
   Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => ({
     name,
     in: "path",
@@ -138,7 +138,7 @@ const pathParameters = ({ parameters = {} }: Operation, path: string): object[] 
     schema: { type: "string", minLength: 1 },
   }));
 
-const queryParameters = ({ query = [] }: Operation): object[] =>
+const toQueryParameters = ({ query = [] }: Operation): object[] =>
   query.map(({ name, description, schema }) => ({
     name,
     in: "query",

@@ -7,21 +7,21 @@ import { returnsJson, type Operation, type ReplyDescription } from "../framework
 export function buildResponses(operation: Operation, components: Components): Record<string, object> {
   const responses: Record<string, object> = {};
   for (const [status, codes] of listErrors(operation)) {
-    const name = responseName(operation, status, codes);
-    responses[status] = components.response(name, failure(status, codes, components));
+    const name = toResponseName(operation, status, codes);
+    responses[status] = components.response(name, describeErrors(status, codes, components));
   }
   for (const [status, reply] of Object.entries(operation.replies))
-    responses[status] = success(Number(status), reply, components);
+    responses[status] = describeReply(Number(status), reply, components);
   return responses;
 }
 
-function success(
+function describeReply(
   status: number,
   { description, schema, mediaType }: ReplyDescription,
   components: Components,
 ): object {
   // A reply of the operation itself, such as 503 of the readiness probe, has no error headers.
-  const names = headersOf(status < 400 ? status : 200);
+  const names = getHeaderNames(status < 400 ? status : 200);
   const headers = Object.fromEntries(names.map((name) => [name, components.header(name)]));
   if (mediaType !== undefined)
     return { description, headers, content: { [mediaType]: { schema: { type: "string" } } } };
@@ -29,11 +29,11 @@ function success(
   return { description, headers, content: { "application/json": { schema: components.schema(schema) } } };
 }
 
-function failure(status: number, codes: readonly ErrorCode[], components: Components): object {
+function describeErrors(status: number, codes: readonly ErrorCode[], components: Components): object {
   const code = { enum: codes };
   return {
     description: codes.map((one) => `- \`${one}\`: ${meanings[one]}`).join("\n"),
-    headers: Object.fromEntries(headersOf(status).map((name) => [name, components.header(name)])),
+    headers: Object.fromEntries(getHeaderNames(status).map((name) => [name, components.header(name)])),
     content: {
       "application/json": {
         schema: {
@@ -45,15 +45,15 @@ function failure(status: number, codes: readonly ErrorCode[], components: Compon
 }
 
 /** Responses with one or two codes are shared by all operations that have them. */
-function responseName({ id }: Operation, status: number, codes: readonly ErrorCode[]): string {
-  const usual = codes.length <= 2 && codes.every((code) => statuses[code] === status);
-  return usual ? codes.map(inPascalCase).join("Or") : `${id}-${status}`;
+function toResponseName({ id }: Operation, status: number, codes: readonly ErrorCode[]): string {
+  const isShared = codes.length <= 2 && codes.every((code) => statuses[code] === status);
+  return isShared ? codes.map(toPascalCase).join("Or") : `${id}-${status}`;
 }
 
-const inPascalCase = (code: ErrorCode): string =>
+const toPascalCase = (code: ErrorCode): string =>
   code.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-function headersOf(status: number): readonly string[] {
+function getHeaderNames(status: number): readonly string[] {
   const own: Readonly<Record<number, readonly string[]>> = {
     302: ["Location"],
     401: ["WWW-Authenticate"],

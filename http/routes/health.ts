@@ -1,25 +1,22 @@
 import { healthSchema, readinessSchema } from "../../schemas/health.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
-/** Whether a part of the service works, and why not. */
+/** Result of a readiness check, with the reason if it failed. */
 export interface CheckResult {
   readonly ok: boolean;
   readonly reason?: string;
 }
 
-/** Looks at everything that the service needs to do its work. Never throws. */
+/** Runs all readiness checks. Never throws. */
 export type CheckReadiness = () => Promise<Readonly<Record<string, CheckResult>>>;
 
-/** Numbers for Prometheus. */
+/** Metrics in Prometheus' text format. */
 export interface MetricsText {
   readonly contentType: string;
   text(): Promise<string>;
 }
 
-/**
- * `GET /healthz` (the process lives), `GET /readyz` (it can do its work; says what cannot) and `GET /metrics`, without
- * credentials: they tell nothing of what is stored.
- */
+/** The probes and the metrics. They need no credentials, since they reveal no stored data. */
 export const healthOperations = (
   checkReadiness: CheckReadiness,
   metrics: MetricsText,

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { bearerScheme, openApiDocument, usualSchemes } from "../../../http/openapi/document.ts";
+import { bearerScheme, buildOpenApiDocument, defaultSchemes } from "../../../http/openapi/document.ts";
 import { operation } from "../../../http/framework/operation.ts";
 import { roles } from "../../../src/users/user.ts";
 
-const nothing = { replies: { 200: { description: "Done." } }, handle: () => ({ status: 200 }) };
+const base = { replies: { 200: { description: "Done." } }, handle: () => ({ status: 200 }) };
 const described = {
-  ...nothing,
+  ...base,
   method: "GET",
   summary: "Do it",
   description: "It is done.",
@@ -18,21 +18,21 @@ const operations = [
   operation({ ...described, id: "closed", paths: ["/closed", "/v1/closed"], access: roles.pushAdmin }),
 ];
 const statusesAt = (path: string): string[] =>
-  Object.keys((openApiDocument(operations).paths[path]?.["get"] as { responses: object }).responses);
+  Object.keys((buildOpenApiDocument(operations).paths[path]?.["get"] as { responses: object }).responses);
 
 describe("the OpenAPI document of operations", () => {
-  it("lets callers show who they are in each way that there is, where they have to", () => {
-    const { paths, components } = openApiDocument(operations, { ...usualSchemes, ...bearerScheme });
+  it("lists every authentication scheme for protected operations only", () => {
+    const { paths, components } = buildOpenApiDocument(operations, { ...defaultSchemes, ...bearerScheme });
     const securityAt = (path: string) => (paths[path]?.["get"] as { security: unknown }).security;
     assert.deepEqual(securityAt("/open"), []);
     assert.deepEqual(securityAt("/closed"), [{ basic: [] }, { session: [] }, { bearer: [] }]);
     assert.deepEqual((components as { securitySchemes: unknown }).securitySchemes, {
-      ...usualSchemes,
+      ...defaultSchemes,
       ...bearerScheme,
     });
   });
 
-  it("has the statuses of credentials and roles only where they are asked for", () => {
+  it("documents 401 and 403 for protected operations only", () => {
     assert.deepEqual(statusesAt("/open"), ["200", "400", "405", "408", "414", "417", "431", "500"]);
     assert.deepEqual(
       statusesAt("/closed").filter((status) => !statusesAt("/open").includes(status)),
@@ -40,8 +40,8 @@ describe("the OpenAPI document of operations", () => {
     );
   });
 
-  it("names each path's operation differently", () => {
-    const { paths } = openApiDocument(operations);
+  it("gives each path its own operation id", () => {
+    const { paths } = buildOpenApiDocument(operations);
     const idAt = (path: string) => (paths[path]?.["get"] as { operationId: string }).operationId;
     assert.deepEqual(["/closed", "/v1/closed"].map(idAt), ["closed", "closed_v1"]);
   });

@@ -45,14 +45,14 @@ before(async () => {
   }
 });
 
-describe("every operation that needs somebody", () => {
-  it("refuses whoever does not say who they are", async () => {
+describe("every protected operation", () => {
+  it("rejects requests without credentials", async () => {
     assert.ok(guarded.length > 20);
     for (const { method, path } of guarded)
       assert.equal((await call(`${service.url}${path}`, { method, as: undefined })).status, 401, path);
   });
 
-  it("refuses whoever has not got the role that it needs, whatever other roles they have", async () => {
+  it("rejects users without its role, even with all other roles", async () => {
     const found = new Set(guarded.map(({ role }) => role));
     for (const role of everyRole) assert.ok(found.has(role), `nothing needs ${role}`);
     for (const { method, path, role } of guarded) {

@@ -18,7 +18,7 @@ const get = (path: string): Promise<Answer> =>
   call(`${service.url}${path}`, { method: "GET", as: undefined });
 
 describe("the OpenAPI document", () => {
-  it("is served as it is committed, to anybody", async () => {
+  it("is served as committed, without credentials", async () => {
     const { status, json } = await get("/openapi.json");
     assert.equal(status, 200);
     const committed = await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8");
@@ -26,15 +26,15 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("the service's address by itself", () => {
-  it("leads to the console", async () => {
+describe("the root", () => {
+  it("redirects to the console", async () => {
     const { status, headers } = await get("/");
     assert.deepEqual([status, headers.get("location")], [302, "/console"]);
   });
 });
 
-describe("the page that shows it", () => {
-  it("allows no script that stands in it and nothing from elsewhere", async () => {
+describe("the documentation page", () => {
+  it("allows no inline scripts and no external resources", async () => {
     const { status, headers, text } = await get("/docs");
     assert.equal(status, 200);
     assert.match(headers.get("content-security-policy") ?? "", /^default-src 'none';script-src 'self';/);
@@ -43,7 +43,7 @@ describe("the page that shows it", () => {
       assert.match(url, /^\/docs\/|^data:,$/);
   });
 
-  it("finds each of its files, which browsers may keep", async () => {
+  it("has all of its files, which browsers may cache", async () => {
     const { text } = await get("/docs");
     const files = Array.from(text.matchAll(/(?:src|href)="(\/docs\/[^"]*)"/g), ([, file = ""]) => file);
     assert.deepEqual(files.map((file) => file.replace(/.*\./, "")).toSorted(), ["css", "js", "js"]);
@@ -59,7 +59,7 @@ describe("the page that shows it", () => {
     }
   });
 
-  it("has no other files, whatever their paths look like", async () => {
+  it("serves no other files", async () => {
     for (const file of [
       "nothing.js",
       "package.json",

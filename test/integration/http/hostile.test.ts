@@ -33,7 +33,7 @@ const registration = (): string => JSON.stringify({ platform: "ios", token: uniq
 const close = "Connection: close";
 const endless = `10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(40);
 
-/** The only answer, or the last: an error in the one shape, behind which the connection is closed. */
+/** The last response is an error with the standard body, and the connection is closed after it. */
 function assertLast({ answers, end }: Exchange, status: number, code: string): RawAnswer {
   const answer = answers.at(-1);
   assert.ok(answer !== undefined, `no answer: ${end}`);
@@ -47,8 +47,8 @@ function assertLast({ answers, end }: Exchange, status: number, code: string): R
   return answer;
 }
 
-describe("every answer", () => {
-  it("has the headers of an API that shows nothing and runs nothing, and does not tell what it is made of", async () => {
+describe("every response", () => {
+  it("has the security headers of an API and does not name the server software", async () => {
     for (const options of [
       { method: "GET", path: "/healthz" },
       { method: "GET", path: "/nothing" },
@@ -68,7 +68,7 @@ describe("every answer", () => {
   });
 });
 
-describe("what is no request", () => {
+describe("invalid HTTP", () => {
   for (const [what, text] of [
     ["no HTTP at all", "\x16\x03\x01 hello\r\n\r\n"],
     ["a header without a colon", "GET / HTTP/1.1\r\nHost\r\n\r\n"],
@@ -78,12 +78,12 @@ describe("what is no request", () => {
     ["a body in broken chunks", `${post("Transfer-Encoding: chunked", authorization)}zz\r\n`],
     ["no Host header", `GET /healthz HTTP/1.1\r\n${close}\r\n\r\n`],
   ] as const) {
-    it(`is answered 400 in the one shape: ${what}`, async () => {
+    it(`returns 400 with the standard error body: ${what}`, async () => {
       assertLast(await send(service.url, text), 400, "BAD_REQUEST");
     });
   }
 
-  it("is answered after the requests that came before it on the same connection, in their order", async () => {
+  it("is answered after earlier requests on the same connection, in order", async () => {
     const one = head("GET /healthz HTTP/1.1");
     const body = registration();
     const two = post(authorization, `Content-Length: ${body.length}`) + body;
@@ -97,13 +97,13 @@ describe("what is no request", () => {
   });
 });
 
-describe("what is too much", () => {
-  it("is answered 431: headers of more than 16 kB", async () => {
+describe("an oversized request", () => {
+  it("returns 431: headers of more than 16 kB", async () => {
     const bomb = `GET /healthz HTTP/1.1\r\nHost: test\r\n${`X-Bomb: ${"x".repeat(1_000)}\r\n`.repeat(2_000)}`;
     assertLast(await send(service.url, bomb), 431, "HEADERS_TOO_LARGE");
   });
 
-  it("is answered 431: more than 100 headers", async () => {
+  it("returns 431: more than 100 headers", async () => {
     const headers = Array.from({ length: 150 }, (_, index) => `X-${index}: 1`);
     const bomb = head("GET /healthz HTTP/1.1", close, ...headers);
     assertLast(await send(service.url, bomb), 431, "HEADERS_TOO_LARGE");
@@ -111,14 +111,14 @@ describe("what is too much", () => {
     assert.equal((await send(service.url, few)).answers[0]?.status, 200);
   });
 
-  it("is answered 414: a URL of more than 2,048 characters", async () => {
+  it("returns 414: a URL of more than 2,048 characters", async () => {
     const answer = await send(service.url, head(`GET /${"x".repeat(2_048)} HTTP/1.1`, close));
     assertLast(answer, 414, "URI_TOO_LONG");
   });
 });
 
-describe("a body that waits to be asked for", () => {
-  it("is asked for after credentials and headers are checked", async () => {
+describe("a body with Expect: 100-continue", () => {
+  it("is requested after credentials and headers are checked", async () => {
     const body = registration();
     const good = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`, close);
     const { answers } = await send(service.url, good, body);
@@ -128,7 +128,7 @@ describe("a body that waits to be asked for", () => {
     );
   });
 
-  it("is not asked for otherwise, and the connection is closed", async () => {
+  it("is not requested otherwise, and the connection is closed", async () => {
     for (const [headers, status, code] of [
       [[], 401, "UNAUTHENTICATED"],
       [[authorization, "Accept: text/html"], 406, "NOT_ACCEPTABLE"],
@@ -148,12 +148,12 @@ describe("a body that waits to be asked for", () => {
     }
   });
 
-  it("with another expectation is answered 417", async () => {
+  it("with another expectation returns 417", async () => {
     const request = head("GET /healthz HTTP/1.1", "Expect: a-miracle", close);
     assertLast(await send(service.url, request), 417, "EXPECTATION_FAILED");
   });
 
-  it("is just read from a client of HTTP/1.0, which knows no such thing", async () => {
+  it("is read without 100 Continue in HTTP/1.0", async () => {
     const body = registration();
     const request = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`);
     const { answers } = await send(service.url, request.replace("HTTP/1.1", "HTTP/1.0"), body);
@@ -164,8 +164,8 @@ describe("a body that waits to be asked for", () => {
   });
 });
 
-describe("a body that nobody wants", () => {
-  it("is not read to its end: the answer comes, and the connection is closed", async () => {
+describe("an unread body", () => {
+  it("is not read to its end: the response is sent and the connection closed", async () => {
     for (const [request, status, code] of [
       [post("Transfer-Encoding: chunked"), 401, "UNAUTHENTICATED"],
       [post("Content-Length: 10000000"), 401, "UNAUTHENTICATED"],
@@ -186,7 +186,7 @@ describe("a body that nobody wants", () => {
     assert.equal(got.answers[0].headers["connection"], "close");
   });
 
-  it("is dropped when it is small, and the connection goes on", async () => {
+  it("is discarded if it is small, and the connection stays open", async () => {
     const refused = post("Content-Length: 50") + "x".repeat(50);
     const { answers } = await send(service.url, refused + head("GET /healthz HTTP/1.1", close));
     assert.deepEqual(
@@ -196,7 +196,7 @@ describe("a body that nobody wants", () => {
   });
 });
 
-describe("a path that wants to be clever", () => {
+describe("a hostile path", () => {
   const register = (application: string): Promise<Exchange> =>
     send(service.url, post(authorization, close, "Content-Length: 2").replace("App", application), "{}");
 
@@ -213,7 +213,7 @@ describe("a path that wants to be clever", () => {
     "app",
     "%F0%9F%98%80",
   ]) {
-    it(`finds no application: ${application}`, async () => {
+    it(`matches no application: ${application}`, async () => {
       const answer = await call(`${service.url}/api/now/push/${application}/installation`, {
         body: { platform: "ios", token: "token" },
       });
@@ -224,19 +224,19 @@ describe("a path that wants to be clever", () => {
   }
 
   for (const application of ["%", "%E0%A4%A", "%FF", "%C0%AF", "%ED%A0%80"]) {
-    it(`is no UTF-8: ${application}`, async () => {
+    it(`is rejected as invalid UTF-8: ${application}`, async () => {
       assertLast(await register(application), 400, "BAD_REQUEST");
     });
   }
 
-  it("is taken as it is", async () => {
+  it("is used literally", async () => {
     for (const request of ["GET //healthz", "GET /healthz/../metrics", "GET /HEALTHZ", "OPTIONS *"]) {
       assertLast(await send(service.url, head(`${request} HTTP/1.1`, close)), 404, "NOT_FOUND");
     }
   });
 });
 
-it("after all of this the service is as it was, logged no failure and nobody's query", async () => {
+it("afterwards the service is ready and has logged no failure and no query", async () => {
   await call(`${service.url}/nothing?token=${"q".repeat(20)}`, { method: "GET" });
   const { status } = await call(`${service.url}/readyz`, { method: "GET", as: undefined });
   assert.equal(status, 200);

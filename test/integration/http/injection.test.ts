@@ -1,4 +1,4 @@
-/** Bodies, paths and queries that mean harm. Expected answers follow from RFC 8259, RFC 3986 and the contract, section 3. */
+/** Malicious bodies, paths and queries. Expected responses follow from RFC 8259, RFC 3986 and the contract, section 3. */
 import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
@@ -33,7 +33,7 @@ before(async () => {
   await service.ready();
 });
 
-/** Whatever was sent: the service lives, answers a good request, and failed in nothing. */
+/** The service still answers a valid request and logged no error. */
 afterEach(async () => {
   assert.equal((await send(register, { platform: "ios", token: unique("token") })).status, 200);
   assert.deepEqual(
@@ -46,17 +46,17 @@ function assertRefused(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.json?.error.code], [status, code], answer.text);
 }
 
-const pathsOf = ({ json }: Answer): string[] =>
+const getFaultPaths = ({ json }: Answer): string[] =>
   (json.error.details as { path: string }[]).map(({ path }) => path);
 
 async function assertFaults(path: string, body: unknown, faults: readonly string[]): Promise<void> {
   const answer = await send(path, body);
   assertRefused(answer, 400, "SCHEMA_VIOLATION");
-  assert.deepEqual(pathsOf(answer).toSorted(), faults.toSorted());
+  assert.deepEqual(getFaultPaths(answer).toSorted(), faults.toSorted());
 }
 
-/** What MongoDB, or a careless program, would take for more than a text. */
-const noTexts: readonly unknown[] = [
+/** Values that MongoDB, or a careless program, would interpret. */
+const nonStrings: readonly unknown[] = [
   {},
   { $ne: null },
   { $gt: "" },
@@ -70,9 +70,9 @@ const noTexts: readonly unknown[] = [
   true,
 ];
 
-describe("a value that is no text", () => {
-  it("is refused wherever a text belongs", async () => {
-    for (const value of noTexts) {
+describe("a value that is not a string", () => {
+  it("is rejected in place of any string", async () => {
+    for (const value of nonStrings) {
       await assertFaults(register, { platform: value, token: value }, ["/platform", "/token"]);
       await assertFaults(register, { platform: "ios", token: "t", previousToken: value }, ["/previousToken"]);
       await assertFaults(remove, { platform: value }, ["/platform"]);
@@ -96,16 +96,16 @@ describe("a value that is no text", () => {
     }
   });
 
-  it("is refused also as a number that JSON can write and no machine can hold", async () => {
+  it("is rejected if it is a number out of range", async () => {
     await assertFaults(register, '{"platform":1e999,"token":-1e999}', ["/platform", "/token"]);
   });
 
-  it("is refused as the whole body", async () => {
+  it("is rejected as the whole body", async () => {
     for (const body of ["[]", '["ios"]', '"ios"', "0", "true", "null"])
       for (const path of [register, remove, topic, pick]) await assertFaults(path, body, [""]);
   });
 
-  it("left nothing in the store that is no text", async () => {
+  it("left only strings in the database", async () => {
     const records = await db.collection("sys_push_notif_app_install").find({}).toArray();
     for (const { token, platform, application, user } of records)
       for (const value of [token, platform, application, user]) assert.equal(typeof value, "string");
@@ -113,10 +113,10 @@ describe("a value that is no text", () => {
   });
 });
 
-describe("a member's name that means something elsewhere", () => {
+describe("a member name that is special elsewhere", () => {
   const names = ["$where", "$set", "__proto__", "constructor", "prototype", "toString", "a.b", "", "\0"];
 
-  it("is refused as unknown", async () => {
+  it("is rejected as unknown", async () => {
     for (const name of names) {
       const member = `${JSON.stringify(name)}:{"x":1}`;
       await assertFaults(register, `{"platform":"ios","token":"t",${member}}`, [`/${name}`]);
@@ -125,7 +125,7 @@ describe("a member's name that means something elsewhere", () => {
     }
   });
 
-  it("gives no members to the body that it stands in", async () => {
+  it("does not add members to its object", async () => {
     const body =
       '{"__proto__":{"platform":"ios","token":"t"},"constructor":{"prototype":{"platform":"ios"}}}';
     await assertFaults(register, body, ["/__proto__", "/constructor", "/platform", "/token"]);
@@ -133,7 +133,7 @@ describe("a member's name that means something elsewhere", () => {
     await assertFaults(remove, "{}", ["/platform"]);
   });
 
-  it("is nothing special in an event, nor in a filter", async () => {
+  it("is an ordinary name in events and filters", async () => {
     const externalId = unique("id");
     const filters = { headerQuery: "__proto__.x=1", contentQuery: "constructor.name=Object" };
     assert.equal((await send(topic, { name: externalId, externalId, ...filters })).status, 201);
@@ -149,8 +149,8 @@ describe("a member's name that means something elsewhere", () => {
   });
 });
 
-describe("text that is none", () => {
-  it("is refused as a text: NUL and lone surrogates, escaped", async () => {
+describe("invalid text", () => {
+  it("is rejected as a string: escaped NUL and lone surrogates", async () => {
     for (const text of ["a\\u0000", "\\u0000", "\\ud800", "a\\udc00b", "\\udc00\\ud800"]) {
       await assertFaults(register, `{"platform":"${text}","token":"${text}"}`, ["/platform", "/token"]);
       await assertFaults(topic, `{"name":"${text}","externalId":"${text}","namespace":"${text}"}`, [
@@ -161,7 +161,7 @@ describe("text that is none", () => {
     }
   });
 
-  it("is refused as JSON: bytes that are no UTF-8", async () => {
+  it("is rejected as JSON: bytes that are not UTF-8", async () => {
     for (const bytes of [
       [0xc0, 0xaf], // An overlong slash.
       [0xe0, 0x80, 0xaf],
@@ -184,8 +184,8 @@ describe("text that is none", () => {
   });
 });
 
-describe("a body that parsers read differently, or not at all", () => {
-  it("is refused with a member that stands twice, however it is spelt and wherever it stands", async () => {
+describe("ambiguous or malformed JSON", () => {
+  it("is rejected with a duplicate member, at any depth and in any spelling", async () => {
     for (const body of [
       '{"platform":"ios","token":"a","token":"b"}',
       '{"platform":"ios","token":"a","\\u0074oken":"b"}',
@@ -197,7 +197,7 @@ describe("a body that parsers read differently, or not at all", () => {
     assertRefused(await send(pick, '{"event":{"a":1,"a":2}}'), 400, "MALFORMED_JSON");
   });
 
-  it("is refused when it is nested 10,000 deep, closed or not", async () => {
+  it("is rejected if it is nested 10,000 levels deep, closed or not", async () => {
     for (const body of [
       "[".repeat(10_000) + "]".repeat(10_000),
       '{"a":'.repeat(10_000) + "1" + "}".repeat(10_000),
@@ -210,13 +210,13 @@ describe("a body that parsers read differently, or not at all", () => {
     }
   });
 
-  it("is read up to 100 levels and refused beyond", async () => {
+  it("is accepted up to 100 levels and rejected beyond", async () => {
     const nested = (levels: number) => '{"event":'.repeat(levels - 1) + "{}" + "}".repeat(levels - 1);
     assert.equal((await send(pick, nested(100))).status, 200);
     assertRefused(await send(pick, nested(101)), 400, "MALFORMED_JSON");
   });
 
-  it("is refused when it is nearly JSON", async () => {
+  it("is rejected if it is almost JSON", async () => {
     for (const body of [
       "NaN",
       "{'platform':'ios'}",
@@ -234,11 +234,11 @@ describe("a body that parsers read differently, or not at all", () => {
     }
   });
 
-  it("is answered with some of its faults when it has thousands", async () => {
+  it("returns only some of thousands of faults", async () => {
     const members = Array.from({ length: 5_000 }, (_, index) => [`m${index}`, index]);
     const answer = await send(register, Object.fromEntries(members));
     assertRefused(answer, 400, "SCHEMA_VIOLATION");
-    assert.ok(pathsOf(answer).length <= 51);
+    assert.ok(getFaultPaths(answer).length <= 51);
   });
 });
 
@@ -248,7 +248,7 @@ describe("a compressed body", () => {
 
   for (const [name, compress] of Object.entries(codings)) {
     const encoding = { "Content-Encoding": name };
-    it(`is read, and refused when it unpacks to more than 100 kB, or to nothing: ${name}`, async () => {
+    it(`is decompressed, and rejected if it exceeds 100 KiB or is corrupt: ${name}`, async () => {
       assert.equal((await sendBytes(register, compress(body), encoding)).status, 200);
       const bomb = compress(Buffer.alloc(5_000_000, " "));
       assert.ok(bomb.length < 100 * 1024);
@@ -258,7 +258,7 @@ describe("a compressed body", () => {
     });
   }
 
-  it("is refused in a coding that is not known, or in several", async () => {
+  it("is rejected with an unknown encoding or several", async () => {
     for (const coding of ["zstd", "compress", "gzip, gzip", "gzip, identity", "x"]) {
       const answer = await sendBytes(register, gzipSync(body), { "Content-Encoding": coding });
       assertRefused(answer, 400, "UNSUPPORTED_MEDIA_TYPE");
@@ -268,10 +268,10 @@ describe("a compressed body", () => {
   });
 });
 
-describe("an application's name in the path", () => {
+describe("an application name in the path", () => {
   const body = { platform: "ios", token: "token" };
 
-  it("is one name, decoded once: whatever else it looks like, no application has it", async () => {
+  it("is decoded once and used literally", async () => {
     for (const name of [
       "%00",
       "App%00",
@@ -305,12 +305,12 @@ describe("an application's name in the path", () => {
     assert.equal((await send("/api/now/push/%41pp/installation", body)).status, 200, "that is App");
   });
 
-  it("is refused when its percent-encoding is broken", async () => {
+  it("is rejected if its percent-encoding is malformed", async () => {
     for (const name of ["%", "%4", "%zz", "%u0041pp", "%C0%AF", "%ED%A0%80", "%FF", "%E2%82"])
       assertRefused(await send(`/api/now/push/${name}/installation`, body), 400, "BAD_REQUEST");
   });
 
-  it("is no name when it is empty", async () => {
+  it("does not match if it is empty", async () => {
     for (const path of [
       "/api/now/push//installation",
       "/api/now/push/installation",
@@ -321,7 +321,7 @@ describe("an application's name in the path", () => {
 });
 
 describe("a query", () => {
-  it("makes no objects and no lists where a text belongs", async () => {
+  it("cannot create objects or arrays in place of strings", async () => {
     assertRefused(await send(`${pick}?explain=a&explain=b`, {}), 400, "BAD_REQUEST");
     assertRefused(await send(`${pick}?explain=`, {}), 400, "BAD_REQUEST");
     for (const query of [
@@ -337,14 +337,14 @@ describe("a query", () => {
     }
   });
 
-  it("names no topic, whatever it looks like", async () => {
+  it("matches no topic if it is hostile", async () => {
     for (const id of ["%00", "%FF", "$ne", "%7B%22$gt%22:%22%22%7D", "__proto__"])
       assertRefused(await send(`${pick}?explain=${id}`, {}), 404, "NOT_FOUND");
   });
 });
 
 describe("credentials", () => {
-  it("are wrong when they are anything but a name and its password", async () => {
+  it("are rejected unless they are a name and its password", async () => {
     const encoded = (text: string | Buffer) => `Basic ${Buffer.from(text).toString("base64")}`;
     for (const header of [
       encoded('{"$ne":1}:{"$ne":1}'),

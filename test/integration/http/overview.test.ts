@@ -62,7 +62,7 @@ async function signIn(as: { user: string; password: string }): Promise<Record<st
 }
 
 describe("the overview over HTTP", () => {
-  it("tells how everything is", async () => {
+  it("returns the overview", async () => {
     const { status, json } = await call(`${service.url}${path}`, { method: "GET" });
     assert.equal(status, 200);
     assert.equal(json.ready, true);
@@ -70,7 +70,7 @@ describe("the overview over HTTP", () => {
     assert.deepEqual([json.installations, json.deadLetters, json.problems], [[], [], []]);
   });
 
-  it("shows what was refused, and why it cannot be read, with the event role alone", async () => {
+  it("shows dead letters and their problems only with the event management role", async () => {
     const id = unique("refused");
     await own.send({ externalId: id, name: "" });
     const reader = await addUser([roles.eventManagement]);
@@ -93,7 +93,7 @@ describe("the overview over HTTP", () => {
     );
   });
 
-  it("stops coming when the caller signs out, is disabled, loses a role, or the session is over", async () => {
+  it("stops streaming when the user signs out, is disabled or loses a role, or the session expires", async () => {
     const [leaving, disabled, robbed, expired, known, staying] = await Promise.all(
       Array.from({ length: 6 }, () => addUser([roles.eventManagement])),
     );
@@ -120,7 +120,7 @@ describe("the overview over HTTP", () => {
     assert.equal(goingOn.over, false);
   });
 
-  it("is watched ten times by one user at most, who can watch again after leaving", async () => {
+  it("allows ten streams per user, and new ones after some end", async () => {
     const user = await addUser();
     const headers = { Authorization: basic(user) };
     const all = await Promise.all(Array.from({ length: 10 }, () => watch(headers)));
@@ -133,7 +133,7 @@ describe("the overview over HTTP", () => {
     await until("there is room again", async () => (await watch(headers)).answer.status === 200);
   });
 
-  it("comes again and again to whoever watches, until the service stops, which waits for nobody", async () => {
+  it("streams until the service stops, which does not wait for clients", async () => {
     const watched = await watch();
     assert.equal(watched.answer.status, 200);
     assert.equal(watched.answer.headers.get("content-type"), "text/event-stream");

@@ -12,8 +12,8 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 const stack = sharedStack();
 const { uri } = testDatabase(stack.mongodb);
 
-/** The address that the audit has of a caller who brings this header. */
-async function addressOf(trusted: string, forwarded: readonly string[]): Promise<unknown[]> {
+/** Returns the addresses that the audit records for requests with these X-Forwarded-For headers. */
+async function getAuditedAddresses(trusted: string, forwarded: readonly string[]): Promise<unknown[]> {
   const service = await startTopicsync({
     ...ownNames(),
     MONGODB_URI: uri,
@@ -35,15 +35,15 @@ async function addressOf(trusted: string, forwarded: readonly string[]): Promise
   return found;
 }
 
-describe("the caller's address", () => {
-  it("is the connection's where no proxy is trusted, whatever the caller says", async () => {
-    assert.deepEqual(await addressOf("", ["192.0.2.1"]), ["127.0.0.1"]);
-    assert.deepEqual(await addressOf("10.0.0.0/8", ["192.0.2.1"]), ["127.0.0.1"]);
+describe("the client's address", () => {
+  it("is the connection's if no proxy is trusted", async () => {
+    assert.deepEqual(await getAuditedAddresses("", ["192.0.2.1"]), ["127.0.0.1"]);
+    assert.deepEqual(await getAuditedAddresses("10.0.0.0/8", ["192.0.2.1"]), ["127.0.0.1"]);
   });
 
-  it("is the first from behind that no trusted proxy has, and an address at any rate", async () => {
+  it("is the last one in X-Forwarded-For that is not a trusted proxy's, if it is valid", async () => {
     assert.deepEqual(
-      await addressOf("127.0.0.1,10.0.0.0/8", [
+      await getAuditedAddresses("127.0.0.1,10.0.0.0/8", [
         "192.0.2.1",
         "203.0.113.9, 192.0.2.1, 10.1.2.3",
         "2001:db8::1",
@@ -56,7 +56,7 @@ describe("the caller's address", () => {
 });
 
 describe("the setting of trusted proxies", () => {
-  it("takes addresses and CIDR ranges only", () => {
+  it("accepts addresses and CIDR ranges only", () => {
     const trusted = "10.0.0.0/8, 2001:db8::/32,192.0.2.1";
     assert.deepEqual(readConfig({ HTTP_TRUSTED_PROXIES: trusted }).http.trustedProxies, [
       "10.0.0.0/8",

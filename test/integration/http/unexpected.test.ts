@@ -9,7 +9,7 @@ import { databaseUri, sharedStack } from "../../support/stack.ts";
 
 const stack = sharedStack();
 
-it("an unforeseen failure is answered 500 with the operation and the request id, and nothing of the cause", async () => {
+it("an unexpected failure returns 500 with the operation and the request id, but not the cause", async () => {
   const store = await startMongoProxy(Number(new URL(stack.mongodb).port));
   const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
   const uri = databaseUri(proxied, unique("test"));

@@ -1,6 +1,6 @@
 /**
- * Requests that programs read differently, sent byte by byte. Expected answers follow from RFC 9112 (message syntax, framing) and
- * RFC 9110 (methods, fields): what is not exactly one request is refused with 400, and the connection ends.
+ * Ambiguous requests, sent as raw bytes. Expected responses follow from RFC 9112 (message syntax, framing) and RFC 9110
+ * (methods, fields): anything that is not exactly one request is rejected with 400, and the connection is closed.
  */
 import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
@@ -40,7 +40,7 @@ before(async () => {
   await service.ready();
 });
 
-/** Whatever was sent: the service lives, answers a good request, and failed in nothing. */
+/** The service still answers a valid request and logged no error. */
 afterEach(async () => {
   const good = await call(`${service.url}${register}`, { body: { platform: "ios", token: unique("token") } });
   assert.equal(good.status, 200);
@@ -50,27 +50,27 @@ afterEach(async () => {
   );
 });
 
-/** Sends it and gives the answers, once the service has closed the connection. */
-const answersTo = async (text: string): Promise<readonly RawAnswer[]> =>
+/** Sends the text and returns the responses once the service has closed the connection. */
+const exchangeRaw = async (text: string): Promise<readonly RawAnswer[]> =>
   (await send(service.url, text)).answers;
 
-const statusesOf = (answers: readonly RawAnswer[]): number[] => answers.map(({ status }) => status);
+const getStatuses = (answers: readonly RawAnswer[]): number[] => answers.map(({ status }) => status);
 
-const codeOf = (answer: RawAnswer): string => String(JSON.parse(answer.body).error.code);
+const getCode = (answer: RawAnswer): string => String(JSON.parse(answer.body).error.code);
 
-/** The one answer is a refusal that the OpenAPI document has at that path, and nothing behind the request was answered. */
+/** The only response is a documented error; a request sent after it is not answered. */
 async function assertRefused(text: string, path = register, method = "POST"): Promise<void> {
-  const answers = await answersTo(text + get("/healthz"));
-  assert.deepEqual(statusesOf(answers), [400], JSON.stringify(text.slice(0, 300)));
+  const answers = await exchangeRaw(text + get("/healthz"));
+  assert.deepEqual(getStatuses(answers), [400], JSON.stringify(text.slice(0, 300)));
   const [answer] = answers as [RawAnswer];
-  assert.equal(codeOf(answer), "BAD_REQUEST");
+  assert.equal(getCode(answer), "BAD_REQUEST");
   const { status, headers, body: content } = answer;
   const url = `${service.url}${path}`;
   assertKeepsContract({ method, url, status, headers: new Headers(headers), text: content });
 }
 
 describe("a body's length", () => {
-  it("is taken as it is written: the good ones first", async () => {
+  it("is accepted in every valid form", async () => {
     for (const request of [
       post(close, length) + body,
       post(close, `content-length:${body.length}  `) + body,
@@ -79,11 +79,11 @@ describe("a body's length", () => {
       post(close, "Transfer-Encoding: chunked") + chunked.replace("\r\n", ";extension=1\r\n"),
       post(close, "Transfer-Encoding: chunked") + chunked.replace(/\r\n$/, "X-Trailer: 1\r\n\r\n"),
     ]) {
-      assert.deepEqual(statusesOf(await answersTo(request)), [200], request);
+      assert.deepEqual(getStatuses(await exchangeRaw(request)), [200], request);
     }
   });
 
-  it("is refused when it is no number (RFC 9110, section 8.6)", async () => {
+  it("is rejected if it is not a number (RFC 9110, section 8.6)", async () => {
     const n = body.length;
     for (const value of [
       `+${n}`,
@@ -101,7 +101,7 @@ describe("a body's length", () => {
       await assertRefused(post(`Content-Length: ${value}`) + body);
   });
 
-  it("is refused when it is given twice, the same or not, or beside chunks (RFC 9112, section 6.3)", async () => {
+  it("is rejected if it is repeated or combined with chunks (RFC 9112, section 6.3)", async () => {
     await assertRefused(post(length, length) + body);
     await assertRefused(post(length, "Content-Length: 0") + body);
     await assertRefused(post(`Content-Length: ${body.length}, ${body.length}`) + body);
@@ -109,7 +109,7 @@ describe("a body's length", () => {
     await assertRefused(post("Transfer-Encoding: chunked", "Content-Length: 4") + chunked);
   });
 
-  it("is refused in a coding other than chunked, however chunked is hidden in it (section 6.1)", async () => {
+  it("is rejected in any coding but chunked (section 6.1)", async () => {
     for (const coding of [
       "identity",
       "gzip",
@@ -130,11 +130,11 @@ describe("a body's length", () => {
     await assertRefused(post("X-Fold: 1", " Transfer-Encoding: chunked") + chunked);
   });
 
-  it("is refused as chunks from a client of HTTP/1.0, which knows none (section 6.1)", async () => {
+  it("is rejected as chunks in HTTP/1.0 (section 6.1)", async () => {
     await assertRefused(post("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0") + chunked);
   });
 
-  it("is refused in chunks that are none (section 7.1)", async () => {
+  it("is rejected with malformed chunks (section 7.1)", async () => {
     const size = body.length.toString(16);
     for (const chunks of [
       `-${size}\r\n${body}\r\n0\r\n\r\n`,
@@ -150,17 +150,17 @@ describe("a body's length", () => {
     }
   });
 
-  it("too short leaves a rest that is no request", async () => {
-    const short = await answersTo(post(`Content-Length: ${body.length - 5}`) + body);
-    assert.deepEqual(statusesOf(short), [400, 400]);
-    assert.deepEqual(short.map(codeOf), ["MALFORMED_JSON", "BAD_REQUEST"]);
+  it("too short leaves a rest that is not a request", async () => {
+    const short = await exchangeRaw(post(`Content-Length: ${body.length - 5}`) + body);
+    assert.deepEqual(getStatuses(short), [400, 400]);
+    assert.deepEqual(short.map(getCode), ["MALFORMED_JSON", "BAD_REQUEST"]);
   });
 });
 
 describe("a request in a request", () => {
   const hidden = get("/metrics", "X-Hidden: 1");
 
-  it("is a body where there is a body, also when nobody reads it", async () => {
+  it("is treated as the body, even if the body is not read", async () => {
     const withBody = (request: string): string =>
       request.replace(/\r\n\r\n$/, `\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`);
     for (const [request, status] of [
@@ -171,33 +171,33 @@ describe("a request in a request", () => {
       [post().replace("application/json", "text/plain"), 400],
       [post(), 400],
     ] as const) {
-      const answers = await answersTo(withBody(request) + get("/healthz", close));
-      assert.deepEqual(statusesOf(answers), [status, 200], request);
+      const answers = await exchangeRaw(withBody(request) + get("/healthz", close));
+      assert.deepEqual(getStatuses(answers), [status, 200], request);
     }
   });
 
-  it("is not answered behind a body that is too large", async () => {
+  it("is not answered after an oversized body", async () => {
     const large = post("Content-Length: 200000") + "x".repeat(200_000) + hidden;
-    assert.deepEqual(statusesOf(await answersTo(large)), [413]);
+    assert.deepEqual(getStatuses(await exchangeRaw(large)), [413]);
   });
 
-  it("is not answered behind a request for another protocol", async () => {
+  it("is not answered after an upgrade request", async () => {
     const upgrade = get("/healthz", "Connection: Upgrade", "Upgrade: websocket");
-    assert.deepEqual(statusesOf(await answersTo(upgrade + hidden)), [200]);
+    assert.deepEqual(getStatuses(await exchangeRaw(upgrade + hidden)), [200]);
   });
 
-  it("brings no credentials in a trailer", async () => {
+  it("cannot add credentials in a trailer", async () => {
     const anonymous = post(close, "Transfer-Encoding: chunked", "Trailer: Authorization").replace(
       `${authorization}\r\n`,
       "",
     );
     const trailing = chunked.replace(/\r\n$/, `${authorization}\r\n\r\n`);
-    assert.deepEqual(statusesOf(await answersTo(anonymous + trailing)), [401]);
+    assert.deepEqual(getStatuses(await exchangeRaw(anonymous + trailing)), [401]);
   });
 });
 
-describe("requests that come all at once on one connection", () => {
-  it("are answered in their order, each with its own answer, whatever goes wrong with some", async () => {
+describe("pipelined requests", () => {
+  it("are answered in order, even if some fail", async () => {
     const kinds = [
       [200, get("/healthz")],
       [404, get("/nothing")],
@@ -216,7 +216,7 @@ describe("requests that come all at once on one connection", () => {
     const text = expected
       .map(({ id, request }) => request.replace("Host: test\r\n", `Host: test\r\nX-Request-Id: ${id}\r\n`))
       .join("");
-    const answers = await answersTo(text + get("/healthz", close, "X-Request-Id: last"));
+    const answers = await exchangeRaw(text + get("/healthz", close, "X-Request-Id: last"));
     assert.deepEqual(
       answers.map(({ status, headers }) => ({ id: headers["x-request-id"], status })),
       [...expected.map(({ id, status }) => ({ id, status })), { id: "last", status: 200 }],
@@ -227,7 +227,7 @@ describe("requests that come all at once on one connection", () => {
 describe("a line or a header", () => {
   const good = get("/healthz", "X-One: 1", "X-Two: 2");
 
-  it("is refused with characters that end it for some programs (RFC 9112, section 2.2; RFC 9110, section 5.5)", async () => {
+  it("is rejected with characters that some programs take for its end (RFC 9112, section 2.2; RFC 9110, section 5.5)", async () => {
     for (const text of [
       good.replaceAll("\r\n", "\n"),
       good.replace("X-One: 1\r\n", "X-One: 1\n"),
@@ -248,7 +248,7 @@ describe("a line or a header", () => {
     }
   });
 
-  it("means nothing by a name that means something elsewhere", async () => {
+  it("has no effect under a name that is special elsewhere", async () => {
     const names = [
       "__proto__: 1",
       "constructor: 1",
@@ -256,14 +256,14 @@ describe("a line or a header", () => {
       "X-HTTP-Method-Override: DELETE",
       "X-Original-URL: /metrics",
     ];
-    const answers = await answersTo(get("/healthz", ...names, close));
+    const answers = await exchangeRaw(get("/healthz", ...names, close));
     assert.deepEqual(
       answers.map((answer) => answer.body),
       ['{"status":"alive"}'],
     );
   });
 
-  it("gives a request no id that could be mistaken in a log", async () => {
+  it("is not used as a request id if it could forge log entries", async () => {
     for (const ids of [
       ["a\tb"],
       ["a", "b"],
@@ -272,7 +272,7 @@ describe("a line or a header", () => {
       ["<script>"],
       ['","level":60'],
     ]) {
-      const [answer] = await answersTo(get("/healthz", ...ids.map((id) => `X-Request-Id: ${id}`), close));
+      const [answer] = await exchangeRaw(get("/healthz", ...ids.map((id) => `X-Request-Id: ${id}`), close));
       assert.match(answer?.headers["x-request-id"] ?? "", /^[\da-f]{8}-[\da-f-]{27}$/);
     }
   });
@@ -282,7 +282,7 @@ describe("a host", () => {
   const from = (...hosts: string[]): string =>
     ["GET /healthz HTTP/1.1", ...hosts.map((host) => `Host:${host}`), "", ""].join("\r\n");
 
-  it("may be any host, with a port or without, or empty", async () => {
+  it("may be any host, with or without a port, or empty", async () => {
     for (const host of [
       " test",
       " test:80",
@@ -293,12 +293,12 @@ describe("a host", () => {
       " ",
       "",
     ]) {
-      const answers = await answersTo(from(host).replace("\r\n\r\n", `\r\n${close}\r\n\r\n`));
-      assert.deepEqual(statusesOf(answers), [200], host);
+      const answers = await exchangeRaw(from(host).replace("\r\n\r\n", `\r\n${close}\r\n\r\n`));
+      assert.deepEqual(getStatuses(answers), [200], host);
     }
   });
 
-  it("is refused when it is missing, given twice or none (RFC 9112, section 3.2)", async () => {
+  it("is rejected if it is missing, repeated or invalid (RFC 9112, section 3.2)", async () => {
     for (const hosts of [
       [],
       ["a", "a"],
@@ -317,7 +317,7 @@ describe("a host", () => {
 });
 
 describe("a target", () => {
-  it("may be a whole URL, of which only path and query count (RFC 9112, section 3.2.2)", async () => {
+  it("may be an absolute URL, of which only path and query are used (RFC 9112, section 3.2.2)", async () => {
     for (const [target, status] of [
       ["http://test/healthz", 200],
       ["https://elsewhere.example:8443/healthz?x=1", 200],
@@ -329,20 +329,20 @@ describe("a target", () => {
       ["http:///healthz", 404],
       ["ftp://test/healthz", 404],
     ] as const) {
-      const [answer] = await answersTo(get(target, close));
+      const [answer] = await exchangeRaw(get(target, close));
       assert.equal(answer?.status, status, target);
       assert.match(answer.headers["content-type"] ?? "", /^application\/json/, target);
     }
   });
 
-  it("may be a whole URL without a path, which means the root (section 3.2.1)", async () => {
+  it("may be an absolute URL without a path, which means the root (section 3.2.1)", async () => {
     for (const target of ["http://test", "http://test?/healthz"]) {
-      const [answer] = await answersTo(get(target, close));
+      const [answer] = await exchangeRaw(get(target, close));
       assert.deepEqual([answer?.status, answer?.headers["location"]], [302, "/console"], target);
     }
   });
 
-  it("is taken as it is: nothing is resolved or decoded to get somewhere else", async () => {
+  it("is used literally: dot segments and encoded slashes are not resolved", async () => {
     for (const target of [
       "/docs/../openapi.json",
       "/docs/%2e%2e/openapi.json",
@@ -354,11 +354,11 @@ describe("a target", () => {
       "/healthz%00",
       "/api/now/push/../../../healthz",
     ]) {
-      assert.deepEqual(statusesOf(await answersTo(get(target, close))), [404], target);
+      assert.deepEqual(getStatuses(await exchangeRaw(get(target, close))), [404], target);
     }
-    assert.deepEqual(statusesOf(await answersTo(get("/healthz?/../metrics#x", close))), [200]);
+    assert.deepEqual(getStatuses(await exchangeRaw(get("/healthz?/../metrics#x", close))), [200]);
     const dots = (post(close, length) + body).replace("/App/", "/../");
-    const [answer] = await answersTo(dots);
+    const [answer] = await exchangeRaw(dots);
     assert.equal(
       JSON.parse(answer?.body ?? "").error.code,
       "UNKNOWN_APPLICATION",
@@ -366,14 +366,14 @@ describe("a target", () => {
     );
   });
 
-  it("is refused when it is neither (section 3.2)", async () => {
+  it("is rejected in any other form (section 3.2)", async () => {
     for (const target of ["healthz", "test:80", "?x", "#x", "\\healthz"])
       await assertRefused(get(target), "/healthz", "GET");
   });
 });
 
 describe("a method", () => {
-  it("is refused when it is not one of the path's", async () => {
+  it("is rejected if the path does not support it", async () => {
     for (const method of [
       "TRACE",
       "OPTIONS",
@@ -385,37 +385,37 @@ describe("a method", () => {
       "LINK",
       "QUERY",
     ]) {
-      const [answer] = await answersTo(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
+      const [answer] = await exchangeRaw(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
       assert.equal(answer?.status, 405, method);
       assert.equal(answer.headers["allow"], "GET, HEAD");
       assert.doesNotMatch(answer.body, /secret/);
     }
   });
 
-  it("is refused when it is none, or asks for a tunnel", async () => {
+  it("is rejected if it is unknown or CONNECT", async () => {
     for (const method of ["get", "GETS", "G\xcbT", "", "POST\t", "M-SEARCH2"])
       await assertRefused(head(`${method} /healthz HTTP/1.1`), "/healthz", "GET");
     await assertRefused(head("CONNECT elsewhere.example:443 HTTP/1.1"), "/healthz", "GET");
   });
 
-  it("HEAD is answered as GET is, without the body", async () => {
-    const [answer] = await answersTo(head("HEAD /healthz HTTP/1.1", close));
+  it("HEAD returns what GET does, without the body", async () => {
+    const [answer] = await exchangeRaw(head("HEAD /healthz HTTP/1.1", close));
     assert.deepEqual([answer?.status, answer?.body], [200, ""]);
   });
 });
 
 describe("a version of HTTP", () => {
-  it("1.0 is answered, with a host or without, and the connection ends", async () => {
-    assert.deepEqual(statusesOf(await answersTo("GET /healthz HTTP/1.0\r\n\r\n")), [200]);
+  it("1.0 is supported, with or without a host, and the connection is closed", async () => {
+    assert.deepEqual(getStatuses(await exchangeRaw("GET /healthz HTTP/1.0\r\n\r\n")), [200]);
     assert.deepEqual(
-      statusesOf(await answersTo(get("/healthz").replace("1.1", "1.0") + get("/healthz"))),
+      getStatuses(await exchangeRaw(get("/healthz").replace("1.1", "1.0") + get("/healthz"))),
       [200],
     );
     const kept = get("/healthz", "Connection: keep-alive").replace("1.1", "1.0");
-    assert.deepEqual(statusesOf(await answersTo(kept + get("/nothing", close))), [200, 404]);
+    assert.deepEqual(getStatuses(await exchangeRaw(kept + get("/nothing", close))), [200, 404]);
   });
 
-  it("is refused when it is another, or no HTTP", async () => {
+  it("is rejected if it is unsupported or not HTTP", async () => {
     for (const version of [
       "HTTP/0.9",
       "HTTP/1.2",

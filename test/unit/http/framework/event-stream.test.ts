@@ -13,7 +13,7 @@ const forever: Events = async function* (abort) {
   if (!abort.aborted) await once(abort, "abort");
 };
 
-/** A connection to a server that answers with this. */
+/** Connects to a server with this listener. */
 async function open(t: TestContext, listener: RequestListener): Promise<Socket> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -33,7 +33,7 @@ const subscription = (events: Events) => ({
 });
 
 describe("event streams", () => {
-  it("end when the caller has left before the first event", async (t) => {
+  it("end when the client left before the first event", async (t) => {
     const streams = createEventStreams(new AbortController().signal);
     let isOver = false;
     const socket = await open(t, (_, response) => {
@@ -43,10 +43,10 @@ describe("event streams", () => {
       socket.destroy();
     });
     socket.write(request);
-    await until("the stream is over", () => isOver);
+    await until("the stream ended", () => isOver);
   });
 
-  it("wait for callers who read slowly", async (t) => {
+  it("wait for slow clients", async (t) => {
     const streams = createEventStreams(new AbortController().signal);
     const count = 2_000;
     let answer: ServerResponse | undefined;
@@ -67,7 +67,7 @@ describe("event streams", () => {
     socket.write(request);
     await until("it waits", () => answer?.writableNeedDrain === true || answer?.writableEnded === true);
     socket.resume();
-    await until("everything came", () => received > count * 10_000);
+    await until("all events arrived", () => received > count * 10_000);
     assert.ok(largestBuffer < 1_000_000, `${largestBuffer} bytes were buffered`);
   });
 });

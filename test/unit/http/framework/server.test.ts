@@ -21,7 +21,7 @@ const log = await createLogger("silent");
 const servers: HttpServer[] = [];
 after(() => Promise.all(servers.map((server) => server.close())));
 
-/** A server that reads a body. */
+/** Starts a server that reads a JSON body. */
 async function start(options: Pick<ListenOptions, "limits"> & { maxConnections?: number }): Promise<string> {
   const app = express();
   app.use(createRequestContext(undefined));
@@ -57,20 +57,20 @@ function assertTimeout(answers: readonly RawAnswer[]): void {
 }
 
 describe("a slow request", () => {
-  it("is answered 408 when its headers do not come to an end", async () => {
+  it("returns 408 when its headers are incomplete", async () => {
     assertTimeout((await send(await start({ limits: impatient }), "POST / HTTP/1.1\r\nHost:")).answers);
   });
 
-  it("is answered 408 when its body does not", async () => {
+  it("returns 408 when its body is incomplete", async () => {
     const url = await start({ limits: impatient });
     assertTimeout((await send(url, whole.replace("Length: 2", "Length: 3"))).answers);
   });
 
-  it("is answered 408 when nothing comes at all", async () => {
+  it("returns 408 when nothing is sent", async () => {
     assertTimeout((await send(await start({ limits: impatient }))).answers);
   });
 
-  it("ends its connection when it comes a byte at a time, for ever", async () => {
+  it("closes the connection when bytes arrive one at a time forever", async () => {
     const url = await start({ limits: impatient });
     const { answers } = await exchange(url, (socket) => {
       socket.write("POST / HTTP/1.1\r\nHost: test\r\nX-Slow: ");
@@ -84,7 +84,7 @@ describe("a slow request", () => {
 });
 
 describe("a connection", () => {
-  it("is closed at once when there are too many", async () => {
+  it("is closed immediately beyond the maximum number", async () => {
     const url = await start({ maxConnections: 2, limits: {} });
     const port = Number(new URL(url).port);
     const [one, two] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
@@ -98,7 +98,7 @@ describe("a connection", () => {
     }
   });
 
-  it("may take what docs/security.md says", () => {
+  it("has the limits of docs/security.md", () => {
     assert.deepEqual(connectionLimits, {
       maxHeaderSize: 16_384,
       headersTimeout: 10_000,
@@ -111,14 +111,14 @@ describe("a connection", () => {
     });
   });
 
-  it("is closed when nothing comes on it, after an answer and within a request", async () => {
+  it("is closed when idle, both after a response and during a request", async () => {
     const quiet = { keepAliveTimeout: 50, idleTimeout: 50 };
     assert.deepEqual((await send(await start({ limits: quiet }), whole)).answers.length, 1);
     const begun = await send(await start({ limits: quiet }), whole.slice(0, -1));
     assert.deepEqual(begun.answers, []);
   });
 
-  it("is closed after so many requests", async () => {
+  it("is closed after the maximum number of requests", async () => {
     const url = await start({ limits: { requestsPerConnection: 3 } });
     const { answers } = await send(url, whole.repeat(5));
     assert.deepEqual(
