@@ -25,7 +25,7 @@ function file(content: string): string {
 }
 const ndjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
 
-/** A database of its own, with the command line on it. */
+/** Creates a database with the command line connected to it. */
 function place() {
   const { uri, db } = testDatabase(sharedStack().mongodb);
   const settings = { MONGODB_URI: uri };
@@ -35,7 +35,7 @@ function place() {
     topics,
     stored: db.collection<TopicRecord>("svc_api_notif_mgmt_topic"),
     retired: db.collection("svc_api_notif_mgmt_topic_retired"),
-    /** The objects of an answer in NDJSON. */
+    /** Runs a command and parses its NDJSON output. */
     lines: async (...args: string[]) => {
       const { code, output, errors } = await topics(args);
       assert.equal(code, 0, errors);
@@ -61,7 +61,7 @@ describe("topicsync topics add", () => {
   const { topics, stored, json } = place();
   const args = ["add", "--name", "Net", "--external-id", "net-1"];
 
-  it("creates a topic as HTTP does, and says who did", async () => {
+  it("creates a topic as HTTP does, with the user as its source", async () => {
     const filters = ["--namespace", "space", "--header-query", "eventType=A", "--content-query", "a.b=1,2"];
     const { id, ...shown } = await json(...args, ...filters);
     const record = await stored.findOne({ topic_id: "net-1" });
@@ -77,7 +77,7 @@ describe("topicsync topics add", () => {
     assert.equal(shown["externalId"], "net-1");
   });
 
-  it("refuses with 3 what HTTP refuses, for the same reasons", async () => {
+  it("exits with 3 for what HTTP rejects, with the same reasons", async () => {
     const cases: [string[], RegExp][] = [
       [args, /"net-1" already exists.*unique topic external id/],
       [
@@ -117,7 +117,7 @@ describe("topicsync topics list and show", () => {
   const ids = async (...args: string[]) =>
     (await lines("list", "--json", ...args)).map(({ externalId }) => externalId);
 
-  it("say when there are none", async () => {
+  it("report that there are no topics", async () => {
     assert.match((await topics(["list"])).output, /There are no topics/);
     assert.match((await topics(["list", "--state", "disabled"])).output, /There are no disabled topics/);
     assert.deepEqual(await lines("list", "--json"), []);
@@ -126,7 +126,7 @@ describe("topicsync topics list and show", () => {
     assert.match(errors, /no topic with the external id "nothing".*topics list/);
   });
 
-  it("list by external id, chosen by name, namespace, source and id", async () => {
+  it("list by external id, filtered by name, namespace, source and id", async () => {
     await stored.insertMany([
       { ...topicRecord({ externalId: "b" }), topic_name: "Critical tickets" },
       { ...topicRecord({ externalId: "a" }), topic_name: "Critical alarms", namespace: "" },
@@ -145,7 +145,7 @@ describe("topicsync topics list and show", () => {
     assert.match((await topics(["list", "--name", "x"])).output, /No topics match\./);
   });
 
-  it("show a table, and where each came from", async () => {
+  it("show a table with the source of each topic", async () => {
     const { output } = await topics(["list"]);
     assert.match(
       output,
@@ -155,7 +155,7 @@ describe("topicsync topics list and show", () => {
     assert.match(output, /3 topics\n$/);
   });
 
-  it("show everything about one, with its filters in words", async () => {
+  it("show all details of a topic, with its filters in words", async () => {
     await stored.insertOne(
       topicRecord({ externalId: "words", headerQuery: "eventType=A,B", contentQuery: "n>3&s!=x" }),
     );
@@ -176,7 +176,7 @@ describe("topicsync topics list and show", () => {
     );
   });
 
-  it("show what one was before its definition changed: only what was different", async () => {
+  it("show the members of the previous definition that were different", async () => {
     const record = announced("changed");
     const { topic_name, namespace, content_query, sys_updated_on } = record;
     const source = { kind: "announcement", topic: "channel", partition: 2, offset: 3 } as const;
@@ -188,7 +188,7 @@ describe("topicsync topics list and show", () => {
     await stored.deleteOne({ topic_id: "changed" });
   });
 
-  it("show hostile texts without commanding the terminal, and say which filter cannot be read", async () => {
+  it("escape control characters, and show which filter is invalid", async () => {
     await stored.insertOne({
       ...topicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),
       ...{ topic_name: "n\u202Ename", namespace: "s\rspace", source: { kind: "http", user: "u\u009Buser" } },
@@ -197,7 +197,7 @@ describe("topicsync topics list and show", () => {
       const { code, output } = await topics(args);
       assert.equal(code, 0);
       assert.match(output, /evil\\u\{1b\}\[2J/);
-      // eslint-disable-next-line no-control-regex -- they are what must not be there
+      // eslint-disable-next-line no-control-regex -- the test looks for control characters
       assert.doesNotMatch(output, /[\u001B\u0007\u202E\r\u009B]/);
     }
     assert.match(
@@ -206,7 +206,7 @@ describe("topicsync topics list and show", () => {
     );
   });
 
-  it("stop at a limit and say that there are more", async () => {
+  it("stop at a limit and report that there are more", async () => {
     await stored.insertMany(
       Array.from({ length: 1_500 }, (_, n) =>
         topicRecord({ externalId: `many-${n}`, contentQuery: `n=${n}` }),
@@ -234,7 +234,7 @@ describe("topicsync topics disable and enable", () => {
   const add = (externalId: string, ...more: string[]) =>
     topics(["add", "--name", "same", "--external-id", externalId, ...more]);
 
-  it("move a topic to the retired ones and back, and free what is unique", async () => {
+  it("move a topic to the retired ones and back, and free its unique values", async () => {
     await add("one");
     const before = await stored.findOne({ topic_id: "one" });
     const disabled = await json("disable", "one");
@@ -264,7 +264,7 @@ describe("topicsync topics disable and enable", () => {
     );
   });
 
-  it("say when it is so already, and when there is no such topic", async () => {
+  it("report that nothing changed, and that a topic does not exist", async () => {
     assert.match((await topics(["enable", "one"])).output, /already enabled: one/);
     await topics(["disable", "one"]);
     const again = await topics(["disable", "one"]);
@@ -276,7 +276,7 @@ describe("topicsync topics disable and enable", () => {
     }
   });
 
-  it("refuse topics of the channel, with the way to do it", async () => {
+  it("reject topics of the channel and name the alternative", async () => {
     await stored.insertOne(announced("theirs"));
     const disable = await topics(["disable", "theirs"]);
     assert.equal(disable.code, 3);
@@ -305,7 +305,7 @@ describe("topicsync topics export and import", () => {
   }));
   const exported = join(folder, "exported.ndjson");
 
-  it("import more than a thousand, and the same again changes nothing", async () => {
+  it("import more than a thousand topics, and change nothing the second time", async () => {
     const path = file(ndjson(...definitions));
     const first = await from.topics(["import", path]);
     assert.deepEqual([first.code, first.output], [0, "1234 created, 0 unchanged, 0 refused\n"], first.errors);
@@ -317,7 +317,7 @@ describe("topicsync topics export and import", () => {
     assert.deepEqual(before[0]?.source, { kind: "http", user: me });
   });
 
-  it("export what import takes, in an order that stays the same", async () => {
+  it("export what import reads, in a stable order", async () => {
     const { code, output, errors } = await from.topics(["export", "--out", exported]);
     assert.deepEqual([code, output], [0, `exported 1234 topics to ${exported}\n`], errors);
     assert.match(errors, /exporting topics: 1000 of 1234/);
@@ -331,7 +331,7 @@ describe("topicsync topics export and import", () => {
     assert.equal((await from.topics(["export", "--out", join(folder, "no", "such")])).code, 1);
   });
 
-  it("refuse what is different and what is held, say why, and import the rest", async () => {
+  it("reject duplicates with the reason, and import the rest", async () => {
     const bodies = [
       { externalId: "new-1", name: "new", namespace: null },
       { externalId: "topic-0001", name: "name 1", namespace: "even", headerQuery: "eventType=A" },
@@ -368,7 +368,7 @@ describe("topicsync topics export and import", () => {
     assert.match(table.output, /0 created, 2 unchanged, 4 refused[^]*:3.*thief.*DUPLICATE_COMBINATION/);
   });
 
-  it("import nothing of files with faults, and name each", async () => {
+  it("import nothing if a definition is invalid, and report each", async () => {
     const count = await to.stored.countDocuments();
     const path = file(
       '{"name":"fine","externalId":"fine"}\n{"name":"n"}\n{"name":"n","externalId":"e","headerQuery":"a"}\n',
@@ -379,7 +379,7 @@ describe("topicsync topics export and import", () => {
     assert.equal(await to.stored.countDocuments(), count);
   });
 
-  it("lose nothing when they are stopped, and go on when they run again", async () => {
+  it("lose nothing when interrupted, and continue when run again", async () => {
     const third = place();
     const path = file(ndjson(...definitions));
     const cli = join(import.meta.dirname, "../../../src/cli.ts");

@@ -57,7 +57,7 @@ before(async () => {
   await topics.insertMany(stored);
   await retired.insertMany([
     ...Array.from({ length: 6 }, (_, i) => gone(`gone-${i}`, 10 + i, tombstone(100 + i))),
-    // Retired twice, and one that came back.
+    // One that was retired twice, and one that is active again.
     gone("gone-0", 30, tombstone(200)),
     gone("id-00", 31, tombstone(201)),
     gone("off-1", 20, byAnn),
@@ -74,19 +74,19 @@ const post = (rest: string, body: object = {}): Promise<Answer> =>
   call(`${service.url}${path}${rest}`, { body });
 const check = (body: object): Promise<Answer> =>
   call(`${service.url}/api/topicsync/v1/topic-check`, { body });
-const idsOf = ({ json }: Answer): string[] =>
+const toExternalIds = ({ json }: Answer): string[] =>
   (json.topics as { externalId: string }[]).map(({ externalId }) => externalId);
 
-/** The external ids of a whole list, read in pages of seven. */
+/** Reads a whole list in pages of seven and returns the external ids. */
 async function listed(query: Record<string, string>): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = ""; after !== null;) {
     const page = new URLSearchParams({ ...query, limit: "7", ...(after !== "" && { after }) });
     const answer: Answer = await get(`?${page.toString()}`);
     assert.equal(answer.status, 200, answer.text);
-    found.push(...idsOf(answer));
+    found.push(...toExternalIds(answer));
     after = answer.json.next;
-    assert.ok(after === null ? idsOf(answer).length <= 7 : idsOf(answer).length === 7);
+    assert.ok(after === null ? toExternalIds(answer).length <= 7 : toExternalIds(answer).length === 7);
   }
   return found;
 }
@@ -103,7 +103,7 @@ const byName = ({ topic_name, namespace, header_query, content_query }: TopicRec
 const byChange = ({ sys_updated_on, _id }: TopicRecord): string => `${sys_updated_on.toISOString()} ${_id}`;
 
 describe("listing topics over HTTP", () => {
-  it("needs the role for event management", async () => {
+  it("requires the event management role", async () => {
     assert.equal((await get("", ann)).status, 403);
     assert.equal((await get("/id-01", ann)).status, 403);
   });
@@ -113,13 +113,13 @@ describe("listing topics over HTTP", () => {
     ["name", byName],
     ["changed", byChange],
   ] as const) {
-    it(`gives page after page by ${sort}, each topic once, in both directions`, async () => {
+    it(`pages through every topic once by ${sort}, in both directions`, async () => {
       assert.deepEqual(await listed({ sort }), sortedBy(textOf));
       assert.deepEqual(await listed({ sort: `-${sort}` }), sortedBy(textOf).reverse());
     });
   }
 
-  it("finds what begins with a text: external ids first, then names, nothing twice", async () => {
+  it("finds topics by a prefix: external ids first, then names, each topic once", async () => {
     await topics.insertOne({ ...topicRecord({ externalId: "name 1st" }), topic_name: "name 1" });
     const named = stored.filter(({ topic_name }) => topic_name.startsWith("name 1"));
     assert.deepEqual(await listed({ search: "name 1" }), ["name 1st", ...sortedBy(byName, named)]);
@@ -128,7 +128,7 @@ describe("listing topics over HTTP", () => {
     assert.deepEqual(await listed({ search: "Name" }), []);
   });
 
-  it("narrows by namespace and by source, in every order", async () => {
+  it("filters by namespace and by source, in every order", async () => {
     const rare = stored.filter(({ namespace }) => namespace === "rare");
     assert.deepEqual(await listed({ namespace: "rare", sort: "-name" }), sortedBy(byName, rare).reverse());
     const byHand = stored.filter(({ source }) => source.kind === "http");
@@ -136,7 +136,7 @@ describe("listing topics over HTTP", () => {
     assert.deepEqual(await listed({ namespace: "" }), []);
   });
 
-  it("lists what was retired and did not come back, the last first, apart from what was disabled", async () => {
+  it("lists retired and disabled topics separately, without those that are active again, the latest first", async () => {
     const ids = ["gone-0", "gone-5", "gone-4", "gone-3", "gone-2", "gone-1"];
     assert.deepEqual(await listed({ state: "retired" }), ids);
     assert.deepEqual(await listed({ state: "retired", search: "gone-" }), ids);
@@ -149,7 +149,7 @@ describe("listing topics over HTTP", () => {
     );
   });
 
-  it("refuses a query that it does not understand, by the name of its member", async () => {
+  it("rejects an invalid query and names the member", async () => {
     const { next } = (await get("?limit=1&sort=name")).json;
     const goneTopic = createCursorFormat("topics:name:id", ["string"]).encode(["f".repeat(32)]);
     for (const [query, member] of [
@@ -173,7 +173,7 @@ describe("listing topics over HTTP", () => {
 });
 
 describe("one topic over HTTP", () => {
-  it("is told with its filters in words, where it came from, and what it was before", async () => {
+  it("is shown with its filters in words, its source and its previous definition", async () => {
     const record = topicRecord({ externalId: "a/b c", headerQuery: "eventType=A,B", contentQuery: "=1" });
     const { topic_name, namespace, content_query } = record;
     await topics.insertOne({
@@ -203,13 +203,13 @@ describe("one topic over HTTP", () => {
     await topics.deleteOne({ _id: record._id });
   });
 
-  it("is told as it was last when it is stored no more", async () => {
+  it("is shown as it was last when it is retired", async () => {
     const { json } = await get("/gone-0");
     assert.deepEqual([json.state, json.retiredBy], ["retired", tombstone(200)]);
     assert.equal((await get("/nothing")).status, 404);
   });
 
-  it("can be disabled and enabled by who did not leave it to the channel", async () => {
+  it("can be disabled and enabled unless it was announced", async () => {
     const body = { name: "switched", externalId: "switched" };
     assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
     const disabled = await post("/switched/disable");
@@ -221,8 +221,8 @@ describe("one topic over HTTP", () => {
   });
 });
 
-describe("checking a definition over HTTP", () => {
-  it("tells every fault at once, as creating it would, and stores nothing", async () => {
+describe("validating a definition over HTTP", () => {
+  it("reports every problem at once, as creating it would, and stores nothing", async () => {
     const [held] = stored;
     assert.ok(held);
     const combination = {
@@ -231,15 +231,15 @@ describe("checking a definition over HTTP", () => {
       headerQuery: held.header_query,
       contentQuery: held.content_query,
     };
-    const faultsOf = async (body: object): Promise<string[]> => {
+    const findFaults = async (body: object): Promise<string[]> => {
       const { faults } = (await check(body)).json as { faults: { path: string }[] };
       return faults.map(({ path: at }) => at);
     };
-    assert.deepEqual(await faultsOf({ name: "new", externalId: "new" }), []);
-    assert.deepEqual(await faultsOf({}), ["/name", "/externalId"]);
-    assert.deepEqual(await faultsOf({ ...combination, externalId: "id-07" }), ["/externalId", ""]);
+    assert.deepEqual(await findFaults({ name: "new", externalId: "new" }), []);
+    assert.deepEqual(await findFaults({}), ["/name", "/externalId"]);
+    assert.deepEqual(await findFaults({ ...combination, externalId: "id-07" }), ["/externalId", ""]);
     assert.deepEqual(
-      await faultsOf({ name: "new", externalId: "new", headerQuery: "a=1&&", contentQuery: "=" }),
+      await findFaults({ name: "new", externalId: "new", headerQuery: "a=1&&", contentQuery: "=" }),
       ["/headerQuery", "/contentQuery"],
     );
     assert.equal((await check({ nmae: "a" })).status, 400);

@@ -27,7 +27,7 @@ const definition = (id = unique("id")): Record<string, string> => ({
   contentQuery: "troubleTicket.severity=Critical",
 });
 
-/** Every error has this shape, and this code. */
+/** Asserts the shape and the code of an error. */
 function assertError(answer: Answer, status: number, code: string): void {
   assert.equal(answer.status, status, answer.text);
   assert.deepEqual(Object.keys(answer.json).toSorted(), ["error", "status"]);
@@ -75,7 +75,7 @@ describe("creating a topic", () => {
     });
   }
 
-  it("takes a missing member and null for the empty string", async () => {
+  it("treats a missing member and null as the empty string", async () => {
     const id = unique("id");
     const { status, json } = await create({ name: id, externalId: id, namespace: null });
     assert.equal(status, 201);
@@ -87,7 +87,7 @@ describe("creating a topic", () => {
     assertError(again, 400, "DUPLICATE_COMBINATION");
   });
 
-  it("refuses an external id that exists, asking for a unique topic external id", async () => {
+  it("rejects an existing external id, asking for a unique topic external id", async () => {
     const body = definition();
     await create(body);
     const answer = await create({ ...body, name: "another name" });
@@ -99,7 +99,7 @@ describe("creating a topic", () => {
     );
   });
 
-  it("refuses a combination that exists, asking for a unique combination", async () => {
+  it("rejects an existing combination, asking for a unique combination", async () => {
     const body = definition();
     await create(body);
     const answer = await create({ ...body, externalId: unique("id") });
@@ -107,7 +107,7 @@ describe("creating a topic", () => {
     assert.match(answer.json.error.message, /unique combination/);
   });
 
-  it("tells both when both hold, the external id first", async () => {
+  it("reports both duplicates, the external id first", async () => {
     const body = definition();
     await create(body);
     const answer = await create(body);
@@ -118,7 +118,7 @@ describe("creating a topic", () => {
     assert.match(messages[1], /unique combination/);
   });
 
-  it("creates one topic when the same one is sent 64 times at once", async () => {
+  it("creates one topic when the same one is sent 64 times concurrently", async () => {
     const body = definition();
     const answers = await Promise.all(Array.from({ length: 64 }, () => create(body)));
     assert.equal(answers.filter(({ status }) => status === 201).length, 1);
@@ -131,7 +131,7 @@ describe("creating a topic", () => {
     assert.equal(await records.countDocuments({ topic_id: body["externalId"] }), 1);
   });
 
-  it("keeps any text that JSON can carry as it is", async () => {
+  it("stores any JSON text unchanged", async () => {
     const externalId = unique("id");
     const body = { ...definition(externalId), name: "Störungen 🛰 \u2028 \\ \" ' $gt {a:1}", namespace: " " };
     const { status, json } = await create(body);
@@ -141,14 +141,14 @@ describe("creating a topic", () => {
   });
 });
 
-describe("a body that is no topic", () => {
+describe("an invalid topic", () => {
   const faults = async (body: unknown): Promise<unknown> => {
     const answer = await create(body);
     assertError(answer, 400, "SCHEMA_VIOLATION");
     return answer.json.error.details.map((one: { path: string }) => one.path).toSorted();
   };
 
-  it("is refused with all its faults at once, each with its path", async () => {
+  it("is rejected with all its faults at once, each with its path", async () => {
     const body = { name: 7, namespace: ["x"], headerQuery: { $ne: "" }, contentQuery: true, more: 1 };
     assert.deepEqual(await faults(body), [
       "/contentQuery",
@@ -160,13 +160,13 @@ describe("a body that is no topic", () => {
     ]);
   });
 
-  it("is refused when name or externalId is missing, empty or null", async () => {
+  it("is rejected when name or externalId is missing, empty or null", async () => {
     assert.deepEqual(await faults({}), ["/externalId", "/name"]);
     assert.deepEqual(await faults({ name: "", externalId: "" }), ["/externalId", "/name"]);
     assert.deepEqual(await faults({ name: null, externalId: null }), ["/externalId", "/name"]);
   });
 
-  it("is refused by the name of an unknown member, with the one that was meant", async () => {
+  it("is rejected for an unknown member, with a suggestion", async () => {
     const answer = await create({ ...definition(), headerquery: "x" });
     assertError(answer, 400, "SCHEMA_VIOLATION");
     assert.deepEqual(answer.json.error.details, [
@@ -174,7 +174,7 @@ describe("a body that is no topic", () => {
     ]);
   });
 
-  it("is refused when a filter cannot be read, with its path and place", async () => {
+  it("is rejected for an invalid filter, with its path and position", async () => {
     const externalId = unique("id");
     const filters = { headerQuery: "eventType==A", contentQuery: "a=1;b=2" };
     const answer = await create({ ...definition(externalId), ...filters });
@@ -188,27 +188,27 @@ describe("a body that is no topic", () => {
     assert.equal(await records.findOne({ topic_id: externalId }), null);
   });
 
-  it("is refused when it is no object at all", async () => {
+  it("is rejected when it is not an object", async () => {
     for (const body of ["null", "[]", '"text"', "7"]) assert.deepEqual(await faults(body), [""]);
   });
 
-  it("is refused when a text has a lone surrogate or NUL, which would not be stored as it was sent", async () => {
+  it("is rejected for a lone surrogate or NUL, which would not be stored unchanged", async () => {
     assert.deepEqual(await faults(`{"name":"a\\ud800","externalId":"a\\u0000"}`), ["/externalId", "/name"]);
   });
 
-  it("is refused when it is not JSON, or empty", async () => {
+  it("is rejected when it is not JSON, or empty", async () => {
     assertError(await create("{"), 400, "MALFORMED_JSON");
     assertError(await create('{"name":"a",}'), 400, "MALFORMED_JSON");
     const none = await call(topicUrl(), { headers: { "Content-Type": "application/json" } });
     assertError(none, 400, "SCHEMA_VIOLATION");
   });
 
-  it("is refused with 413 above 100 kB and read below", async () => {
+  it("is rejected with 413 above 100 kB only", async () => {
     assertError(await create({ ...definition(), name: "x".repeat(102_400) }), 413, "BODY_TOO_LARGE");
     assert.equal((await create({ ...definition(), name: "x".repeat(100_000) })).status, 201);
   });
 
-  it("is refused with 415 under another content type or none", async () => {
+  it("is rejected with 415 for another content type or none", async () => {
     const text = JSON.stringify(definition());
     for (const type of [
       "text/plain",
@@ -240,7 +240,7 @@ describe("a body that is no topic", () => {
     assert.equal(utf8.status, 201);
   });
 
-  it("is refused with 406 when the answer may not be JSON", async () => {
+  it("is rejected with 406 when JSON is not acceptable", async () => {
     const answer = await call(topicUrl(), { body: definition(), headers: { Accept: "application/xml" } });
     assertError(answer, 406, "NOT_ACCEPTABLE");
     const any = await call(topicUrl(), { body: definition(), headers: { Accept: "text/html, */*;q=0.1" } });
@@ -248,8 +248,8 @@ describe("a body that is no topic", () => {
   });
 });
 
-describe("who may create a topic", () => {
-  it("is told to authenticate without credentials, with wrong ones, and with none that can be read", async () => {
+describe("the caller of createTopic", () => {
+  it("gets 401 for missing, wrong and malformed credentials", async () => {
     for (const as of [undefined, { ...bootstrap, password: "wrong" }, { user: "nobody", password: "x" }]) {
       const answer = await call(topicUrl(), { body: definition(), as });
       assertError(answer, 401, "UNAUTHENTICATED");
@@ -265,11 +265,11 @@ describe("who may create a topic", () => {
     }
   });
 
-  it("is refused before the body is looked at", async () => {
+  it("is rejected before the body is read", async () => {
     assertError(await call(topicUrl(), { body: "{", as: undefined }), 401, "UNAUTHENTICATED");
   });
 
-  it("needs the role, and its users come from the command line", async () => {
+  it("needs the role, which the command line assigns", async () => {
     const user = { user: unique("user"), password: "pass:wörd" };
     const added = await runCli(["users", "add", user.user], settings, `${user.password}\n`);
     assert.equal(added.code, 0, added.errors);
@@ -280,7 +280,7 @@ describe("who may create a topic", () => {
 });
 
 describe("paths and methods", () => {
-  it("are answered with 404 where there is nothing, an unknown version included", async () => {
+  it("answer 404 for unknown paths and versions", async () => {
     for (const path of [
       "/api",
       "/api/svc_api_notif_mgmt/v3/topic",
@@ -291,7 +291,7 @@ describe("paths and methods", () => {
     }
   });
 
-  it("are answered with 405 and the methods there are", async () => {
+  it("answer 405 with the allowed methods", async () => {
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       const answer = await call(topicUrl(), { method });
       assertError(answer, 405, "METHOD_NOT_ALLOWED");
@@ -299,7 +299,7 @@ describe("paths and methods", () => {
     }
   });
 
-  it("give every answer a request id, the caller's own where it is one", async () => {
+  it("return a request id, the caller's own if it is valid", async () => {
     const given = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "abc-123" } });
     assert.equal(given.headers.get("x-request-id"), "abc-123");
     const made = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "a b\tc" } });

@@ -23,7 +23,7 @@ afterEach(() => {
   store.forgive();
 });
 
-/** A database of the service's, by way of the proxy. It is closed after the tests of this file. */
+/** Creates a database behind the proxy and closes it after the tests of this file. */
 function open(options = ""): Database {
   const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true${options}`;
   const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
@@ -49,7 +49,7 @@ describe("a connection string", () => {
     "&w=1&journal=false&wtimeoutMS=5",
     "&J=false&wtimeout=5",
   ])
-    it(`changes neither what is read nor when a write counts: ${options}`, async () => {
+    it(`does not override read preference, read concern and write concern: ${options}`, async () => {
       const database = await connect(options);
       const { readPreference, readConcern, writeConcern } = database.collection(collections.topics);
       assert.equal(readPreference?.mode, "primary");
@@ -61,7 +61,7 @@ describe("a connection string", () => {
       assert.notEqual(database.startSession(), undefined, "there are transactions");
     });
 
-  it("is a wrong setting where the driver does not take it", () => {
+  it("is a configuration error if the driver rejects it", () => {
     for (const faulty of ["mongodb://h/t?noSuchOption=1", "mongodb://a,b/t?directConnection=true"])
       assert.throws(
         () => createDatabase(faulty, log),
@@ -88,14 +88,14 @@ describe("a MongoDB without transactions", () => {
     ["Amazon DocumentDB", { code: 303, errmsg: "Feature not supported: 'autocommit'" }],
     ["FerretDB", { code: 59, errmsg: "no such command: 'commitTransaction'" }],
   ] as const)
-    it(`is known by what it says: ${product}`, async () => {
+    it(`is recognized by its error: ${product}`, async () => {
       answered(answer.code === 59 ? "commitTransaction" : "find", { ok: 0, ...answer });
       const database = await connect();
       assert.equal(store.pending(), 0);
       assert.equal(database.startSession(), undefined);
     });
 
-  it("is not what any other error means: the start fails with a reason", async () => {
+  it("is not assumed for another error: the start fails with the reason", async () => {
     answered("find", { ok: 0, code: 2, codeName: "BadValue", errmsg: "something new" });
     await assert.rejects(connect(), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
@@ -104,7 +104,7 @@ describe("a MongoDB without transactions", () => {
     });
   });
 
-  it("is not what an outage means: it is asked again", async () => {
+  it("is not assumed for an outage: the check is repeated", async () => {
     answered("find", {
       ok: 0,
       code: 91,
@@ -117,10 +117,10 @@ describe("a MongoDB without transactions", () => {
   });
 });
 
-describe("a user whose credentials MongoDB does not accept", () => {
+describe("wrong credentials", () => {
   const refused = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
 
-  it("is told so at once when the program starts", async () => {
+  it("end the start at once", async () => {
     answered("create", refused);
     await assert.rejects(connect(), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
@@ -129,7 +129,7 @@ describe("a user whose credentials MongoDB does not accept", () => {
     });
   });
 
-  it("is waited for where the program runs, since a password may just be changing", async () => {
+  it("are an outage at run time, since a password may be changing", async () => {
     const database = await connect();
     answered("ping", refused);
     await assert.rejects(database.ping(), {
@@ -139,7 +139,7 @@ describe("a user whose credentials MongoDB does not accept", () => {
   });
 });
 
-describe("a partition that is taken over", () => {
+describe("taking over a partition", () => {
   for (const [what, answer] of [
     ["is not allowed to the user", { ok: 0, code: 13, errmsg: "not authorized on admin to execute command" }],
     [
@@ -149,7 +149,7 @@ describe("a partition that is taken over", () => {
     ["is unknown", { ok: 0, code: 115, errmsg: "Unknown request received: killSessions" }],
     ["fails on a member of a shard", { ok: 0, code: 6, errmsg: "Failed to kill on some hosts" }],
   ] as const)
-    it(`is read although killSessions ${what}`, async () => {
+    it(`succeeds although killSessions ${what}`, async () => {
       const database = await connect();
       const key = newKey();
       await createPositions(database, { log }).claim(key);
@@ -160,7 +160,7 @@ describe("a partition that is taken over", () => {
       }
     });
 
-  it("is read although killSessions takes very long", async () => {
+  it("succeeds although killSessions takes very long", async () => {
     const database = await connect();
     const key = newKey();
     await createPositions(database, { log }).claim(key);
@@ -171,7 +171,7 @@ describe("a partition that is taken over", () => {
   });
 });
 
-describe("a transaction that conflicts with others", () => {
+describe("a conflicting transaction", () => {
   for (const [what, answer] of [
     [
       "with MongoDB's label",
@@ -183,7 +183,7 @@ describe("a transaction that conflicts with others", () => {
     ],
     ["with an aborted transaction", { ok: 0, code: 251, codeName: "NoSuchTransaction", errmsg: "aborted" }],
   ] as const)
-    it(`is repeated until it succeeds: ${what}`, async () => {
+    it(`is retried until it succeeds: ${what}`, async () => {
       const database = await connect();
       const records = database.collection<{ _id: string }>(collections.positions);
       const session = database.startSession();
@@ -198,7 +198,7 @@ describe("a transaction that conflicts with others", () => {
       assert.equal(await db.collection<{ _id: string }>(collections.positions).countDocuments({ _id }), 1);
     });
 
-  it("is given up in the end, as unavailable", async () => {
+  it("is an UnavailableError in the end", async () => {
     const database = await connect();
     const session = database.startSession();
     assert.ok(session !== undefined);

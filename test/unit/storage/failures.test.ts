@@ -15,7 +15,7 @@ import { classify, translateErrors, getWriteErrors } from "../../../src/storage/
 const answer = (code: number, errmsg = `error ${code}`, ...errorLabels: string[]): MongoServerError =>
   new MongoServerError({ ok: 0, code, errmsg, errorLabels });
 
-/** As the driver throws it: around an error, or with the failures of single writes. */
+/** Builds an error as the driver throws it: around an error, or with the errors of single writes. */
 const bulk = (error: Error | Document, writeConcernError?: Document): MongoBulkWriteError =>
   new MongoBulkWriteError(
     error as Error,
@@ -32,8 +32,8 @@ const mongoWording =
 const documentDbWording = "Duplicate key violation on the requested collection: Index 'unique_topic_id'";
 const namelessWording = "Duplicate key violation on the requested collection.";
 
-describe("what an error of MongoDB means", () => {
-  it("is a unique index's objection wherever in the answer it stands and however it is worded", () => {
+describe("an error of MongoDB", () => {
+  it("is a duplicate wherever the answer reports it and however it is worded", () => {
     for (const wording of [mongoWording, documentDbWording, namelessWording, ""])
       for (const error of [
         answer(11000, wording),
@@ -47,7 +47,7 @@ describe("what an error of MongoDB means", () => {
       assert.equal(classify(error), "duplicate");
   });
 
-  it("is a conflict that a repetition can get over, with the label or without", () => {
+  it("is a conflict, with the label or without", () => {
     for (const error of [
       answer(112, "WriteConflict error"),
       answer(251, "Transaction was aborted"),
@@ -58,7 +58,7 @@ describe("what an error of MongoDB means", () => {
       assert.equal(classify(error), "conflict");
   });
 
-  it("is an outage where the server cannot do it now or was not reached", () => {
+  it("is an outage when the server is unreachable or temporarily unable", () => {
     for (const code of [
       ...[6, 7, 24, 43, 50, 64, 79, 89, 91, 100, 133, 134, 189, 202, 237, 262, 290, 317, 358, 365, 384],
       ...[402, 407, 9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436],
@@ -73,7 +73,7 @@ describe("what an error of MongoDB means", () => {
     for (const error of [lost, bulk(lost), socket, bulk(socket)]) assert.equal(classify(error), "outage");
   });
 
-  it("is an outage where a bulk's writes are not known to survive, whatever else is said of them", () => {
+  it("is an outage when the writes of a bulk may not be durable, even if some of them failed", () => {
     const timeout = { code: 64, errmsg: "waiting for replication timed out" };
     const writeErrors = [{ index: 0, code: 11000, errmsg: mongoWording }];
     const error = bulk({ message: mongoWording, code: 11000, writeErrors }, timeout);
@@ -81,7 +81,7 @@ describe("what an error of MongoDB means", () => {
     assert.equal(getWriteErrors(error), undefined);
   });
 
-  it("is what it is where it concerns a bulk as a whole", () => {
+  it("keeps its kind when it concerns a bulk as a whole", () => {
     for (const [code, kind] of [
       [13, "forbidden"],
       [8000, "forbidden"],
@@ -99,7 +99,7 @@ describe("what an error of MongoDB means", () => {
     assert.equal(classify(bulk(new Error("a fault of ours"))), "unforeseen");
   });
 
-  it("is told from another meaning of the same code by the message", () => {
+  it("is distinguished by its message from another with the same code", () => {
     assert.equal(classify(answer(301, "Retryable writes are not supported")), "unsupported");
     assert.equal(classify(answer(301, "Data corruption detected")), "unforeseen");
     assert.equal(classify(answer(8000, "bad auth : authentication failed")), "credentials");
@@ -109,21 +109,24 @@ describe("what an error of MongoDB means", () => {
   });
 });
 
-describe("an error of MongoDB, as the rest of the program gets it", () => {
-  const told = (error: unknown): string => {
+describe("a translated error of MongoDB", () => {
+  const translate = (error: unknown): string => {
     const given = translateErrors(error);
     return given instanceof UnavailableError ? given.message : "itself";
   };
 
-  it("says that MongoDB is unavailable only where that is so", () => {
-    assert.match(told(answer(91, "shutting down")), /^MongoDB does not answer: shutting down/);
-    assert.match(told(answer(112, "WriteConflict error")), /^MongoDB aborted the transaction: WriteConflict/);
-    assert.match(told(answer(18, "Authentication failed.")), /^MongoDB does not accept the credentials/);
+  it("is an UnavailableError only for outages, conflicts and credentials", () => {
+    assert.match(translate(answer(91, "shutting down")), /^MongoDB does not answer: shutting down/);
+    assert.match(
+      translate(answer(112, "WriteConflict error")),
+      /^MongoDB aborted the transaction: WriteConflict/,
+    );
+    assert.match(translate(answer(18, "Authentication failed.")), /^MongoDB does not accept the credentials/);
     for (const error of [answer(13), bulk(answer(14031)), answer(11000), new Error("a fault of ours")])
-      assert.equal(told(error), "itself");
+      assert.equal(translate(error), "itself");
   });
 
-  it("says which setting cures a MongoDB without retryable writes", () => {
+  it("names the setting for a MongoDB without retryable writes", () => {
     for (const wrap of [(error: Error) => error, bulk]) {
       const given = translateErrors(wrap(answer(301, "Retryable writes are not supported")));
       assert.ok(given instanceof ConfigurationError);

@@ -23,7 +23,7 @@ afterEach(() => {
   store.forgive();
 });
 
-/** Starts and ends the use of a database, with what was logged. */
+/** Connects to a database and disconnects; returns the log lines. */
 async function connect(name: string, proxy = store): Promise<readonly { index?: string; msg: string }[]> {
   const lines: { index?: string; msg: string }[] = [];
   const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -36,7 +36,7 @@ async function connect(name: string, proxy = store): Promise<readonly { index?: 
   return lines;
 }
 
-describe("a user who may not create collections and indexes", () => {
+describe("a user without the privilege to create indexes", () => {
   const forbid = (): void => {
     for (const command of ["create", "createIndexes"]) {
       const answer = {
@@ -58,7 +58,7 @@ describe("a user who may not create collections and indexes", () => {
     assert.deepEqual(await connect(db.databaseName), []);
   });
 
-  it("is told what is missing", async () => {
+  it("gets an error that lists what is missing", async () => {
     const { db } = testDatabase(stack.mongodb);
     await connect(db.databaseName);
     await db.collection("sys_user").dropIndex("unique_user_name");
@@ -76,8 +76,8 @@ describe("a user who may not create collections and indexes", () => {
   });
 });
 
-describe("a change of a record", () => {
-  it("sends no empty operator, which older products refuse, and nothing at all where nothing changes", async () => {
+describe("an update of a record", () => {
+  it("sends no empty operator, which older products reject, and nothing when nothing changes", async () => {
     const { db } = testDatabase(stack.mongodb);
     const database = createDatabase(store.uri(db.databaseName), pino({ level: "silent" }));
     await database.connect(new AbortController().signal);

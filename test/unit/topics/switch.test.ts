@@ -72,20 +72,20 @@ for (const [what, opened] of [
     return [await topics.countDocuments(filter), await retiredTopics.countDocuments(filter)];
   };
 
-  describe(`switching topics on a store ${what}`, () => {
+  describe(`disabling and enabling topics on a store ${what}`, () => {
     beforeEach(async () => {
       await topics.deleteMany({});
       await retiredTopics.deleteMany({});
     });
 
-    it("disables once, however many do it at once", async () => {
+    it("disables a topic once under concurrent calls", async () => {
       await service.create(body("a"), "ann");
       const done = await Promise.all(Array.from({ length: 8 }, (_, n) => over().disable("a", `user ${n}`)));
       assert.equal(done.filter(({ changed }) => changed).length, 1);
       assert.deepEqual(await counts("a"), [0, 1]);
     });
 
-    it("finds a topic that another disables while it is looked for", async () => {
+    it("finds a topic that is disabled concurrently", async () => {
       await service.create(body("a"), "ann");
       const slow: TopicStore = {
         ...store,
@@ -97,7 +97,7 @@ for (const [what, opened] of [
       assert.equal((await over({ store: slow }).disable("a", "bob")).changed, false);
     });
 
-    it("enables a topic that another enabled and disabled meanwhile", async () => {
+    it("enables a topic that was concurrently enabled and disabled", async () => {
       await service.create(body("a"), "ann");
       await over().disable("a", "ann");
       let answers = 0;
@@ -118,7 +118,7 @@ for (const [what, opened] of [
       assert.deepEqual(await counts("a"), [1, 2]);
     });
 
-    it("enables once, however many do it at once, under the same sys_id", async () => {
+    it("enables a topic once under concurrent calls, with its sys_id", async () => {
       const { topic } = await service.create(body("a"), "ann");
       const { id } = topic;
       await over().disable("a", "ann");
@@ -128,7 +128,7 @@ for (const [what, opened] of [
       assert.equal(await topics.countDocuments(), 1);
     });
 
-    it("brings back the topic that was disabled last", async () => {
+    it("enables the topic that was disabled last", async () => {
       const { topic: first } = await service.create(body("a", "first"), "ann");
       await over().disable("a", "ann");
       const { topic: second } = await service.create(body("a", "second"), "ann");
