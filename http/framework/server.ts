@@ -12,6 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Logger } from "../../src/lib/logger.ts";
+import { oncePerMinute } from "../../src/lib/once-per-minute.ts";
 import type { TlsPair } from "../../src/lib/tls.ts";
 import { toErrorBody } from "./error-response.ts";
 import { HttpError, statuses } from "./errors.ts";
@@ -62,7 +63,6 @@ export const connectionLimits = {
 const drainTimeoutMs = 10_000;
 /** How long the sender of a malformed request may take to read the response. */
 const lingerMs = 500;
-const dropWarningIntervalMs = 60_000;
 
 /** Starts listening. Throws if the address is not available. */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpServer> {
@@ -196,17 +196,13 @@ function formatErrorResponse(error: HttpError): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${headers.join("")}\r\n${body}`;
 }
 
-/** Logs closed connections, at most once a minute. */
 function logDrops(server: Server | SecureServer, log: Logger): void {
-  let dropped = 0;
-  let loggedAt = -Infinity;
-  server.on("drop", () => {
-    dropped += 1;
-    if (performance.now() - loggedAt < dropWarningIntervalMs) return;
-    loggedAt = performance.now();
-    log.warn({ dropped, maxConnections: server.maxConnections }, "too many connections, new ones closed");
-    dropped = 0;
-  });
+  server.on(
+    "drop",
+    oncePerMinute((dropped) => {
+      log.warn({ dropped, maxConnections: server.maxConnections }, "too many connections, new ones closed");
+    }),
+  );
 }
 
 function drain(server: Server | SecureServer): Promise<void> {

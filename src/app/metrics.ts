@@ -1,32 +1,32 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
+import type { MetricsText } from "../../http/routes/health.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { AppliedBatch } from "../sync/tally.ts";
 import type { AnnouncementOutcome } from "../topics/decide.ts";
 
-export interface MetricsOptions {
+/** What the gauges are read from when metrics are scraped. */
+export interface MetricsSources {
   readonly status: () => Promise<SyncStatus>;
-  /** What can be picked; zero until somebody asked. */
+  /** The picker's topics; zero until the first event. */
   readonly picker: () => { readonly topics: number; readonly unreadable: number };
-  /** Registrations and removals that wait for a bulk, and that are on their way. */
+  /** Registrations and removals that wait for a bulk write, and those being written. */
   readonly registrations: () => { readonly waiting: number; readonly writing: number };
-  /** What `GET /readyz` looks at. Never throws. */
+  /** As `GET /readyz`. Never throws. */
   readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
 }
 
-/** The metrics of this process, in Prometheus' text format. */
+/** The counters and histograms of this process. */
 export interface Metrics {
-  readonly contentType: string;
-  /** Told of each batch once it is stored. */
-  applied(batch: AppliedBatch): void;
-  /** Told of each batch of push feedback once it is stored. */
-  feedbackApplied(decision: FeedbackDecision): void;
-  /** Told of each bulk of registrations and removals. */
-  registrationsWritten(bulk: { readonly writes: number; readonly tookMs: number }): void;
-  /** At most a second old: anybody may ask. */
-  readonly text: () => Promise<string>;
+  readonly registry: Registry;
+  /** Call with each batch of announcements once it is stored. */
+  recordAnnouncements(batch: AppliedBatch): void;
+  /** Call with each batch of push feedback once it is stored. */
+  recordFeedback(decision: FeedbackDecision): void;
+  /** Call with each bulk write of registrations and removals. */
+  readonly recordRegistrations: (bulk: { readonly writes: number; readonly tookMs: number }) => void;
 }
 
 const outcomes = [
@@ -41,168 +41,199 @@ const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
 
-/** Makes the metrics, named by Prometheus' conventions; with those of the process. */
-export function createMetrics({ status, picker, registrations, readiness }: MetricsOptions): Metrics {
+/** Creates the metrics, named by Prometheus' conventions, with those of the process. */
+export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
 
   const announcements = new Counter({
     name: "topicsync_announcements_total",
-    help: "Announcements that this process applied, by what became of them.",
+    help: "Announcements applied by this process, by outcome.",
     labelNames: ["outcome"],
     registers,
   });
-  // So that each is there from the start: what appears only later has no rate at first.
+  // From the start: the rate of a series that appears later misses its first increment.
   for (const outcome of outcomes) announcements.inc({ outcome }, 0);
   const refusals = new Counter({
     name: "topicsync_refusals_total",
-    help: "Announcements that this process refused, by code.",
+    help: "Announcements refused by this process, by code.",
     labelNames: ["code"],
     registers,
   });
   const batchSize = new Histogram({
     name: "topicsync_batch_announcements",
-    help: "Announcements applied together.",
+    help: "Announcements per batch.",
     buckets: batchSizes,
     registers,
   });
-  const writeTime = new Histogram({
-    name: "topicsync_batch_write_seconds",
-    help: "Time that looking up, deciding and writing a batch took.",
+  const batchDuration = new Histogram({
+    name: "topicsync_batch_write_duration_seconds",
+    help: "Time to look up, decide and write a batch.",
     buckets: writeSeconds,
     registers,
   });
-  const storedAfter = new Histogram({
-    name: "topicsync_announcement_stored_seconds",
-    help: "Time from the announcement (the record's timestamp) until it was applied.",
+  const delay = new Histogram({
+    name: "topicsync_announcement_delay_seconds",
+    help: "Time from an announcement's timestamp until it was applied.",
     buckets: storedSeconds,
     registers,
   });
   const feedback = new Counter({
     name: "topicsync_push_feedback_total",
-    help: "Reports of dead push tokens that this process applied, by what became of them.",
+    help: "Reports of dead push tokens applied by this process, by outcome.",
     labelNames: ["outcome"],
     registers,
   });
   for (const outcome of feedbackOutcomes) feedback.inc({ outcome }, 0);
   const feedbackRefusals = new Counter({
     name: "topicsync_push_feedback_refusals_total",
-    help: "Reports of dead push tokens that this process refused, by code.",
+    help: "Reports of dead push tokens refused by this process, by code.",
     labelNames: ["code"],
     registers,
   });
-  const ready = new Gauge({
-    name: "topicsync_ready",
-    help: "Whether what the service needs works, as GET /readyz says: 1 or 0.",
-    labelNames: ["check"],
-    registers,
-  });
-  const pickable = new Gauge({
-    name: "topicsync_picker_topics",
-    help: "Topics that events are matched with; zero until the first event was given.",
-    registers,
-  });
-  const unreadable = new Gauge({
-    name: "topicsync_picker_unreadable_topics",
-    help: "Stored topics that are never picked, since a filter of theirs cannot be read.",
-    registers,
-  });
-  const bulkWrites = new Histogram({
+  const bulkSize = new Histogram({
     name: "topicsync_registration_bulk_writes",
-    help: "Registrations and removals of push tokens written together.",
+    help: "Registrations and removals of push tokens per bulk write.",
     buckets: batchSizes,
     registers,
   });
-  const bulkTime = new Histogram({
-    name: "topicsync_registration_bulk_seconds",
-    help: "Time that MongoDB took for a bulk of them.",
+  const bulkDuration = new Histogram({
+    name: "topicsync_registration_bulk_duration_seconds",
+    help: "Time MongoDB took for a bulk write of registrations and removals.",
     buckets: writeSeconds,
     registers,
   });
-  const waitingRegistrations = new Gauge({
-    name: "topicsync_registrations_waiting",
-    help: "Registrations and removals that wait for the bulk on its way.",
-    registers,
-  });
-  const setPartitions = partitionGauges(registry);
 
   return {
-    contentType: registry.contentType,
+    registry,
 
-    applied({ counts, refused, announcedOn, storedOn, tookMs }) {
+    recordAnnouncements({ counts, refused, announcedOn, storedOn, tookMs }) {
       for (const [outcome, count] of Object.entries(counts)) announcements.inc({ outcome }, count);
       for (const code of refused) refusals.inc({ code });
       batchSize.observe(announcedOn.length);
-      writeTime.observe(tookMs / 1_000);
+      batchDuration.observe(tookMs / 1_000);
       // A record without a timestamp has -1.
-      for (const on of announcedOn) if (on >= 0) storedAfter.observe(Math.max(0, storedOn - on) / 1_000);
+      for (const on of announcedOn) if (on >= 0) delay.observe(Math.max(0, storedOn - on) / 1_000);
     },
 
-    feedbackApplied({ counts, refusals }) {
+    recordFeedback({ counts, refusals }) {
       for (const [outcome, count] of Object.entries(counts)) feedback.inc({ outcome }, count);
       for (const { refusal } of refusals) feedbackRefusals.inc({ code: refusal.code });
     },
 
-    registrationsWritten({ writes, tookMs }) {
-      bulkWrites.observe(writes);
-      bulkTime.observe(tookMs / 1_000);
+    recordRegistrations({ writes, tookMs }) {
+      bulkSize.observe(writes);
+      bulkDuration.observe(tookMs / 1_000);
     },
-
-    text: cached(
-      async () => {
-        const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
-        for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
-        setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
-        pickable.set(picker().topics);
-        unreadable.set(picker().unreadable);
-        waitingRegistrations.set(registrations().waiting);
-        return registry.metrics();
-      },
-      { ttlMs: 1_000 },
-    ),
   };
 }
 
-type Standing = SyncStatus["partitions"][number];
+/**
+ * Adds gauges that are read from `sources` at each scrape, and returns all metrics in Prometheus' text format, at most a
+ * second old: anybody may ask.
+ */
+export function createMetricsText(
+  { registry }: Metrics,
+  { status, picker, registrations, readiness }: MetricsSources,
+): MetricsText {
+  const registers = [registry];
+  const ready = new Gauge({
+    name: "topicsync_ready",
+    help: "Whether a check of GET /readyz succeeds: 1 or 0.",
+    labelNames: ["check"],
+    registers,
+  });
+  const pickerTopics = new Gauge({
+    name: "topicsync_picker_topics",
+    help: "Topics that events are matched against; zero until the first event.",
+    registers,
+  });
+  const unreadableTopics = new Gauge({
+    name: "topicsync_picker_unreadable_topics",
+    help: "Stored topics that are never picked because a filter cannot be parsed.",
+    registers,
+  });
+  const waitingRegistrations = new Gauge({
+    name: "topicsync_registrations_waiting",
+    help: "Registrations and removals that wait for the next bulk write.",
+    registers,
+  });
+  const setPartitions = createPartitionGauges(registry);
 
-/** One gauge for each thing that is known of a partition. What is not known at the moment is left out. */
-const perPartition: readonly [name: string, help: string, value: (one: Standing) => number | null][] = [
-  ["committed_offset", "The offset of the next record to apply.", (one) => one.committedOffset],
-  ["log_end_offset", "The offset behind the log's last record.", (one) => one.logEnd],
-  [
-    "last_stable_offset",
-    "Kafka's last stable offset: records from here on wait for the end of a transaction.",
-    (one) => one.lastStableOffset,
-  ],
-  ["lag_records", "Records that are not applied yet.", (one) => one.lagRecords],
-  ["lag_seconds", "Age of the oldest record that is not applied yet.", (one) => one.lagSeconds],
-  [
-    "open_transaction_seconds",
-    "Age of the oldest transaction that is open in the log and holds it up; 0 when none is.",
-    (one) => one.openTransactionSeconds,
-  ],
-  [
-    "assigned",
-    "1 when a member of the group has the partition, 0 when none has.",
-    (one) => (one.assigned === null ? null : Number(one.assigned)),
-  ],
-  [
-    "paused",
-    "1 while this process has the partition but cannot go on, 0 while it reads it.",
-    (one) => (one.state === null ? null : Number(one.state === "paused")),
-  ],
-  [
-    "failing",
-    "1 while an unexpected error, which is no outage, keeps this process from going on in the partition, 0 otherwise.",
-    (one) => (one.state === null ? null : Number(one.cause === "error")),
-  ],
+  async function render(): Promise<string> {
+    const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
+    for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
+    setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
+    const { topics, unreadable } = picker();
+    pickerTopics.set(topics);
+    unreadableTopics.set(unreadable);
+    waitingRegistrations.set(registrations().waiting);
+    return registry.metrics();
+  }
+
+  return { contentType: registry.contentType, text: cached(render, { ttlMs: 1_000 }) };
+}
+
+type PartitionStatus = SyncStatus["partitions"][number];
+
+/** A gauge per member of a partition's status; a value that is unknown at the moment is left out. */
+const partitionGauges: readonly {
+  readonly name: string;
+  readonly help: string;
+  readonly value: (partition: PartitionStatus) => number | null;
+}[] = [
+  {
+    name: "committed_offset",
+    help: "Offset of the next record to apply.",
+    value: ({ committedOffset }) => committedOffset,
+  },
+  {
+    name: "log_end_offset",
+    help: "Offset after the partition's last record.",
+    value: ({ logEnd }) => logEnd,
+  },
+  {
+    name: "last_stable_offset",
+    help: "Kafka's last stable offset: later records wait for the end of a transaction.",
+    value: ({ lastStableOffset }) => lastStableOffset,
+  },
+  {
+    name: "lag_records",
+    help: "Records not applied yet.",
+    value: ({ lagRecords }) => lagRecords,
+  },
+  {
+    name: "lag_seconds",
+    help: "Age of the oldest record not applied yet.",
+    value: ({ lagSeconds }) => lagSeconds,
+  },
+  {
+    name: "open_transaction_seconds",
+    help: "Age of the oldest open transaction, which later records wait for; 0 when there is none.",
+    value: ({ openTransactionSeconds }) => openTransactionSeconds,
+  },
+  {
+    name: "assigned",
+    help: "1 when the partition is assigned to a member of the group, otherwise 0.",
+    value: ({ assigned }) => (assigned === null ? null : Number(assigned)),
+  },
+  {
+    name: "paused",
+    help: "1 while this process has the partition but cannot read on, 0 while it reads.",
+    value: ({ state }) => (state === null ? null : Number(state === "paused")),
+  },
+  {
+    name: "failing",
+    help: "1 while an unexpected error (not an outage) keeps this process from reading on, otherwise 0.",
+    value: ({ state, cause }) => (state === null ? null : Number(cause === "error")),
+  },
 ];
 
-function partitionGauges(
+function createPartitionGauges(
   registry: Registry,
 ): (logs: readonly Pick<SyncStatus, "topic" | "partitions">[]) => void {
-  const gauges = perPartition.map(([name, help, value]) => ({
+  const gauges = partitionGauges.map(({ name, help, value }) => ({
     value,
     gauge: new Gauge({
       name: `topicsync_partition_${name}`,
@@ -214,12 +245,11 @@ function partitionGauges(
   return (logs) => {
     for (const { gauge, value } of gauges) {
       gauge.reset();
-      for (const { topic, one } of logs.flatMap(({ topic, partitions }) =>
-        partitions.map((one) => ({ topic, one })),
-      )) {
-        const known = value(one);
-        if (known !== null) gauge.set({ topic, partition: String(one.partition) }, known);
-      }
+      for (const { topic, partitions } of logs)
+        for (const partition of partitions) {
+          const known = value(partition);
+          if (known !== null) gauge.set({ topic, partition: String(partition.partition) }, known);
+        }
     }
   };
 }

@@ -1,6 +1,7 @@
 import type { ContainerRuntimeClient } from "testcontainers";
 
 import { getErrorMessage } from "../lib/errors.ts";
+import { withTimeout } from "../lib/timeout.ts";
 import type { Report } from "./stack.ts";
 
 /** The engine (Docker, Podman, …) that Testcontainers finds, by DOCKER_HOST or at its usual sockets. Throws when none answers. */
@@ -21,13 +22,13 @@ export type Docker = ContainerRuntimeClient["container"]["dockerode"];
 export async function missingImage(image: string, setting: string): Promise<string | undefined> {
   let docker: Docker;
   try {
-    docker = (await within(5_000, containerEngine())).container.dockerode;
+    docker = (await withTimeout(5_000, containerEngine())).container.dockerode;
   } catch (error) {
     return `no container engine answers (${getErrorMessage(error)}); start one, or point DOCKER_HOST at one`;
   }
   if (await isPresent(docker, image)) return undefined;
   try {
-    await within(15_000, docker.getImage(image).distribution());
+    await withTimeout(15_000, docker.getImage(image).distribution());
     return undefined;
   } catch (error) {
     return (
@@ -102,19 +103,6 @@ function sum(
 
 function isGone(error: unknown): boolean {
   return error instanceof Error && "statusCode" in error && error.statusCode === 404;
-}
-
-/** The promise's outcome, or an Error when it takes longer than so many milliseconds. */
-async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new Error(`no answer within ${milliseconds / 1000} s`));
-  }, milliseconds);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The promise's outcome, or undefined when the engine answers that there is no such thing. */

@@ -77,7 +77,7 @@ export function createMember(
     if (offsets.length === 0) return;
     // Positions live in the database; the broker's copy only feeds lag monitors.
     await consumer.commitOffsets(offsets).catch((error: unknown) => {
-      log.debug({ reason: getErrorMessage(error) }, "the offset could not be committed to Kafka");
+      log.debug({ reason: getErrorMessage(error) }, "offset commit failed");
     });
   }
 

@@ -101,7 +101,7 @@ export async function* readLog(
     await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
     await admin.deleteGroups([groupId]).catch((error: unknown) => {
       // The broker forgets an empty group by itself; nothing hangs on its being deleted now.
-      log.debug({ groupId, reason: getErrorMessage(error) }, "the reader's group could not be deleted");
+      log.debug({ groupId, reason: getErrorMessage(error) }, "temporary consumer group not deleted");
     });
   }
 }

@@ -6,6 +6,7 @@ import type { Audit } from "./audit.ts";
 import { ConfigurationError, getErrorMessage } from "./errors.ts";
 import { openLineFile } from "./line-file.ts";
 import { getLogOutput, type Logger } from "./logger.ts";
+import { oncePerMinute } from "./once-per-minute.ts";
 
 /** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
 export interface AuditLog extends Audit {
@@ -29,9 +30,14 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
   checkWritable(to);
   const { file, write } = openLineFile({ dest: to, append: true, maxLength: maxBufferedBytes });
   file.on("error", (error: unknown) => {
-    log.error({ reason: getErrorMessage(error) }, "the audit log cannot be written");
+    log.error({ reason: getErrorMessage(error) }, "audit log write failed");
   });
-  file.on("drop", lossReport(log));
+  file.on(
+    "drop",
+    oncePerMinute((lost) => {
+      log.error({ lost }, "audit lines dropped: written slower than they arrive");
+    }),
+  );
   return {
     ...auditTo({ write }),
     inFile: true,
@@ -50,19 +56,6 @@ const noFile = {
   reopen: () => undefined,
   close: () => Promise.resolve(),
 } as const;
-
-/** Says once a minute at most how many lines are lost. */
-function lossReport(log: Logger): () => void {
-  let lost = 0;
-  let saidAt = -Infinity;
-  return () => {
-    lost += 1;
-    if (performance.now() - saidAt < 60_000) return;
-    saidAt = performance.now();
-    log.error({ lost }, "the audit log loses lines: they come faster than they can be written");
-    lost = 0;
-  };
-}
 
 function auditTo(stream: DestinationStream): Audit {
   // Not the log's own logger: neither its level nor its redaction have anything to do here, and both cost time.

@@ -1,15 +1,13 @@
-import { getErrorMessage } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
-/** What was acquired, each with its release; released last in, first out, also when start-up fails half way. */
+/** Acquired resources and their releases, run last in, first out, also when the start fails half way. */
 export interface Lifecycle {
-  /** Remembers how to release something that was just acquired. */
+  /** Registers the release of a resource that was just acquired. */
   onStop(name: string, release: () => Promise<void> | void): void;
-  /** Releases everything. A release that fails is logged and the others still run. Calling it again waits for the first. */
+  /** Releases everything. A failed release is logged and the others still run. A second call waits for the first. */
   stop(): Promise<void>;
 }
 
-/** Makes an empty lifecycle. */
 export function createLifecycle(log: Logger): Lifecycle {
   const releases: { name: string; release: () => Promise<void> | void }[] = [];
   let stopping: Promise<void> | undefined;
@@ -18,9 +16,9 @@ export function createLifecycle(log: Logger): Lifecycle {
     for (let next = releases.pop(); next !== undefined; next = releases.pop()) {
       try {
         await next.release();
-        log.debug({ released: next.name }, "released");
+        log.debug({ resource: next.name }, "released");
       } catch (error) {
-        log.error({ err: error }, `${next.name} could not be released: ${getErrorMessage(error)}`);
+        log.error({ resource: next.name, err: error }, "release failed");
       }
     }
   }

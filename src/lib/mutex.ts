@@ -1,26 +1,23 @@
 import { OverloadedError } from "./errors.ts";
 
 export interface MutexOptions {
-  /** More than these do not wait. */
+  /** Calls beyond these fail with OverloadedError instead of waiting. */
   readonly maxWaiting?: number;
-  /** What OverloadedError says then. */
+  /** The message of that error. */
   readonly refusal?: string;
 }
 
 export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
 
-/**
- * Does one work at a time, in the order in which they come; one that fails does not hold up the next. Throws OverloadedError where
- * too many wait already.
- */
+/** Runs one task at a time, first come, first served; a failed task does not hold up the next. */
 export function createMutex({
-  maxWaiting: mostWaiting = Infinity,
-  refusal = "too many wait already",
+  maxWaiting = Infinity,
+  refusal = "too many requests are waiting",
 }: MutexOptions = {}): Mutex {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return async (work) => {
-    if (waiting > mostWaiting) throw new OverloadedError(refusal);
+    if (waiting > maxWaiting) throw new OverloadedError(refusal);
     waiting += 1;
     const turn = last.then(work);
     last = turn.catch(() => undefined);

@@ -35,7 +35,7 @@ export async function retryUntilAvailable<T>(
       } catch (error) {
         if (!(error instanceof UnavailableError) || isAborted()) throw error;
         last = error;
-        log.warn({ reason: error.message, retryInMs: wait }, `${what} does not answer yet; trying again`);
+        log.warn({ reason: error.message, retryInMs: wait }, `${what} unavailable, retrying`);
         await sleep(wait, undefined, { signal: abort }).catch(() => undefined);
       }
     }

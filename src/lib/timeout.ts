@@ -1,22 +1,19 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { UnavailableError } from "./errors.ts";
 
-/** The result of `promise` if it comes in time. Throws UnavailableError otherwise; the work itself goes on. */
+/** The result of `promise`, within `ms`. Throws afterwards, by default an UnavailableError; the work goes on and its outcome is ignored. */
 export async function withTimeout<T>(
   ms: number,
   promise: Promise<T>,
   toError = () => new UnavailableError(`no answer within ${ms / 1_000} s`),
 ): Promise<T> {
-  const stop = new AbortController();
-  const late = sleep(ms, undefined, { ref: false, signal: stop.signal }).then(() => {
-    throw toError();
-  });
-  late.catch(() => undefined);
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(toError());
+  }, ms).unref();
+  promise.catch(() => undefined);
   try {
-    return await Promise.race([promise, late]);
+    return await Promise.race([promise, expired]);
   } finally {
-    stop.abort();
-    promise.catch(() => undefined);
+    clearTimeout(timer);
   }
 }

@@ -9,7 +9,7 @@ import type { Tracing } from "./tracing.ts";
  */
 export async function openTracing(environment: Environment, log: Logger): Promise<Tracing | undefined> {
   const settings = readTraceSettings(environment);
-  for (const fault of settings.faults) log.warn({ fault }, "a setting of the traces is not used");
+  for (const fault of settings.faults) log.warn({ fault }, "trace setting ignored");
   if (settings.exporters.length === 0) return undefined;
   // Its packages read what is theirs from the process's environment, which a .env file is beneath.
   for (const [name, value] of Object.entries(environment))

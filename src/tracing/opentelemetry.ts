@@ -33,13 +33,13 @@ import {
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { oncePerMinute } from "../lib/once-per-minute.ts";
 import { version } from "../lib/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
 import type { Span, Tracing } from "./tracing.ts";
 
 /** Whoever stops the service waits so long for the last spans at most. */
 const maxClosingMs = 5_000;
-const warnEveryMs = 60_000;
 
 const kinds = {
   server: SpanKind.SERVER,
@@ -55,7 +55,9 @@ const getter: TextMapGetter<HeaderOf> = { keys: () => [], get: (headerOf, name) 
  * is made when it is over, so none is ever left open. Nothing global is patched or registered but where faults are told.
  */
 export function createTracing({ exporters, sampler, batches }: TraceSettings, log: Logger): Tracing {
-  const warn = rarely(log);
+  const warn = oncePerMinute((failures: number, reason: string) => {
+    log.warn({ reason, failures }, "trace export failed");
+  });
   setGlobalErrorHandler((error) => {
     warn(typeof error === "string" ? error : getErrorMessage(error));
   });
@@ -92,16 +94,6 @@ export function createTracing({ exporters, sampler, batches }: TraceSettings, lo
       return span.spanContext();
     },
     close: () => close(provider, warn),
-  };
-}
-
-/** Says what is wrong with the traces, once a minute at most: an unreachable collector is a fault with every export. */
-function rarely(log: Logger): (reason: string) => void {
-  let saidAt = -Infinity;
-  return (reason) => {
-    if (performance.now() - saidAt < warnEveryMs) return;
-    saidAt = performance.now();
-    log.warn({ reason }, "traces cannot be sent; the service goes on without them");
   };
 }
 

@@ -8,23 +8,14 @@ import { after, before, describe, it } from "node:test";
 import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { until } from "../support/poll.ts";
+import { stage } from "../support/scene.ts";
 import { ownLogFile } from "../support/secrets.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const { producer } = testKafka(stack.kafka);
-const names = ownNames();
-const settings = {
-  ...names,
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
-  PUSH_APPLICATIONS: "App",
-  PUSH_PLATFORMS: "ios",
-};
+const { producer, scene } = stage();
+const { settings, topic, start } = scene({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 const folder = mkdtempSync(join(tmpdir(), "topicsync-audit-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -32,9 +23,7 @@ after(() => {
 let service: TestService;
 
 before(async () => {
-  await producer.connect();
-  service = await startTopicsync(settings);
-  await service.ready();
+  service = await start();
 });
 
 const audited = (action: string, lines: readonly Line[] = service.log): Line[] =>
@@ -122,7 +111,6 @@ describe("the audit", () => {
 
   it("has what announcements changed, with the place of each, and nothing of those that changed nothing", async () => {
     const externalId = unique("topic");
-    const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
     const announce = async (value: object | null): Promise<string> => {
       const [sent] = await producer.send({
         topic,

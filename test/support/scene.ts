@@ -4,8 +4,8 @@ import { before } from "node:test";
 import { call } from "./http.ts";
 import { makeTopics } from "./kafka-topics.ts";
 import { until } from "./poll.ts";
-import { ownNames, type TestService } from "./service.ts";
-import { testDatabase, testKafka, type StackAddresses } from "./stack.ts";
+import { ownNames, startTopicsync, type TestService } from "./service.ts";
+import { sharedStack, testDatabase, testKafka, type StackAddresses } from "./stack.ts";
 
 interface TopicRecord {
   topic_id: string;
@@ -31,15 +31,15 @@ export const definition = (id: string, name = "Topic") => ({
 
 const maxRecordsPerRequest = 1_000;
 
-/** Connects to a broker and a store, and gives what makes scenes there. */
-export function stage(stack: StackAddresses) {
+/** Connects to a broker and a store, for the tests of this file; returns what creates scenes there. */
+export function stage(stack: StackAddresses = sharedStack()) {
   const { kafka, admin, producer } = testKafka(stack.kafka);
   before(async () => {
     await Promise.all([admin.connect(), producer.connect()]);
   });
 
-  /** A database and Kafka topics of a test's own. */
-  const scene = () => {
+  /** A database and Kafka topics of a test's own, and the settings of a service that uses them. */
+  const scene = (moreSettings: Readonly<Record<string, string>> = {}) => {
     const { uri, db } = testDatabase(stack.mongodb);
     const names = ownNames();
     const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
@@ -88,8 +88,15 @@ export function stage(stack: StackAddresses) {
       });
     }
 
+    const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
     return {
-      settings: { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka },
+      settings,
+      /** Starts a service with the scene's settings and waits until it is ready. */
+      start: async (overrides: Readonly<Record<string, string>> = {}): Promise<TestService> => {
+        const service = await startTopicsync({ ...settings, ...overrides });
+        await service.ready();
+        return service;
+      },
       uri,
       db,
       topic,

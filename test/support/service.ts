@@ -100,7 +100,7 @@ export async function startTopicsync(
         throw new Error(`the service ended with ${child.exitCode}: ${errors}`);
       return line;
     });
-  const listening = await said("HTTP listens");
+  const listening = await said("http server listening");
 
   return {
     process: child,

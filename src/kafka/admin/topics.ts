@@ -66,7 +66,7 @@ async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logg
         configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
       })),
     });
-    if (isCreated) log.info({ topics: names }, "created Kafka topics");
+    if (isCreated) log.info({ topics: names }, "kafka topics created");
     // All exist: created by another instance meanwhile, or hidden from this user, which is denied here.
     else await admin.fetchTopicMetadata({ topics: names });
   } catch (error) {
@@ -85,9 +85,9 @@ async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Log
       if (settings === forAnnouncements)
         log.warn(
           { topic, ...lossy },
-          "the announcements topic is not compacted: definitions disappear from it with time, so an emptied database could not be filled again",
+          "announcements topic not compacted: Kafka deletes definitions with time, and an emptied database could not be refilled",
         );
-      else log.warn({ topic, ...lossy }, "the dead-letter topic does not keep every letter");
+      else log.warn({ topic, ...lossy }, "dead-letter topic does not keep all records");
     } catch (error) {
       if (findDenial(error) === undefined) throw error;
       log.warn(
@@ -129,10 +129,7 @@ async function checkReplicas(admin: Admin, topics: readonly OwnTopic[], log: Log
   const metadata = await admin.fetchTopicMetadata({ topics: topics.map(({ topic }) => topic) });
   for (const { name, partitions } of metadata.topics) {
     if (hasSingleReplica(partitions, brokers.length))
-      log.warn(
-        { topic: name, brokers: brokers.length },
-        "the topic has partitions with a single replica: they are lost with their broker",
-      );
+      log.warn({ topic: name, brokers: brokers.length }, "topic has partitions with a single replica");
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { RefusalError } from "../../../src/lib/errors.ts";
-import { createMetrics } from "../../../src/app/metrics.ts";
+import { createMetrics, createMetricsText } from "../../../src/app/metrics.ts";
 
 /** A series as it stands in Prometheus' text format, with the labels that scraping adds. */
 export interface Series {
@@ -43,7 +43,8 @@ const status: SyncStatus = {
 
 /** Every series that `GET /metrics` has once there was something of everything, and `up`, which scraping makes. */
 export async function exposedSeries(): Promise<Series[]> {
-  const metrics = createMetrics({
+  const metrics = createMetrics();
+  const metricsText = createMetricsText(metrics, {
     status: () => Promise.resolve(status),
     picker: () => ({ topics: 0, unreadable: 0 }),
     registrations: () => ({ waiting: 0, writing: 0 }),
@@ -54,20 +55,20 @@ export async function exposedSeries(): Promise<Series[]> {
         ),
       ),
   });
-  metrics.applied({
+  metrics.recordAnnouncements({
     counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 1 },
     refused: ["MALFORMED_JSON"],
     announcedOn: [0],
     storedOn: 0,
     tookMs: 1,
   });
-  metrics.feedbackApplied({
+  metrics.recordFeedback({
     counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 1 },
     deactivations: [],
     refusals: [{ offset: 0, refusal: new RefusalError("BAD_TOKEN", "") }],
   });
-  const text = `up 1\n${await metrics.text()}`;
-  return text.split("\n").flatMap((line) => {
+  const exposed = `up 1\n${await metricsText.text()}`;
+  return exposed.split("\n").flatMap((line) => {
     const [, name, labels = ""] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
     return name === undefined ? [] : [{ name, labels: { ...scraped, ...labelsOf(labels) } }];
   });

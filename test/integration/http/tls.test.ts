@@ -67,7 +67,7 @@ describe("over TLS", () => {
     file("cert.pem", second.cert);
     service.process.kill("SIGHUP");
     const fault = await until("it says that the key does not fit", () =>
-      service.log.find(({ msg }) => msg?.startsWith("the certificate cannot be read again") === true),
+      service.log.find(({ msg }) => msg?.startsWith("certificate reload failed") === true),
     );
     assert.deepEqual(fault["faults"], ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"]);
     assert.equal((await ask(service.url, first.cert)).statusCode, 200);

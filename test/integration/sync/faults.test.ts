@@ -87,11 +87,11 @@ describe("the start", () => {
     const early = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("early") });
     assert.equal(early.status, 503);
     await until("it says that it waits", () =>
-      service.log.find(({ msg }) => msg?.startsWith("MongoDB does not answer yet")),
+      service.log.find(({ msg }) => msg?.startsWith("MongoDB unavailable")),
     );
     await store.start();
     await until("it says that it waits", () =>
-      service.log.find(({ msg }) => msg?.startsWith("Kafka does not answer yet")),
+      service.log.find(({ msg }) => msg?.startsWith("Kafka unavailable")),
     );
     await broker.start();
     await service.ready();

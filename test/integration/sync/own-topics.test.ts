@@ -23,7 +23,7 @@ async function readOwn(topic: string, configNames: string[]): Promise<Record<str
   return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
 }
 
-const lossWarnings = /not compacted|does not keep every letter|single replica/;
+const lossWarnings = /not compacted|does not keep all records|single replica/;
 
 describe("the service's own Kafka topics", () => {
   it("are created so that the broker's defaults delete nothing from them", async () => {
@@ -71,9 +71,9 @@ describe("the service's own Kafka topics", () => {
           topic,
           "delete",
           undefined,
-          "the announcements topic is not compacted: definitions disappear from it with time, so an emptied database could not be filled again",
+          "announcements topic not compacted: Kafka deletes definitions with time, and an emptied database could not be refilled",
         ],
-        [deadLetterTopic, undefined, "604800000", "the dead-letter topic does not keep every letter"],
+        [deadLetterTopic, undefined, "604800000", "dead-letter topic does not keep all records"],
       ],
     );
     assert.equal(await service.stop(), 0);

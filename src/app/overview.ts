@@ -1,0 +1,121 @@
+import type { InstallationCount, Overview, Sample } from "../../schemas/overview.ts";
+import type { SyncStatus } from "../../schemas/sync-status.ts";
+import type { DeadLetterService } from "../dead-letters/service.ts";
+import { cached } from "../lib/cached.ts";
+import { getErrorMessage } from "../lib/errors.ts";
+import type { Lifecycle } from "../lib/lifecycle.ts";
+import { version } from "../lib/version.ts";
+
+const maxDeadLetters = 10;
+
+export interface OverviewOptions {
+  readonly readiness: () => Promise<Overview["checks"]>;
+  readonly status: () => Promise<SyncStatus>;
+  readonly deadLetters: Pick<DeadLetterService, "list">;
+  readonly installations: () => Promise<readonly InstallationCount[]>;
+  readonly lifecycle: Lifecycle;
+}
+
+/** Returns the overview, at most a second old. What cannot be found out is null, with the reason among the problems. */
+export type GetOverview = () => Promise<Overview>;
+
+export function createOverview(options: OverviewOptions): GetOverview {
+  const { readiness, status, lifecycle } = options;
+  const listDeadLetters = async () =>
+    (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;
+  const background = { staleWhileRevalidate: true } as const;
+  const deadLetters = cached(keepLast(listDeadLetters), { ...background, ttlMs: 5_000, restFactor: 1 });
+  // Reads every installation: at most a twentieth of the time.
+  const installations = cached(keepLast(options.installations), {
+    ...background,
+    ttlMs: 30_000,
+    restFactor: 20,
+  });
+  const history = startHistory(status, lifecycle);
+
+  async function read(): Promise<Overview> {
+    const [checks, sync, latest, totals] = await Promise.all([
+      readiness(),
+      status(),
+      deadLetters(),
+      installations(),
+    ]);
+    const problems = { "dead letters": latest.problem, installations: totals.problem };
+    return {
+      at: new Date().toISOString(),
+      version,
+      ready: Object.values(checks).every(({ ok }) => ok),
+      checks,
+      sync,
+      history: [...history],
+      deadLetters: latest.value === undefined ? null : [...latest.value],
+      installations: totals.value === undefined ? null : [...totals.value],
+      problems: Object.entries(problems).flatMap(([what, problem]) =>
+        problem === undefined ? [] : [`${what}: ${getErrorMessage(problem)}`],
+      ),
+    };
+  }
+
+  return cached(read, { ttlMs: 1_000 });
+}
+
+/** A value as last known, and why it could not be fetched again since. */
+interface LastKnown<T> {
+  readonly value: T | undefined;
+  readonly problem: unknown;
+}
+
+function keepLast<T>(fetch: () => Promise<T>): () => Promise<LastKnown<T>> {
+  let value: T | undefined;
+  return async () => {
+    try {
+      value = await fetch();
+      return { value, problem: undefined };
+    } catch (problem) {
+      return { value, problem };
+    }
+  };
+}
+
+const sampleIntervalMs = 10_000;
+/** An hour. */
+const maxSamples = 360;
+
+/** Samples the status every ten seconds; returns the samples of the last hour, oldest first. */
+function startHistory(status: () => Promise<SyncStatus>, lifecycle: Lifecycle): readonly Sample[] {
+  const samples: Sample[] = [];
+
+  async function addSample(): Promise<void> {
+    samples.push(toSample(await status()));
+    if (samples.length > maxSamples) samples.shift();
+  }
+
+  void addSample();
+  const timer = setInterval(() => void addSample(), sampleIntervalMs).unref();
+  lifecycle.onStop("history", () => {
+    clearInterval(timer);
+  });
+  return samples;
+}
+
+/** A sum is null when one of its parts is. */
+function toSample({ partitions, counts }: SyncStatus): Sample {
+  const records = allKnown(partitions.map(({ lagRecords }) => lagRecords));
+  const seconds = allKnown(partitions.map(({ lagSeconds }) => lagSeconds));
+  return {
+    at: new Date().toISOString(),
+    lagRecords: records?.reduce((sum, one) => sum + one, 0) ?? null,
+    lagSeconds: seconds === undefined ? null : Math.max(0, ...seconds),
+    applied:
+      counts === null
+        ? 0
+        : counts.created + counts.updated + counts.adopted + counts.unchanged + counts.retired,
+    refused: counts === null ? 0 : Object.values(counts.refused).reduce((sum, one) => sum + one, 0),
+  };
+}
+
+/** The values; undefined when there are none or one is null. */
+function allKnown(values: readonly (number | null)[]): readonly number[] | undefined {
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === 0 || numbers.length < values.length ? undefined : numbers;
+}
