@@ -58,8 +58,7 @@ export default {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot:
-          "^src/(app/(service|push-feedback|readiness|dead-letters)|cli|cli/commands/dead-letter-channel)\\.ts$",
+        pathNot: "^src/(app/.*|cli|cli/commands/dead-letter-channel)\\.ts$",
       },
       to: { path: "^(http|consumers)/" },
     },
