@@ -74,7 +74,7 @@ const eventHeadersSchema = {
 
 const structured = "application/cloudevents+json";
 
-/** Every way to announce a topic; see decode.ts for how they are told apart. */
+/** Every form of an announcement; decode.ts tells them apart. */
 const announcements: readonly Omit<Message, "key">[] = [
   {
     name: "definition",
@@ -118,7 +118,7 @@ const announcements: readonly Omit<Message, "key">[] = [
   {
     name: "binaryEvent",
     title: "A CloudEvent in binary mode",
-    summary: "A definition or a notification; the event's attributes stand in the headers.",
+    summary: "A definition or a notification; the event's attributes are headers.",
     headers: eventHeadersSchema,
     payload: carried,
     examples: [

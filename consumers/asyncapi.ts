@@ -4,7 +4,7 @@ import { schemaName, publishedSchema } from "../src/lib/published-schema.ts";
 import { version } from "../src/lib/version.ts";
 import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
 
-/** A Kafka topic that the service reads or writes, and what lies there. */
+/** A Kafka topic that the service reads or writes, and its messages. */
 export interface Channel {
   readonly name: string;
   /** The Kafka topic: the default of its setting, or with a parameter for what has none. */
@@ -30,7 +30,7 @@ const deadLetter: Message = {
   summary: "The record as it came (value, key, headers, timestamp), with the reason in further headers.",
   key: "The record's own.",
   headers: deadLetterHeadersSchema,
-  payload: { $id: "refused-value", description: "Whatever was sent; null for a tombstone." },
+  payload: { $id: "refused-value", description: "The original value; null for a tombstone." },
   examples: [],
 };
 

@@ -28,7 +28,7 @@ export interface Findings {
 export interface Start {
   /** The next record to apply. */
   readonly position: Position;
-  /** Where fetching starts. What lies before the position is examined, not applied. */
+  /** Where fetching starts. Records before the position are examined, not applied. */
   readonly fetchFrom: number;
   readonly warning?: string;
 }

@@ -10,8 +10,8 @@ import { maxValueBytes, refuseBatch } from "../announcements/decode.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
 const maxReasonCharacters = 200;
-/** Of what a Date can hold (ECMAScript, section 21.4.1.1). */
-const latestTime = 8.64e15;
+/** The largest time that a Date can hold (ECMAScript, section 21.4.1.1). */
+const maxDateMs = 8.64e15;
 
 /** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
 export function decodeReport(record: LogRecord): DecodedReport {
@@ -36,7 +36,11 @@ function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
     platform,
     token,
     reason: shortened(reason),
-    reportedOn: timeOf([reportedOn ?? undefined, getHeaderText(headers, deadLetterHeader.time), timestamp]),
+    reportedOn: getReportTime([
+      reportedOn ?? undefined,
+      getHeaderText(headers, deadLetterHeader.time),
+      timestamp,
+    ]),
   };
 }
 
@@ -55,13 +59,13 @@ function jsonIn(value: Buffer | null): unknown {
 }
 
 /**
- * The earliest time that is told: what the report says, when a replayed one was written first, the record's timestamp.
+ * The earliest known time: that of the report, of the first sending of a replayed one, or of the record's timestamp.
  * Nobody can report what comes later, so where clocks differ, a token that lives is not taken for dead. A record without
  * a timestamp has -1.
  */
-function timeOf([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
+function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
   const times = [Date.parse(reportedOn ?? ""), Number(firstWritten), Number(timestamp)];
-  const known = times.filter((time) => time >= 0 && time <= latestTime);
+  const known = times.filter((time) => time >= 0 && time <= maxDateMs);
   if (known.length > 0) return new Date(Math.min(...known));
   throw violation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
 }

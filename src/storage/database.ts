@@ -91,6 +91,10 @@ function createClient(uri: string): MongoClient {
   }
 }
 
+/** Splits a list, since several short operations side by side take less time than a long one. */
+export const splitIntoChunks = <T>(all: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+
 /** Creates the client of the database that the URI names; `connect` connects it. Throws ConfigurationError. */
 export function createDatabase(connectionString: string, log: Logger): Database {
   const { uri, ignored } = removeFixedOptions(connectionString);

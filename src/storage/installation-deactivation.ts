@@ -1,8 +1,7 @@
 import type { InstallationKey } from "../installations/installation.ts";
 import type { InstallationDeactivator } from "../installations/stores.ts";
-import type { Database } from "./database.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
-import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
 
 /** A slow store needs some milliseconds for each record. */
@@ -57,7 +56,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
 
     async deactivateUnseen(ids, { unseenSince, reason }) {
       let count = 0;
-      for (const chunk of chunks(ids, recordsPerUpdate)) {
+      for (const chunk of splitIntoChunks(ids, recordsPerUpdate)) {
         const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
         const update = toDeactivation(reason, new Date());
         const { modifiedCount } = await database.run(() => installations.updateMany(filter, update));

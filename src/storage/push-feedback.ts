@@ -2,9 +2,8 @@ import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Deactivation, FeedbackStore, SeenInstallation } from "../installations/feedback.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "./database.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
-import { chunks } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions } from "./positions.ts";
 
@@ -30,7 +29,7 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
     positions: (group, topic) => positions.positions(group, topic),
 
     findTokens: (tokens) =>
-      database.run(async () => (await Promise.all(chunks(tokens, tokensPerQuery).map(find))).flat()),
+      database.run(async () => (await Promise.all(splitIntoChunks(tokens, tokensPerQuery).map(find))).flat()),
 
     async begin(step) {
       const batch = await positions.begin(step);

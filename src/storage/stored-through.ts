@@ -6,12 +6,12 @@ import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
 /** How far a producer's clock may be ahead of ours. */
 const clockSkewMs = 60_000;
-const recordsARead = 5_000;
+const recordsPerRead = 5_000;
 
 /**
- * The position behind the last announcement of a partition that left a trace in the stored topics or the retired ones;
- * undefined when no stored topic comes from the partition. All records are read, in small steps: it is asked for rarely,
- * and an index for it would cost every write.
+ * The position after the last announcement of a partition that the stored and retired topics come from; undefined when no
+ * stored topic comes from the partition. Reads all records, in small steps: needed rarely, and an index would slow every
+ * write.
  */
 export async function storedThrough(
   database: Database,
@@ -19,21 +19,21 @@ export async function storedThrough(
 ): Promise<Position | undefined> {
   const topics = database
     .collection<TopicRecord>(collections.topics)
-    .find({ "source.topic": topic, "source.partition": partition }, { batchSize: recordsARead })
+    .find({ "source.topic": topic, "source.partition": partition }, { batchSize: recordsPerRead })
     .project<Pick<TopicRecord, "source" | "sys_updated_on">>({ source: 1, sys_updated_on: 1 });
   const retired = database
     .collection<RetiredRecord>(collections.retiredTopics)
-    .find({ "retired_by.topic": topic, "retired_by.partition": partition }, { batchSize: recordsARead })
+    .find({ "retired_by.topic": topic, "retired_by.partition": partition }, { batchSize: recordsPerRead })
     .project<Pick<RetiredRecord, "retired_by" | "retired_on">>({ retired_by: 1, retired_on: 1 });
 
   let last: Trace | undefined;
   for await (const { source, sys_updated_on } of topics) last = later(last, { source, on: sys_updated_on });
-  // Without topics, the collection was emptied, and the retired ones are no witness of it.
+  // Without topics, the collection was emptied, and the log must be read again.
   if (last === undefined) return undefined;
   for await (const { retired_by, retired_on } of retired)
     last = later(last, { source: retired_by, on: retired_on });
   const { source, on } = last;
-  return { offset: source.offset + 1, epoch: epochOf(source), newest: on.getTime() + clockSkewMs };
+  return { offset: source.offset + 1, epoch: getEpoch(source), newest: on.getTime() + clockSkewMs };
 }
 
 /** What an announcement left, and when it was stored. */
@@ -47,10 +47,10 @@ function later<L extends Trace | undefined>(
   { source, on }: { source: Source; on: Date },
 ): L | Trace {
   if (source.kind !== "announcement") return last;
-  if (last === undefined || epochOf(source) > epochOf(last.source)) return { source, on };
-  return epochOf(source) === epochOf(last.source) && source.offset > last.source.offset
+  if (last === undefined || getEpoch(source) > getEpoch(last.source)) return { source, on };
+  return getEpoch(source) === getEpoch(last.source) && source.offset > last.source.offset
     ? { source, on }
     : last;
 }
 
-const epochOf = ({ epoch }: AnnouncementSource): number => epoch ?? 1;
+const getEpoch = ({ epoch }: AnnouncementSource): number => epoch ?? 1;

@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { FeedListener, Following, PickableTopic, TopicChange, TopicFeed } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
-import { findByExternalIds } from "./look-up.ts";
+import { findByExternalIds } from "./topic-records.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { streamRecords } from "./queries.ts";
 import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";

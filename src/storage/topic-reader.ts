@@ -3,7 +3,7 @@ import type { Filter } from "mongodb";
 import type { SortKey, TopicOrder, TopicQuery, TopicReader, TopicSort } from "../topics/listing.ts";
 import type { ListedTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
-import { findByExternalIds } from "./look-up.ts";
+import { findByExternalIds } from "./topic-records.ts";
 import { collections } from "./names.ts";
 import { findPage, prefixRange, streamRecords, type SortValue } from "./queries.ts";
 import { createRetiredTopicStore } from "./retired-topics.ts";

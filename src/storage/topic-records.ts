@@ -1,4 +1,7 @@
+import type { Collection, FindOptions } from "mongodb";
+
 import type { PickableTopic } from "../matching/feed.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
@@ -123,3 +126,22 @@ const fromPreviousRecord = (record: PreviousRecord): PreviousTopic => ({
   source: record.source,
   updatedOn: record.sys_updated_on,
 });
+
+const idsPerLookup = 200;
+
+/** The records of these external ids. Throws UnavailableError. */
+export async function findByExternalIds(
+  { database, topics }: { readonly database: Database; readonly topics: Collection<TopicRecord> },
+  externalIds: readonly string[],
+  options: FindOptions = {},
+): Promise<TopicRecord[]> {
+  const found = await Promise.all(
+    splitIntoChunks(externalIds, idsPerLookup).map((ids) =>
+      // The batch size brings each look-up in a single answer.
+      database.run(() =>
+        topics.find({ topic_id: { $in: ids } }, { ...options, batchSize: ids.length + 1 }).toArray(),
+      ),
+    ),
+  );
+  return found.flat();
+}

@@ -4,14 +4,14 @@ import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
-import type { Database } from "./database.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
-import { chunks, findByExternalIds } from "./look-up.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { storedThrough } from "./stored-through.ts";
 import { maxUpdateMs } from "./update-command.ts";
 import {
+  findByExternalIds,
   fromTopicRecord,
   retiredId,
   toTopicRecord,
@@ -21,7 +21,7 @@ import {
 } from "./topic-records.ts";
 
 /** Without a transaction, one part of a large insertion is stored while the next is still being encoded. */
-const topicsAnInsertion = 500;
+const topicsPerInsert = 500;
 
 /** The store of topics and positions in MongoDB. */
 export function createTopicStore(database: Database, log: Logger): TopicStore {
@@ -59,10 +59,10 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       await topics.insertMany(created.map(toTopicRecord), options);
       return;
     }
-    const insertions = chunks(created, topicsAnInsertion).map((some) =>
+    const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
       topics.insertMany(some.map(toTopicRecord), { ordered: false }),
     );
-    // Nothing may be on its way any more when the batch is looked at again.
+    // No insertion may still be under way when the batch is decided again.
     await Promise.allSettled(insertions);
     await Promise.all(insertions);
   }
@@ -71,7 +71,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     insert: (topic) =>
       database
         .run(async () => {
-          // A batch of announcements may hold the same unique key for as long as its transaction takes.
+          // A batch of announcements may hold the same unique key until its transaction ends.
           await topics.insertOne(toTopicRecord(topic), { maxTimeMS: maxUpdateMs });
         })
         .catch(rethrowViolation),
@@ -81,16 +81,16 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
-      // A single combination is found by its index alone on every store.
-      const among = ([first = "", ...others]: readonly string[]) =>
+      // A single combination is found by its index alone.
+      const anyOf = ([first = "", ...others]: readonly string[]) =>
         others.length === 0 ? first : { $in: [...new Set([first, ...others])] };
       const filter = {
-        topic_name: among(definitions.map(({ name }) => name)),
-        namespace: among(definitions.map(({ namespace }) => namespace)),
-        header_query: among(definitions.map(({ headerQuery }) => headerQuery)),
-        content_query: among(definitions.map(({ contentQuery }) => contentQuery)),
+        topic_name: anyOf(definitions.map(({ name }) => name)),
+        namespace: anyOf(definitions.map(({ namespace }) => namespace)),
+        header_query: anyOf(definitions.map(({ headerQuery }) => headerQuery)),
+        content_query: anyOf(definitions.map(({ contentQuery }) => contentQuery)),
       };
-      // More than was asked for, one from here and another from there, may come back: a superset does no harm.
+      // May return topics that mix values of several definitions: a superset does no harm.
       const options = { batchSize: definitions.length + 1 };
       return database.run(async () => (await topics.find(filter, options).toArray()).map(fromTopicRecord));
     },

@@ -9,9 +9,9 @@ const lookEveryMs = 200;
 export interface AppliedOptions {
   /** The positions of the group, by partition. Throws UnavailableError. */
   readonly positions: () => Promise<ReadonlyMap<number, Position>>;
-  /** Told how many are applied, after each look. */
+  /** Called after each look-up with the number that is applied. */
   readonly at: (done: number) => void;
-  /** Told why, when the store does not answer; it is asked again. */
+  /** Called when the store does not answer; the look-up is repeated. */
   readonly away: (error: UnavailableError) => void;
   readonly abort: AbortSignal;
 }

@@ -3,7 +3,7 @@ import type { Position, PositionStore } from "./positions.ts";
 import type { LogObserver, ObservedBounds } from "./records.ts";
 import { getAgeAt } from "./age.ts";
 
-/** A consumer of this process, as far as its status is told. */
+/** The status of a consumer of this process. */
 export interface ConsumerStatus {
   readonly state: "joining" | "assigned" | "dead";
   readonly partitions: readonly {
@@ -30,22 +30,22 @@ export type ReadPartitionStatuses = <T>(what: string, question: Promise<T>) => P
 
 type PartitionStanding = SyncStatus["partitions"][number];
 
-/** Where a group stands in each partition of a Kafka topic. Never throws: what cannot be found out is null. */
+/** Reads the status of a group in each partition of a Kafka topic. Never throws: what is unknown is null. */
 export async function readPartitionStatuses(
   { group, topic, observer, store, consumer: running }: WatchedLog,
   ask: ReadPartitionStatuses,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
   const asked = ask("the group", observer.owners());
-  // The log is asked last: a position that moved on after its end was told would look like one of another log.
+  // The log is read last: a position that moves past the end read before would look like one of another log.
   const positions = await ask("the positions", store.positions(group, topic));
   const consumer = running?.();
   const bounds = await ask("the log", observer.bounds());
   const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
-  const firstSince = remembered((timestamp) => observer.firstSince(timestamp));
+  const firstSince = memoize((timestamp) => observer.firstSince(timestamp));
 
-  const partitions = partitionsOf(facts).map(async (partition) => {
-    const lag = lagOf(partition, facts);
+  const partitions = listPartitions(facts).map(async (partition) => {
+    const lag = getLag(partition, facts);
     const since = async (timestamp: number): Promise<number> =>
       (await firstSince(timestamp)).get(partition) ?? 0;
     const secondsAt = async (what: string, offset: number | undefined) =>
@@ -68,7 +68,7 @@ interface Facts {
   readonly own: ConsumerStatus["partitions"];
 }
 
-function partitionsOf({ bounds, positions, own }: Facts): number[] {
+function listPartitions({ bounds, positions, own }: Facts): number[] {
   const known = bounds ?? positions ?? new Map<number, unknown>();
   return [...new Set([...known.keys(), ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
 }
@@ -116,7 +116,7 @@ interface Lag {
   readonly from: number;
 }
 
-function lagOf(partition: number, facts: Facts): Lag | undefined {
+function getLag(partition: number, facts: Facts): Lag | undefined {
   const bounds = facts.bounds?.get(partition);
   const committed = committedOffset(partition, facts);
   if (bounds === undefined || (facts.positions === undefined && committed === undefined)) return undefined;
@@ -126,7 +126,7 @@ function lagOf(partition: number, facts: Facts): Lag | undefined {
   return { records: high - from, from };
 }
 
-/** The first record of the oldest open transaction, which everything behind it waits for; undefined when none is open. */
+/** The first record of the oldest open transaction, which blocks all later ones; undefined when none is open. */
 const blockedOffset = ({ stable, high }: ObservedBounds): number | undefined =>
   stable < high ? stable : undefined;
 
@@ -137,7 +137,7 @@ const ageInSeconds = async (
 ): Promise<number> => Math.round((await getAgeAt(offset, firstSince, now)) / 100) / 10;
 
 /** One answer holds for all partitions, so a time that one of them asks for is asked once. */
-function remembered<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
+function memoize<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
   const answers = new Map<number, Promise<T>>();
   return (timestamp) => {
     const answer = answers.get(timestamp) ?? ask(timestamp);

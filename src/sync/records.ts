@@ -21,7 +21,7 @@ export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | 
 /** The last value of a header; undefined when the header is absent or has no value. */
 export function getHeader(headers: RecordHeaders, name: string): Buffer | string | undefined {
   const given = Object.hasOwn(headers, name) ? headers[name] : undefined;
-  // A header without a value arrives as null, whatever its type says.
+  // A header without a value arrives as null, despite its type.
   return (Array.isArray(given) ? given.at(-1) : given) ?? undefined;
 }
 
@@ -45,7 +45,7 @@ export interface LogRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  /** Set when this stands for a whole batch that was not read: at its last offset, without key, value and headers. */
+  /** Set on a placeholder for a batch that was not read: it has the last offset, and neither key, value nor headers. */
   readonly skippedBatch?: SkippedBatch;
 }
 
@@ -60,7 +60,7 @@ export interface RecordBatch {
   readonly partition: Partition;
   /** At least one, in offset order. */
   readonly records: readonly LogRecord[];
-  /** The offset behind everything fetched: behind the last record, and behind markers of transactions that follow it. */
+  /** The offset after everything fetched, the markers of transactions included. */
   readonly end: number;
   /** Fetching goes on behind this record next time. */
   advance(offset: number): void;
@@ -70,7 +70,7 @@ export interface RecordBatch {
   isCurrent(): boolean;
 }
 
-/** What a member of a consumer group is told. */
+/** The callbacks of a member of a consumer group. */
 export interface GroupListener {
   /** These partitions, and no others, belong to this member from now on. Called before anything of them is fetched. */
   assigned(partitions: readonly Partition[]): void;
@@ -141,7 +141,7 @@ export interface ReadOptions {
   readonly abort: AbortSignal;
 }
 
-/** Reads Kafka topics from one end to the other, beside whatever else reads them. */
+/** Reads Kafka topics from end to end, independent of consumer groups. */
 export interface LogReader {
   /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws UnavailableError. */
   bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;

@@ -15,7 +15,7 @@ export interface AppliedBatch {
   readonly tookMs: number;
 }
 
-/** What became of the announcements that this process applied, since it started. */
+/** The outcomes of the announcements that this process applied since it started. */
 export interface Counts {
   readonly created: number;
   readonly updated: number;
@@ -48,7 +48,7 @@ export function createTally(): Tally {
   };
 }
 
-/** Counts what became of push feedback. */
+/** Counts the outcomes of push feedback. */
 export interface FeedbackTally {
   add(decision: FeedbackDecision): void;
   counts(): Readonly<Record<Exclude<FeedbackOutcome, "refused">, number>> & Pick<Counts, "refused">;

@@ -15,7 +15,7 @@ import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./sna
 
 export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
 
-/** What is to be done about a batch. */
+/** The outcome of a batch. */
 export interface Decision {
   readonly writes: TopicWrites;
   readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
@@ -24,13 +24,13 @@ export interface Decision {
 
 export interface Batch {
   readonly partition: Partition;
-  /** The epoch of the log that they are of; see Position. */
+  /** The epoch of the log; see Position. */
   readonly epoch: number;
   /** In offset order. */
   readonly announcements: readonly Announcement[];
   /**
-   * Stored topics. Whatever is not among them is taken for absent: the unique indexes object when that is wrong, except
-   * for tombstones, so the topics that a batch retires must be among them.
+   * Stored topics. A topic that is missing here counts as absent: the unique indexes object when that is wrong, except for
+   * tombstones, so the topics that a batch retires must be included.
    */
   readonly stored: readonly Topic[];
   readonly now: Date;

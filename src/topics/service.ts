@@ -31,7 +31,7 @@ export interface TopicService {
    * decision on this batch: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, objections: number): Promise<Decision>;
-  /** Reports a stored decision to whoever follows the changes. */
+  /** Reports a stored decision to the listener of changes. */
   publish(decision: Decision): void;
 }
 
