@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: every measurement of the sync, or the one that is named: `npm run bench -- sync`. What each does, and how to read it,
- * stands in docs/benchmarks.md; `npm run bench -- --help` and `npm run bench -- sync --help` tell the options.
+ * `npm run bench` runs the sync benchmarks, `npm run bench -- NAME` one benchmark. docs/benchmarks.md
+ * explains each of them; `npm run bench -- --help` and `npm run bench -- NAME --help` list the options.
  */
 import { Command } from "commander";
 
@@ -18,9 +18,9 @@ import { measureSync, syncCommand } from "./sync/sync.ts";
 import { topicPagesCommand } from "./topic-pages.ts";
 
 const program = new Command("npm run bench --").description(
-  "Measures the service on a broker and stores that it starts itself. Without a command: sync, latency and memory, with the defaults.",
+  "Benchmarks the service on its own broker and stores. Without a command: sync, latency and memory with default options.",
 );
-// What stands behind a command is the command's.
+// Options after a command belong to the command.
 program.enablePositionalOptions();
 for (const option of commonOptions()) program.addOption(option);
 program.action(async (options: CommonOptions) => {

@@ -30,7 +30,10 @@ const topicsPerInsertion = 2_000;
 const topicsPerPage = 50;
 const samples = 30;
 
-/** `bench topic-pages`: the latency of one page of topics, by order, search and filter. On the embedded store only. */
+/**
+ * `bench topic-pages`: the latency of one page of topics, by order, search and filter. On the embedded store
+ * only.
+ */
 export const topicPagesCommand = (): Command =>
   new Command("topic-pages")
     .description("latency of one page of topics on the embedded store, by order, search and filter")

@@ -21,7 +21,7 @@ export const contextAttributesSchema = {
       expected: '"1.0", the only version of CloudEvents that is understood',
     },
     type: { ...attribute, description: "What happened." },
-    datacontenttype: { ...optionalAttribute, description: "Media type of the data; JSON when absent." },
+    datacontenttype: { ...optionalAttribute, description: "Media type of the data; JSON if absent." },
     dataschema: { ...optionalAttribute, description: "URI of the schema that the data follows." },
     subject: { ...optionalAttribute, description: "What the event is about." },
     time: { ...optionalAttribute, description: "When it happened (RFC 3339)." },
@@ -36,7 +36,7 @@ export const cloudEventSchema = {
   $id: "cloud-event",
   properties: {
     ...contextAttributesSchema.properties,
-    data: { description: "The data, when it is JSON: a topic definition or a TMF688 notification." },
+    data: { description: "The data, if it is JSON: a topic definition or a TMF688 notification." },
     data_base64: {
       type: ["string", "null"],
       pattern: "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",

@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-/** The one body of every HTTP error: the ServiceNow platform's shape plus `code` and `details` for programs. */
+/** The body of every HTTP error: the ServiceNow platform's shape plus `code` and `details` for programs. */
 export const errorBodySchema = {
   $id: "error-body",
   type: "object",
@@ -13,8 +13,8 @@ export const errorBodySchema = {
       additionalProperties: false,
       required: ["message", "detail", "code", "details"],
       properties: {
-        message: { type: "string", description: "What is wrong, in a sentence." },
-        detail: { type: "string", description: "How to mend it, or what else is known." },
+        message: { type: "string", description: "What is wrong, as a sentence." },
+        detail: { type: "string", description: "How to fix it, or further information." },
         code: { type: "string", pattern: "^[A-Z][A-Z_]*$" },
         details: {
           type: "array",
@@ -25,7 +25,7 @@ export const errorBodySchema = {
             properties: {
               path: {
                 type: "string",
-                description: "JSON Pointer (RFC 6901) to the member that is at fault.",
+                description: "JSON Pointer (RFC 6901) to the invalid member.",
               },
               message: { type: "string" },
             },

@@ -1,4 +1,4 @@
-/** The answer of `GET /healthz`. */
+/** The response of `GET /healthz`. */
 export const healthSchema = {
   $id: "health",
   type: "object",
@@ -7,7 +7,7 @@ export const healthSchema = {
   properties: { status: { const: "alive" } },
 } as const;
 
-/** The answer of `GET /readyz`. */
+/** The response of `GET /readyz`. */
 export const readinessSchema = {
   $id: "readiness",
   type: "object",
@@ -17,14 +17,14 @@ export const readinessSchema = {
     status: { enum: ["ready", "not ready"] },
     checks: {
       type: "object",
-      description: "What was looked at, by name.",
+      description: "The checks by name.",
       additionalProperties: {
         type: "object",
         additionalProperties: false,
         required: ["ok"],
         properties: {
           ok: { type: "boolean" },
-          reason: { type: "string", description: "Why it does not work." },
+          reason: { type: "string", description: "Why the check fails." },
         },
       },
     },

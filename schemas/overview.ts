@@ -15,8 +15,8 @@ const sample = {
     at: { type: "string", format: "date-time" },
     lagRecords: { type: ["integer", "null"], minimum: 0 },
     lagSeconds: { type: ["number", "null"], minimum: 0 },
-    applied: { ...count, description: "Announcements that the answering process applied until then." },
-    refused: { ...count, description: "Announcements that it refused until then." },
+    applied: { ...count, description: "Announcements applied by the answering process so far." },
+    refused: { ...count, description: "Announcements rejected by it so far." },
   },
 } as const;
 
@@ -36,7 +36,7 @@ const installationTotal = {
 
 export type InstallationCount = FromSchema<typeof installationTotal>;
 
-/** The answer of `GET /api/topicsync/v1/overview`: how everything is. */
+/** The response of `GET /api/topicsync/v1/overview`. */
 export const overviewSchema = {
   $id: "overview",
   type: "object",
@@ -54,14 +54,15 @@ export const overviewSchema = {
   ],
   properties: {
     at: { type: "string", format: "date-time" },
-    version: { type: "string", description: "Of topicsync." },
-    ready: { type: "boolean", description: "Whether everything works that the service needs." },
+    version: { type: "string", description: "The version of topicsync." },
+    ready: { type: "boolean", description: "Whether every check passes." },
     checks: readinessSchema.properties.checks,
     sync: syncStatusSchema,
     history: {
       type: "array",
       items: sample,
-      description: "The last hour, as the answering process saw it, every ten seconds; the oldest first.",
+      description:
+        "The last hour as seen by the answering process, one sample per ten seconds, oldest first.",
     },
     deadLetters: {
       description: `The newest dead letters; null while they are unknown, and without the role \`${roles.eventManagement}\`.`,
@@ -75,7 +76,7 @@ export const overviewSchema = {
     problems: {
       type: "array",
       items: { type: "string" },
-      description: `What could not be found out, and why; empty without the role \`${roles.eventManagement}\`.`,
+      description: `What could not be determined, and why; empty without the role \`${roles.eventManagement}\`.`,
     },
   },
 } as const;

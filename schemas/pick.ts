@@ -1,6 +1,6 @@
 import type { FromSchema } from "json-schema-to-ts";
 
-/** An event, as brokers send it (specification 2.4). What it has beyond these members can be asked for by filters as well. */
+/** An event as sent by brokers (specification 2.4). Filters can use additional members as well. */
 export const eventSchema = {
   $id: "event",
   type: "object",
@@ -8,7 +8,7 @@ export const eventSchema = {
     eventId: { type: "string" },
     "@type": { type: "string" },
     eventType: { type: "string" },
-    event: { type: "object", description: "What `contentQuery` looks into." },
+    event: { type: "object", description: "The object that `contentQuery` is evaluated against." },
   },
   examples: [
     {
@@ -24,10 +24,10 @@ export type Event = FromSchema<typeof eventSchema>;
 
 const text = { type: "string" } as const;
 
-/** So many of the values that an event has at a path are shown. */
+/** The maximum number of values per path in an explanation. */
 export const maxFoundValues = 100;
 
-/** The answer of `POST …/topic/pick`. */
+/** The response of `POST …/topic/pick`. */
 export const pickResponseSchema = {
   $id: "pick-response",
   type: "object",
@@ -44,7 +44,7 @@ export const pickResponseSchema = {
       },
     },
     explain: {
-      description: "With ?explain=EXTERNALID: why that topic is among them, or is not.",
+      description: "With ?explain=EXTERNALID: why that topic matches or not.",
       type: "object",
       additionalProperties: false,
       required: ["externalId", "matches", "conditions"],
@@ -59,7 +59,7 @@ export const pickResponseSchema = {
             required: ["filter", "condition", "held", "found"],
             properties: {
               filter: { enum: ["headerQuery", "contentQuery"] },
-              condition: { ...text, description: "The condition, its path beginning at the event itself." },
+              condition: { ...text, description: "The condition, with its path from the root of the event." },
               held: { type: "boolean" },
               found: {
                 type: "array",

@@ -32,19 +32,19 @@ const partitions = {
       partition: count,
       committedOffset: {
         ...offset,
-        description: "The offset of the next record to apply; null before the first or when not known.",
+        description: "The offset of the next record to apply; null before the first record or if unknown.",
       },
-      logStart: { ...offset, description: "The first offset that the log still has." },
+      logStart: { ...offset, description: "The first offset in the log." },
       logEnd: {
         ...offset,
-        description: "The offset behind the log's last record, records of open transactions included.",
+        description: "The offset after the last record, including records of open transactions.",
       },
       lastStableOffset: {
         ...offset,
         description:
           "Kafka's last stable offset: nothing from here on can be read before a transaction ends. The same as logEnd when none is open.",
       },
-      lagRecords: { ...offset, description: "Records that are not applied yet." },
+      lagRecords: { ...offset, description: "The number of records that are not applied yet." },
       lagSeconds: {
         type: ["number", "null"],
         minimum: 0,
@@ -58,15 +58,15 @@ const partitions = {
       },
       assigned: {
         type: ["boolean", "null"],
-        description: "Whether a member of the group has the partition; null when not known.",
+        description: "Whether the partition is assigned to a member of the group; null if unknown.",
       },
       owner: {
         type: ["string", "null"],
-        description: "The member that has it: client and address; `this process` for the one that answers.",
+        description: "The member that it is assigned to: client and address, or `this process`.",
       },
       state: {
         enum: ["reading", "paused", null],
-        description: "What the answering process does with it; null when it has not got it.",
+        description: "The state in the answering process; null if it is assigned to another one.",
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
       cause: {
@@ -78,7 +78,7 @@ const partitions = {
   },
 } as const;
 
-/** The answer of `GET /api/topicsync/v1/sync`: where the sync stands. */
+/** The response of `GET /api/topicsync/v1/sync`. */
 export const syncStatusSchema = {
   $id: "sync-status",
   type: "object",
@@ -90,11 +90,11 @@ export const syncStatusSchema = {
     consumer: consumerState,
     since: {
       type: ["string", "null"],
-      description: "When the process that answers began to count, as RFC 3339; null when none runs.",
+      description: "When the answering process started to count (RFC 3339); null if it runs no sync.",
     },
     counts: {
       description:
-        "What became of the announcements that the answering process applied; null when none runs.",
+        "Outcomes of the announcements that the answering process applied; null if it runs no sync.",
       anyOf: [
         { type: "null" },
         {
@@ -104,13 +104,13 @@ export const syncStatusSchema = {
           properties: {
             created: count,
             updated: count,
-            adopted: { ...count, description: "Topics created over HTTP that the channel took over." },
+            adopted: { ...count, description: "Topics created over HTTP that an announcement adopted." },
             unchanged: count,
             retired: count,
             refused: {
               type: "object",
               additionalProperties: count,
-              description: "Refused announcements by their code.",
+              description: "Rejected announcements by code.",
             },
           },
         },
@@ -118,7 +118,7 @@ export const syncStatusSchema = {
     },
     partitions,
     pushFeedback: {
-      description: "Where reading the push feedback stands; null when none is read.",
+      description: "The status of push feedback; null if none is read.",
       anyOf: [
         { type: "null" },
         {
@@ -131,7 +131,7 @@ export const syncStatusSchema = {
             consumer: consumerState,
             counts: {
               description:
-                "What became of the reports that the answering process applied; null when none runs.",
+                "Outcomes of the reports that the answering process applied; null if it reads none.",
               anyOf: [
                 { type: "null" },
                 {
@@ -140,13 +140,13 @@ export const syncStatusSchema = {
                   required: ["deactivated", "renewed", "inactive", "unknown", "refused"],
                   properties: {
                     deactivated: count,
-                    renewed: { ...count, description: "Reports of tokens that were registered again since." },
+                    renewed: { ...count, description: "Reports of tokens that were registered again later." },
                     inactive: { ...count, description: "Reports of tokens that were inactive already." },
                     unknown: { ...count, description: "Reports of tokens that are not registered." },
                     refused: {
                       type: "object",
                       additionalProperties: count,
-                      description: "Refused reports by their code.",
+                      description: "Rejected reports by code.",
                     },
                   },
                 },
@@ -160,7 +160,7 @@ export const syncStatusSchema = {
     problems: {
       type: "array",
       items: { type: "string" },
-      description: "What could not be found out, and why.",
+      description: "What could not be determined, and why.",
     },
   },
 } as const;

@@ -20,7 +20,7 @@ export const topicNotificationSchema = {
     event: {
       type: "object",
       required: ["topic"],
-      properties: { topic: { type: "object", description: "The topic, as the next two schemas have it." } },
+      properties: { topic: { type: "object", description: "The topic; see the next two schemas." } },
     },
   },
 } as const;
@@ -34,7 +34,7 @@ export const deletedTopicSchema = {
   additionalProperties: false,
   required: [],
   properties: {
-    id: { ...id, description: "Identifier of the topic; its external id when it has no externalId." },
+    id: { ...id, description: "Identifier of the topic; its external id if it has no externalId." },
     href: { description: "Where the topic can be read; ignored." },
     name: optionalText,
     contentQuery: { ...optionalText, description: "Filter on the content of the event." },

@@ -1,6 +1,7 @@
 /**
- * autocannon's part of `npm run bench -- http`, where there is no wrk: one registration a request, each with another token, or with
- * tokens of a pool in turn. Ends with a line of JSON, as load.lua does; times are milliseconds, the duration seconds.
+ * autocannon's part of `npm run bench -- http`, where there is no wrk: one registration a request, each with
+ * another token, or with tokens of a pool in turn. Ends with a line of JSON, as load.lua does; times are
+ * milliseconds, the duration seconds.
  *
  * Usage: node bench/http/autocannon.ts PACKAGES-FOLDER LOAD-FILE
  */

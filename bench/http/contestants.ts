@@ -72,7 +72,8 @@ export const httpService: Registrar = {
 };
 
 /**
- * Parse Server, the free back end of mobile apps, of which push registration is a part: one process, without logs, with indexes on what it looks installations up by.
+ * Parse Server, the free back end of mobile apps, of which push registration is a part: one process, without
+ * logs, with indexes on what it looks installations up by.
  */
 export const parseServer: Registrar = {
   name: "Parse Server",

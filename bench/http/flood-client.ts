@@ -1,6 +1,7 @@
 /**
- * The flood of `npm run bench -- flood`: logins with wrong passwords, so many a second whether they are answered or not. Every other
- * one names the user whom the good clients use. Ends with a line of JSON: how many were answered with which status.
+ * The flood of `npm run bench -- flood`: logins with wrong passwords, so many a second whether they are
+ * answered or not. Every other one names the user whom the good clients use. Ends with a line of JSON: how
+ * many were answered with which status.
  *
  * Usage: node bench/http/flood-client.ts URL TEMPLATE USER A-SECOND SECONDS ADDRESS,…
  */

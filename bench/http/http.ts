@@ -25,7 +25,7 @@ export const httpCommand = (): Command => {
   command.option("--connections <list>", "connections at once", positives, [1, 64]);
   command.option("--seconds <n>", "for how long each measurement loads", positive, 30);
   command.option("--rounds <n>", "measurements of each kind; the median counts", positive, 3);
-  command.option("--pool <n>", "tokens that are registered again and again", positive, 2_000);
+  command.option("--pool <n>", "number of tokens that are registered repeatedly", positive, 2_000);
   command.addOption(new Option("--no-peer", "leave Parse Server out"));
   for (const option of commonOptions()) command.addOption(option);
   return command.action(async (options: HttpOptions) => {

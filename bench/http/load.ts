@@ -33,14 +33,20 @@ export interface Answers {
   readonly broken: number;
 }
 
-/** A program of its own that sends registrations, each connection its next as soon as the last one is answered. */
+/**
+ * A program of its own that sends registrations, each connection its next as soon as the last one is
+ * answered.
+ */
 export interface LoadGenerator {
   /** For people. */
   readonly name: string;
   run(load: Load): Promise<Answers>;
 }
 
-/** wrk where the machine has it, since it leaves the servers most of the machine; else autocannon, which npm downloads. */
+/**
+ * wrk where the machine has it, since it leaves the servers most of the machine; else autocannon, which npm
+ * downloads.
+ */
 export async function findLoadGenerator(toolsFolder: string): Promise<LoadGenerator> {
   try {
     const { stdout, stderr } = await runCommand("wrk", ["--version"]);
@@ -56,7 +62,7 @@ const wrk = (name: string): LoadGenerator => ({
   async run({ url, template, connections, seconds, pool, folder }) {
     const requestFile = join(folder, "request");
     await writeFile(requestFile, rawRequest(url, template));
-    const result = await lastLineOf(name, "wrk", [
+    const result = await readLastLine(name, "wrk", [
       ...["--threads", "1", "--connections", String(connections), "--duration", `${seconds}s`],
       ...["--timeout", "10s", "--script", join(import.meta.dirname, "load.lua"), url.href],
       ...["--", requestFile, ...(await tokens(pool, folder))],
@@ -88,7 +94,7 @@ async function autocannon(toolsFolder: string): Promise<LoadGenerator> {
       const loadFile = join(folder, "load.json");
       await writeFile(loadFile, JSON.stringify(load));
       const program = join(import.meta.dirname, "autocannon.ts");
-      const result = await lastLineOf(name, process.execPath, [program, packages, loadFile]);
+      const result = await readLastLine(name, process.execPath, [program, packages, loadFile]);
       const { requests, duration, p50, p99, max, refused, broken } = result;
       const accepted = requests - refused;
       return { accepted, perSecond: accepted / duration, p50, p99, max, refused, broken };
@@ -107,7 +113,7 @@ interface Line {
 }
 
 /** Both generators end with a line of JSON. */
-async function lastLineOf(name: string, command: string, args: readonly string[]): Promise<Line> {
+async function readLastLine(name: string, command: string, args: readonly string[]): Promise<Line> {
   const { code, stdout, stderr } = await runCommand(command, args);
   if (code !== 0) throw new Error(`${name} failed:\n${lastLines(stdout + stderr, 10)}`);
   return JSON.parse(lastLines(stdout, 1)) as Line;

@@ -4,7 +4,7 @@ import type { Registrar } from "./contestants.ts";
 import type { Answers, LoadGenerator } from "./load.ts";
 import { accepted, randomToken, register } from "./request.ts";
 import { whileServing, type Serving } from "./serving.ts";
-import { processorTimeOf } from "../support/process-usage.ts";
+import { readProcessorTime } from "../support/process-usage.ts";
 import { inArena, type Arena, type BenchStack, type BenchStore } from "../support/stack.ts";
 
 /** One measurement. */
@@ -24,7 +24,7 @@ export interface Figures extends Answers {
   readonly missing: number;
 }
 
-/** Whatever failed makes the rate worthless. */
+/** Any failed request invalidates the rate. */
 export const isInvalid = ({ refused, broken, missing }: Figures): boolean => refused + broken + missing > 0;
 
 /** Before each measurement: connections are opened, and code is compiled. */
@@ -36,7 +36,7 @@ export interface Task {
   readonly generator: LoadGenerator;
   readonly connections: number;
   readonly seconds: number;
-  /** How many tokens are registered again and again; undefined registers new ones. */
+  /** The number of tokens to register repeatedly; undefined registers new ones. */
   readonly pool: number | undefined;
 }
 
@@ -57,9 +57,9 @@ async function measureServing(
   await generator.run({ ...load, ...warmUp, ...(pool && { pool }) });
   const stored = (): Promise<number> => db.collection(registrar.collection).estimatedDocumentCount();
   const storedBefore = await stored();
-  const timeBefore = processorTimeOf(pid);
+  const timeBefore = readProcessorTime(pid);
   const answers = await generator.run({ ...load, connections, seconds, ...(pool && { pool }) });
-  const time = processorTimeOf(pid) - timeBefore;
+  const time = readProcessorTime(pid) - timeBefore;
   const missing = pool === undefined ? Math.max(0, answers.accepted - ((await stored()) - storedBefore)) : 0;
   return { ...answers, processorTime: time / answers.accepted, missing };
 }

@@ -1,6 +1,7 @@
 /**
- * Starts Parse Server for `npm run bench -- http`, as its own command does, which cannot be told to leave its logs alone. Its packages
- * are no dependency of the project, so they are looked for where they were installed.
+ * Starts Parse Server for `npm run bench -- http`, as its own command does, which cannot be told to leave its
+ * logs alone. Its packages are no dependency of the project, so they are looked for where they were
+ * installed.
  *
  * Usage: PARSE_SERVER_LOGS_FOLDER=null node bench/http/parse-server.ts PACKAGES-FOLDER URI PORT
  */

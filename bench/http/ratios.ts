@@ -28,7 +28,7 @@ export function compareRegistrars(measurements: readonly Measurement[]): Report 
   const kinds = measurements.filter(({ registrar, round }) => registrar === httpService.name && round === 1);
   const ratios = kinds.flatMap((kind) =>
     comparisons.flatMap((comparison) => {
-      const ratio = ratioOf(comparison, kind, measurements);
+      const ratio = calculateRatio(comparison, kind, measurements);
       if (Number.isNaN(ratio)) return [];
       const what = `${comparison.what}: ${kind.store.kind}, ${kind.connections} at once, ${kind.tokens} tokens`;
       return [judged(comparison, kind, { what, ratio })];
@@ -38,7 +38,11 @@ export function compareRegistrars(measurements: readonly Measurement[]): Report 
 }
 
 /** NaN where one of the two was not measured. */
-function ratioOf({ figure, beside }: Comparison, kind: Kind, measurements: readonly Measurement[]): number {
+function calculateRatio(
+  { figure, beside }: Comparison,
+  kind: Kind,
+  measurements: readonly Measurement[],
+): number {
   const rounds = ({ name }: Registrar): readonly number[] =>
     measurements
       .filter(

@@ -21,7 +21,10 @@ export async function freeAddress(): Promise<{ url: URL; port: number }> {
   return { url: new URL(`http://${localhost}:${port}`), port };
 }
 
-/** Runs a registrar for as long as `watch` takes, which begins when it has accepted a registration. Throws its last output. */
+/**
+ * Runs a registrar for as long as `watch` takes, which begins when it has accepted a registration. Throws its
+ * last output.
+ */
 export async function whileServing<T>(
   registrar: Registrar,
   arena: Arena,
@@ -39,7 +42,7 @@ export async function whileServing<T>(
 export async function untilServing(registrar: Registrar, url: URL, running: ServerProcess): Promise<void> {
   const deadline = Date.now() + maxStartMs;
   for (;;) {
-    const answer = await answerOf(url, registrar);
+    const answer = await sendProbe(url, registrar);
     if (typeof answer === "number" && accepted(answer)) return;
     if (Date.now() > deadline) {
       const output = await running.lastOutput();
@@ -49,7 +52,7 @@ export async function untilServing(registrar: Registrar, url: URL, running: Serv
   }
 }
 
-async function answerOf(url: URL, { template }: Registrar): Promise<number | string> {
+async function sendProbe(url: URL, { template }: Registrar): Promise<number | string> {
   try {
     return await register(url, template, randomToken());
   } catch (error) {

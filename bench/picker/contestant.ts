@@ -32,10 +32,11 @@ function measure(
   const events = workload.events(eventCount, count);
   const empty = memoryUsed();
   let milliseconds = 0;
-  for (const batch of batchesOf(workload.topics(0, count))) milliseconds += timeToSet(contestant, batch);
+  for (const batch of splitIntoBatches(workload.topics(0, count)))
+    milliseconds += timeToSet(contestant, batch);
   const bytes = memoryUsed() - empty;
-  for (let round = 0; round < warmUps; round += 1) rateOf(contestant, events, passes);
-  const rates = Array.from({ length: rounds }, () => rateOf(contestant, events, passes));
+  for (let round = 0; round < warmUps; round += 1) measureRate(contestant, events, passes);
+  const rates = Array.from({ length: rounds }, () => measureRate(contestant, events, passes));
   const matches = events.map((event) => contestant.pick(JSON.parse(event)).length);
   const further = [...workload.topics(count, count + furtherTopics)];
   const setMicroseconds = further.map((topic) => 1_000 * timeToSet(contestant, [topic]));
@@ -43,7 +44,7 @@ function measure(
 }
 
 /** Making a topic's texts does not count, so they are made before, but not all at once. */
-function* batchesOf(all: Iterable<BenchTopic>): Generator<BenchTopic[]> {
+function* splitIntoBatches(all: Iterable<BenchTopic>): Generator<BenchTopic[]> {
   let batch: BenchTopic[] = [];
   for (const topic of all) {
     batch.push(topic);
@@ -61,7 +62,7 @@ function timeToSet(contestant: Contestant, batch: readonly BenchTopic[]): number
 }
 
 /** Events per second, from the text on. */
-function rateOf(contestant: Contestant, events: readonly string[], passes: number): number {
+function measureRate(contestant: Contestant, events: readonly string[], passes: number): number {
   const start = performance.now();
   for (let pass = 0; pass < passes; pass += 1) for (const event of events) contestant.pick(JSON.parse(event));
   return (1_000 * passes * events.length) / (performance.now() - start);

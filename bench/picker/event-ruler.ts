@@ -64,14 +64,14 @@ const linesAtOnce = 1_000;
 /** The program's input, in pieces of many lines. */
 function* chunks({ rules, ruleCount, further = [], events }: RulerInput): Generator<string> {
   let waiting: string[] = [String(ruleCount)];
-  const lineOf = ({ id, rule }: Rule): string => `${id}\t${rule}`;
+  const formatRule = ({ id, rule }: Rule): string => `${id}\t${rule}`;
   for (const rule of rules) {
-    waiting.push(lineOf(rule));
+    waiting.push(formatRule(rule));
     if (waiting.length < linesAtOnce) continue;
     yield `${waiting.join("\n")}\n`;
     waiting = [];
   }
-  waiting.push(String(further.length), ...further.map(lineOf), String(events.length));
+  waiting.push(String(further.length), ...further.map(formatRule), String(events.length));
   yield `${waiting.join("\n")}\n`;
   for (let at = 0; at < events.length; at += linesAtOnce)
     yield `${events.slice(at, at + linesAtOnce).join("\n")}\n`;

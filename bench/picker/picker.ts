@@ -16,7 +16,7 @@ interface PickerOptions {
 }
 
 const defaultTopics = [10_000, 100_000, 1_000_000];
-/** With more topics the naive way takes longer than anybody waits. */
+/** With more topics, the naive contestant takes too long. */
 const maxNaiveTopics = 10_000;
 const nodeOptions = ["--expose-gc", "--max-old-space-size=8192"];
 const names: Readonly<Record<Way, string>> = { picker: "topicsync", ruler: "Event Ruler", naive: "naive" };
@@ -24,14 +24,14 @@ const names: Readonly<Record<Way, string>> = { picker: "topicsync", ruler: "Even
 /** `bench picker`: topics picked for events, beside Event Ruler and a loop over all topics. */
 export const pickerCommand = (): Command =>
   new Command("picker")
-    .description("events per second, time to build and memory of the topic picker, beside Event Ruler")
-    .option("--topics <list>", "numbers of topics, with commas between them", positives, defaultTopics)
+    .description("events per second, build time and memory of the topic picker, compared with Event Ruler")
+    .option("--topics <list>", "comma-separated numbers of topics", positives, defaultTopics)
     .addOption(jsonOption())
     .action(async (options: PickerOptions) => {
       print(await measurePicker(options), undefined, options);
     });
 
-/** Measures every way on every workload that it can do, one after another, each in a process of its own. */
+/** Measures each contestant on each workload, one after another, each in its own process. */
 async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]> {
   const toolsFolder = resolve(import.meta.dirname, "../../.topicsync/tools");
   const ruler = await installEventRuler({ toolsFolder, report: progress });
@@ -39,7 +39,7 @@ async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]
   for (const topics of sizes) {
     for (const workload of workloads) {
       const here: Found[] = [];
-      for (const way of waysOf(workload, topics)) {
+      for (const way of getWays(workload, topics)) {
         progress(`${names[way]}: ${workload}, ${topics} topics`);
         const result = await measure(ruler, { workload, topics, way });
         progress(`  ${Math.round(Math.max(...result.rates))} events/s, built in ${result.buildSeconds} s`);
@@ -52,7 +52,7 @@ async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]
   return [figures(found, ruler.name), compareWithAims(found)];
 }
 
-function waysOf(workload: WorkloadName, topics: number): Way[] {
+function getWays(workload: WorkloadName, topics: number): Way[] {
   const ways: Way[] = ["picker"];
   if (workload !== "all") ways.push("ruler");
   if (topics <= maxNaiveTopics) ways.push("naive");
@@ -89,7 +89,7 @@ async function runNode({ workload, topics, way }: Contest): Promise<string> {
   return stdout;
 }
 
-/** A wrong answer may be as fast as it likes. */
+/** Throws if the contestants found different topics. */
 function checkSameMatches(one: Found, other: Found): void {
   const count = Math.min(one.matches.length, other.matches.length);
   for (let at = 0; at < count; at += 1) {

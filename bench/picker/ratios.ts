@@ -2,7 +2,10 @@ import { aimsReport, atLeast, atMost, type Ratio } from "../support/ratios.ts";
 import type { Found } from "./plan.ts";
 import type { Report } from "../support/report.ts";
 
-/** The picker's figures as shares of Event Ruler's, and its rate with the most topics as a share of that with the fewest. */
+/**
+ * The picker's figures as shares of Event Ruler's, and its rate with the most topics as a share of that with
+ * the fewest.
+ */
 export function compareWithAims(found: readonly Found[]): Report {
   const ratios = [...found.flatMap((one) => besideRuler(one, found)), ...fall(found)];
   return aimsReport("picker", ratios, [

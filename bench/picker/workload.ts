@@ -2,8 +2,9 @@ import type { FilterTexts } from "../../src/matching/picker/index.ts";
 import { createRandom, type Random } from "../../test/integration/chaos/random.ts";
 
 /**
- * What is asked for: "all" has everything that filters can say; "equalities" leaves out what Event Ruler cannot; in "unique"
- * every topic has, besides, a customer of its own, so that an event matches as many topics however many there are.
+ * What is asked for: "all" has everything that filters can say; "equalities" leaves out what Event Ruler
+ * cannot; in "unique" every topic has, besides, a customer of its own, so that an event matches as many
+ * topics however many there are.
  */
 export const workloads = ["all", "equalities", "unique"] as const;
 export type WorkloadName = (typeof workloads)[number];
@@ -34,8 +35,8 @@ export interface Workload {
   /** The same as rules of Event Ruler. Throws for a topic that it cannot express. */
   rules(from: number, to: number): Generator<{ id: string; rule: string }>;
   /**
-   * Events as JSON texts. Half of them fit one of the first `topics` topics, whose customer they have where it names one;
-   * fewer events are the first of more.
+   * Events as JSON texts. Half of them fit one of the first `topics` topics, whose customer they have where
+   * it names one; fewer events are the first of more.
    */
   events(count: number, topics: number): string[];
 }
@@ -50,22 +51,22 @@ const eventSeed = 20_000;
 export function createWorkload(name: WorkloadName): Workload {
   return {
     *topics(from, to) {
-      for (let number = from; number < to; number += 1) yield topicOf(draftOf(name, number));
+      for (let number = from; number < to; number += 1) yield toTopic(createDraft(name, number));
     },
     *rules(from, to) {
-      for (let number = from; number < to; number += 1) yield ruleOf(draftOf(name, number));
+      for (let number = from; number < to; number += 1) yield toRule(createDraft(name, number));
     },
     events(count, topics) {
       const random = createRandom(eventSeed);
       return Array.from({ length: count }, (_, number) => {
-        const { wanted } = draftOf(name, random.between(0, topics - 1));
-        return eventOf(number, number % 2 === 0 ? wanted : undefined, random);
+        const { wanted } = createDraft(name, random.between(0, topics - 1));
+        return createEvent(number, number % 2 === 0 ? wanted : undefined, random);
       });
     },
   };
 }
 
-function draftOf(name: WorkloadName, number: number): Draft {
+function createDraft(name: WorkloadName, number: number): Draft {
   // Neighbouring numbers are far apart as seeds.
   const random = createRandom(Math.imul(number, 0x9e3779b1));
   const id = `topic${number}`;
@@ -79,7 +80,7 @@ function draftOf(name: WorkloadName, number: number): Draft {
       eventTypes: [eventType(first), eventType(second)],
       severity: random.pick(severities),
       type: ticketType(random),
-      customer: customerOf(name === "unique" ? 0 : random.between(0, 2), number, random),
+      customer: pickCustomer(name === "unique" ? 0 : random.between(0, 2), number, random),
     },
     extra: share <= 5 ? "&ticket.priority>=3" : share <= 10 ? "&ticket.channel!=web" : "",
   };
@@ -88,12 +89,12 @@ function draftOf(name: WorkloadName, number: number): Draft {
 const eventType = (number: number): string => `TroubleTicket${number}Event`;
 const ticketType = (random: Random): string => `type${random.between(0, ticketTypes - 1)}`;
 
-function customerOf(kind: number, number: number, random: Random): string | undefined {
+function pickCustomer(kind: number, number: number, random: Random): string | undefined {
   if (kind === 0) return `customer${number}`;
   return kind === 1 ? `group${random.between(0, sharedCustomers - 1)}` : undefined;
 }
 
-function topicOf({ id, wanted, extra }: Draft): BenchTopic {
+function toTopic({ id, wanted, extra }: Draft): BenchTopic {
   if (wanted === undefined) return { id, filters: {} };
   const { severity, type, customer } = wanted;
   const owner = customer === undefined ? "" : `&ticket.customer.id=${customer}`;
@@ -106,7 +107,7 @@ function topicOf({ id, wanted, extra }: Draft): BenchTopic {
   };
 }
 
-function ruleOf({ id, wanted, extra }: Draft): { id: string; rule: string } {
+function toRule({ id, wanted, extra }: Draft): { id: string; rule: string } {
   if (wanted === undefined || extra !== "") throw new Error(`${id} cannot be a rule of Event Ruler`);
   const { severity, type, customer } = wanted;
   const owner = customer === undefined ? {} : { customer: { id: [customer] } };
@@ -115,7 +116,7 @@ function ruleOf({ id, wanted, extra }: Draft): { id: string; rule: string } {
 }
 
 /** An event that fits what is wanted, and is random where nothing is. */
-function eventOf(number: number, wanted: Draft["wanted"], random: Random): string {
+function createEvent(number: number, wanted: Draft["wanted"], random: Random): string {
   return JSON.stringify({
     eventId: `event${number}`,
     eventType:

@@ -7,7 +7,7 @@ import { application, httpService, platform, serviceUser } from "../http/contest
 import { findLoadGenerator, type Answers } from "../http/load.ts";
 import { randomToken } from "../http/request.ts";
 import { whileServing } from "../http/serving.ts";
-import { memoryOf, processorTimeOf } from "../support/process-usage.ts";
+import { readMemory, readProcessorTime } from "../support/process-usage.ts";
 import { progress, type Report } from "../support/report.ts";
 import { inArena, type BenchStack } from "../support/stack.ts";
 
@@ -24,7 +24,10 @@ interface Found extends Answers {
   readonly memory: number;
 }
 
-/** Registrations per second of new tokens with so many installations stored, on each store of the stack. */
+/**
+ * Measures registrations per second of new tokens for different numbers of stored installations, on each
+ * store.
+ */
 export async function measureInstallations(
   stack: BenchStack,
   { installations: sizes, seconds }: { readonly installations: readonly number[]; readonly seconds: number },
@@ -38,10 +41,10 @@ export async function measureInstallations(
         await generator.run({ ...load, seconds: 5 });
         for (const size of sizes) {
           await fill(db, size);
-          const before = processorTimeOf(pid);
+          const before = readProcessorTime(pid);
           const answers = await generator.run({ ...load, seconds });
-          const processorTime = (processorTimeOf(pid) - before) / answers.accepted;
-          const memory = memoryOf(pid, "VmRSS");
+          const processorTime = (readProcessorTime(pid) - before) / answers.accepted;
+          const memory = readMemory(pid, "VmRSS");
           found.push({ store: store.description, stored: size, ...answers, processorTime, memory });
           progress(`${store.description}: ${size} stored, ${Math.round(answers.perSecond)}/s`);
         }
@@ -69,7 +72,7 @@ export async function measureInstallations(
   };
 }
 
-/** Adds installations of other users until so many are stored. */
+/** Adds installations of other users until the given number is stored. */
 async function fill(db: Db, size: number): Promise<void> {
   const records = db.collection<{ _id: string }>(collections.installations);
   let next = await records.estimatedDocumentCount();

@@ -7,7 +7,7 @@ import { collections } from "../../src/storage/names.ts";
 import { withContestant } from "../support/contestant.ts";
 import { service } from "../support/contestants.ts";
 import { fillLog, type Log } from "../support/announcements.ts";
-import { processorTimeOf } from "../support/process-usage.ts";
+import { readProcessorTime } from "../support/process-usage.ts";
 import { median, progress, type Report } from "../support/report.ts";
 import { inArena, type Arena, type BenchStack, type BenchStore } from "../support/stack.ts";
 
@@ -82,7 +82,7 @@ const measure = (stack: BenchStack, { store, log, count }: Task): Promise<Round>
     const topics = db.collection(collections.topics);
     return withInstances(arena, count, async (pids) => {
       await untilShared(arena, count);
-      const time = (): number => pids.reduce((sum, pid) => sum + processorTimeOf(pid), 0);
+      const time = (): number => pids.reduce((sum, pid) => sum + readProcessorTime(pid), 0);
       const [timeBefore, before, began] = [time(), await topics.estimatedDocumentCount(), performance.now()];
       while ((await topics.estimatedDocumentCount()) < log.count) await sleep(lookEveryMs);
       const seconds = (performance.now() - began) / 1_000;
@@ -95,7 +95,7 @@ const measure = (stack: BenchStack, { store, log, count }: Task): Promise<Round>
     });
   });
 
-/** Runs so many instances in one group for as long as `watch` takes, which gets their process ids. */
+/** Runs a number of instances in one group until `watch`, which gets their process ids, resolves. */
 function withInstances<T>(
   arena: Arena,
   count: number,
@@ -107,7 +107,7 @@ function withInstances<T>(
   );
 }
 
-/** Waits until each of so many instances has its share of the partitions. */
+/** Waits until every instance has its share of the partitions. */
 async function untilShared({ brokers, database }: Arena, count: number): Promise<void> {
   const admin = new kafkajs.Kafka({
     brokers: brokers.split(","),

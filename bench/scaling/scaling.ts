@@ -47,7 +47,8 @@ export const scalingCommand = (): Command => {
       installations: measureInstallations,
     };
     const chosen = options.only === undefined ? whats : [options.only];
-    // In mongo-java-server an installation takes some 1.6 kB; a machine of 24 GiB has just room for ten million.
+    // In mongo-java-server an installation takes some 1.6 kB; a machine of 24 GiB has just room for ten
+    // million.
     const gigabytes = chosen.includes("installations")
       ? 3 + Math.ceil(Math.max(...options.installations) / 600_000)
       : 4;

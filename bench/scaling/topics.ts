@@ -4,7 +4,7 @@ import { collections } from "../../src/storage/names.ts";
 import { withContestant } from "../support/contestant.ts";
 import { service } from "../support/contestants.ts";
 import { fillLog } from "../support/announcements.ts";
-import { memoryOf, processorTimeOf } from "../support/process-usage.ts";
+import { readMemory, readProcessorTime } from "../support/process-usage.ts";
 import { progress, type Report } from "../support/report.ts";
 import { inArena, type BenchStack, type BenchStore } from "../support/stack.ts";
 
@@ -20,7 +20,9 @@ interface Stretch {
   readonly memory: number;
 }
 
-/** The sync's rate and memory while the collection grows past each of the sizes, on each store of the stack. */
+/**
+ * The sync's rate and memory while the collection grows past each of the sizes, on each store of the stack.
+ */
 export async function measureTopics(
   stack: BenchStack,
   { topics: sizes, stretch }: { readonly topics: readonly number[]; readonly stretch: number },
@@ -34,7 +36,7 @@ export async function measureTopics(
         const grown = async (size: number): Promise<{ stored: number; at: number; time: number }> => {
           for (;;) {
             const stored = await topics.estimatedDocumentCount();
-            if (stored >= size) return { stored, at: performance.now(), time: processorTimeOf(pid) };
+            if (stored >= size) return { stored, at: performance.now(), time: readProcessorTime(pid) };
             await sleep(lookEveryMs);
           }
         };
@@ -47,7 +49,7 @@ export async function measureTopics(
             stored: size,
             perSecond: (1_000 * count) / (to.at - from.at),
             processorTime: (to.time - from.time) / count,
-            memory: memoryOf(pid, "VmRSS"),
+            memory: readMemory(pid, "VmRSS"),
           });
           progress(`${store.description}: past ${size} topics`);
         }

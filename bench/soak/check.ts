@@ -5,7 +5,7 @@ import type { Db } from "mongodb";
 import { collections } from "../../src/storage/names.ts";
 import { numberedTokens } from "./tokens.ts";
 
-/** What became of the tokens that were acknowledged. */
+/** Whether the acknowledged tokens are stored. */
 export interface SoakCheck {
   /** Acknowledged at least once. */
   readonly tokens: number;

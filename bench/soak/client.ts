@@ -1,7 +1,8 @@
 /**
- * The clients of `npm run bench -- soak`: registrations at a given rate, whether they are answered or not; each is sent again until
- * it is acknowledged. Ends with a line of JSON, after it has written when each token's last acknowledged registration was sent: a
- * Float64Array of milliseconds since 1970, by the token's number, 0 for one that was never acknowledged.
+ * The clients of `npm run bench -- soak`: registrations at a given rate, whether they are answered or not;
+ * each is sent again until it is acknowledged. Ends with a line of JSON, after it has written when each
+ * token's last acknowledged registration was sent: a Float64Array of milliseconds since 1970, by the token's
+ * number, 0 for one that was never acknowledged.
  *
  * Usage: node bench/soak/client.ts ORDER-FILE
  */
@@ -85,7 +86,7 @@ function send(connection: SoakConnection, registration: Registration): void {
   });
 }
 
-/** Keeps one connection open, again and again. */
+/** Keeps a connection open and reopens it when it ends. */
 function connect(): void {
   openConnection(url, {
     opened(connection) {

@@ -3,7 +3,10 @@ import { createConnection } from "node:net";
 /** How a request ended: with a status, or without an answer. */
 export type End = number | "broken";
 
-/** One connection that is kept, with one request under way at most. A library's client would cost more than the server. */
+/**
+ * One connection that is kept, with one request under way at most. A library's client would cost more than
+ * the server.
+ */
 export interface SoakConnection {
   /** Sends a whole request; `ended` is called once for it. After its `last` answer the connection closes. */
   send(request: string, ended: (end: End, last: boolean) => void): void;

@@ -1,6 +1,6 @@
 import type { RequestTemplate } from "../http/request.ts";
 
-/** What the clients of `bench soak` are told. */
+/** The input of the clients of `bench soak`. */
 export interface SoakOrder {
   readonly url: string;
   readonly template: RequestTemplate;
@@ -8,7 +8,7 @@ export interface SoakOrder {
   readonly seconds: number;
   /** Registrations a second; absent sends as many as are answered. */
   readonly rate?: number;
-  /** So many tokens in turn. */
+  /** The number of tokens, used in turn. */
   readonly tokens: number;
   readonly seed: string;
   /** Gets when each token's last acknowledged registration was sent. */
@@ -24,6 +24,6 @@ export interface SoakResult {
   readonly max: number;
   /** How attempts ended, by status; "broken" without an answer. */
   readonly ends: Readonly<Record<string, number>>;
-  /** Sent, again and again, and never acknowledged; or due and never sent. */
+  /** Sent repeatedly and never acknowledged, or due and never sent. */
   readonly unacknowledged: number;
 }

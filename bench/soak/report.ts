@@ -20,10 +20,11 @@ export interface Soak {
 
 /** Something that was acknowledged is gone, or was never acknowledged; without kills any error is bad. */
 export const isBad = ({ result, check, kills }: Soak): boolean =>
-  check.missing + check.outdated + result.unacknowledged > 0 || (kills.length === 0 && errorsOf(result) > 0);
+  check.missing + check.outdated + result.unacknowledged > 0 ||
+  (kills.length === 0 && countErrors(result) > 0);
 
 /** Attempts that were not answered with 200. */
-const errorsOf = ({ ends }: SoakResult): number =>
+const countErrors = ({ ends }: SoakResult): number =>
   Object.entries(ends).reduce((sum, [end, count]) => (end === "200" ? sum : sum + count), 0);
 
 /** What the soaks found. */
@@ -72,12 +73,12 @@ function errorText(result: SoakResult): string {
 
 /** The first, the last, and the slope of the line that fits best. */
 function memoryText(samples: readonly number[]): string {
-  const slope = slopeOf(samples) * 60;
+  const slope = calculateSlope(samples) * 60;
   return `${samples[0] ?? NaN} → ${samples.at(-1) ?? NaN}, ${slope.toFixed(1)} a minute`;
 }
 
 /** By least squares, per sample. */
-function slopeOf(samples: readonly number[]): number {
+function calculateSlope(samples: readonly number[]): number {
   const middle = (samples.length - 1) / 2;
   const mean = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
   const above = samples.reduce((sum, sample, index) => sum + (index - middle) * (sample - mean), 0);

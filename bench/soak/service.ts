@@ -9,7 +9,10 @@ export interface MortalService extends AsyncDisposable {
   pid(): number;
   /** Rejects, with its last output, when it ends of its own accord; never resolves. */
   readonly died: Promise<never>;
-  /** Kills it with SIGKILL, starts it again, and waits until it accepts registrations. Gives how long that took, in milliseconds. */
+  /**
+   * Kills it with SIGKILL, starts it again, and waits until it accepts registrations. Gives how long that
+   * took, in milliseconds.
+   */
   killAndRestart(): Promise<number>;
 }
 

@@ -8,7 +8,7 @@ import type { Db } from "mongodb";
 import { lastLines, runCommand } from "../../src/embedded/command.ts";
 import { httpService } from "../http/contestants.ts";
 import { commonOptions, positive, type CommonOptions } from "../support/options.ts";
-import { memoryOf } from "../support/process-usage.ts";
+import { readMemory } from "../support/process-usage.ts";
 import { print, progress } from "../support/report.ts";
 import { checkStored } from "./check.ts";
 import type { SoakOrder, SoakResult } from "./order.ts";
@@ -26,7 +26,10 @@ interface SoakOptions extends CommonOptions {
   readonly killEvery?: number;
 }
 
-/** `bench soak`: registrations for long, at a share of the top rate, and what became of every one that was acknowledged. */
+/**
+ * `bench soak`: long-running registrations at a share of the top rate; checks that every acknowledged one is
+ * stored.
+ */
 export const soakCommand = (): Command => {
   const command = new Command("soak").description(
     "registrations for long, at a share of the top rate: memory, errors, and whether all that was acknowledged is stored",
@@ -110,7 +113,7 @@ async function runClients({ folder }: Arena, order: SoakOrder): Promise<SoakResu
 async function watchMemory(service: MortalService, signal: AbortSignal): Promise<number[]> {
   const samples: number[] = [];
   while (await waited(1_000, signal)) {
-    const sample = memoryOf(service.pid(), "VmRSS");
+    const sample = readMemory(service.pid(), "VmRSS");
     // Just killed, it has none.
     if (!Number.isNaN(sample)) samples.push(sample);
   }

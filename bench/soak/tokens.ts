@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * Tokens that carry their number, so that millions of acknowledgements can be kept by number: 64 hexadecimal digits, scattered at the
- * front, since an index cares for the order.
+ * Tokens that carry their number, so that millions of acknowledgements can be kept by number: 64 hexadecimal
+ * digits, scattered at the front, since an index cares for the order.
  */
 export interface NumberedTokens {
   readonly token: (number: number) => string;

@@ -32,10 +32,10 @@ export async function withContestant<T>(
 const lookEveryMs = 20;
 
 /**
- * Something that grows until it reaches `count`, timed from the first of it that is seen to the last: what a start takes
- * does not count. Gives the growth per second.
+ * Something that grows until it reaches `count`, timed from the first of it that is seen to the last: what a
+ * start takes does not count. Gives the growth per second.
  */
-export async function rateOf(look: () => Promise<number | undefined>, count: number): Promise<number> {
+export async function measureRate(look: () => Promise<number | undefined>, count: number): Promise<number> {
   let first: { at: number; seen: number } | undefined;
   for (;;) {
     const seen = (await look()) ?? 0;

@@ -11,8 +11,9 @@ const version = "1.47.0";
 const project = join(import.meta.dirname, "memory-store");
 
 /**
- * By default room for the million topics of `bench memory`. Of one size from the beginning and without a concurrent collector: while
- * Java's defaults let the heap grow, the same work took up to twice as long from one round to the next.
+ * By default room for the million topics of `bench memory`. Of one size from the beginning and without a
+ * concurrent collector: while Java's defaults let the heap grow, the same work took up to twice as long from
+ * one round to the next.
  */
 const heap = (gigabytes: number): string[] => [
   ...[`-Xms${gigabytes}g`, `-Xmx${gigabytes}g`],
@@ -20,8 +21,9 @@ const heap = (gigabytes: number): string[] => [
 ];
 
 /**
- * A small young generation: its collections stop the store ten times as often for a tenth of the time, at the same rate. By default
- * each upsert of a load waits for some 200 ms now and then, and that alone would be the longest latency of whatever is measured.
+ * A small young generation: its collections stop the store ten times as often for a tenth of the time, at the
+ * same rate. By default each upsert of a load waits for some 200 ms now and then, and that alone would be the
+ * longest latency of whatever is measured.
  */
 const shortPauses = ["-Xmn128m"];
 
@@ -33,8 +35,8 @@ export interface MemoryStoreOptions extends Omit<LaunchOptions, "port"> {
 }
 
 /**
- * mongo-java-server: MongoDB's protocol in memory, so fast that the store is not the bottleneck of a benchmark. It has no
- * transactions, so it says nothing of correctness.
+ * mongo-java-server: MongoDB's protocol in memory, so fast that the store is not the bottleneck of a
+ * benchmark. It has no transactions, so it says nothing of correctness.
  */
 export async function startMemoryStore(options: MemoryStoreOptions): Promise<Running> {
   const name = `mongo-java-server ${version}`;

@@ -12,7 +12,10 @@ export interface Packages {
   readonly project: string;
 }
 
-/** The folder with the packages' `node_modules`, downloaded by npm when it is not there yet. Throws with npm's own words. */
+/**
+ * The folder with the packages' `node_modules`, downloaded by npm when it is not there yet. Throws with npm's
+ * own words.
+ */
 export async function installPackages(
   { name, project }: Packages,
   { toolsFolder, report }: Pick<LaunchOptions, "toolsFolder" | "report">,

@@ -1,11 +1,11 @@
 import type { Report } from "./report.ts";
 
-/** One ratio, and the aim that there is for it. */
+/** A measured ratio and its target. */
 export interface Ratio {
   readonly what: string;
   readonly ratio: number;
   readonly aim: string;
-  /** Undefined where there is no aim. */
+  /** Undefined without a target. */
   readonly reached?: boolean;
 }
 
@@ -23,7 +23,6 @@ export const atMost = (text: string, aim: number, one: { what: string; ratio: nu
 
 export const withoutAim = (one: { what: string; ratio: number }): Ratio => ({ ...one, aim: "–" });
 
-/** The ratios beside their aims, as a table. */
 export const aimsReport = (title: string, ratios: readonly Ratio[], notes: readonly string[]): Report => ({
   title: `${title}, beside the aims`,
   head: ["what", "ratio", "aim", "reached"],

@@ -2,21 +2,21 @@ import { arch, cpus, totalmem } from "node:os";
 
 import Table from "cli-table3";
 
-/** What a measurement found: tables for people, plain values for programs. */
+/** A result: a table for people, plain values for programs. */
 export interface Report {
   readonly title: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
-  /** What has to be known to read the table. */
+  /** Printed below the table. */
   readonly notes: readonly string[];
-  /** The same, and every single round, under names. */
+  /** The same results and every round, as JSON. */
   readonly data: unknown;
 }
 
-/** Says how far it is, on the standard error: the results alone go to the standard output. */
+/** Prints progress to standard error; standard output has the results only. */
 export const progress = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** Prints what was found, with the machine, the versions (the broker's where there is one) and the date. */
+/** Prints the reports with the date, the machine and the versions. */
 export function print(
   reports: readonly Report[],
   broker: string | undefined,
@@ -43,7 +43,7 @@ export function print(
   }
 }
 
-/** The value in the middle, or between the two in the middle; NaN of nothing. */
+/** NaN for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const upper = Math.floor(sorted.length / 2);
@@ -51,6 +51,6 @@ export function median(values: readonly number[]): number {
   return ((sorted[lower] ?? NaN) + (sorted[upper] ?? NaN)) / 2;
 }
 
-/** The value below which this share of the values lies. */
+/** NaN for an empty list. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;

@@ -42,8 +42,8 @@ export interface Arena {
 }
 
 /**
- * Builds the service and starts a broker and the stores, all of them new and empty. `forLatency` trims the store in memory for
- * short pauses; it has so many `gigabytes`.
+ * Builds the service and starts a broker and the stores, all of them new and empty. `forLatency` trims the
+ * store in memory for short pauses; it has so many `gigabytes`.
  */
 export async function startStack(
   choice: StoreChoice,
@@ -113,7 +113,8 @@ export async function inArena<T>(
     const arena = { brokers: stack.broker.address, uri: uri.href, database, topic, folder, toolsFolder };
     return await run(arena, client.db());
   } finally {
-    // It takes memory there; from SecantusDB's disk it goes with the store, which takes minutes to drop a large one.
+    // It takes memory there; from SecantusDB's disk it goes with the store, which takes minutes to drop a
+    // large one.
     if (store.kind === "memory") await client.db().dropDatabase();
     await client.close();
   }

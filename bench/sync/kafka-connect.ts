@@ -14,9 +14,9 @@ import type { Arena } from "../support/stack.ts";
 const sinkVersion = "2.0.1";
 
 /**
- * What one would use if there were no topicsync: Kafka Connect, one standalone worker, with MongoDB's own sink. It upserts by
- * the external id, unordered. What was tried of its settings stands in docs/benchmarks.md. It has no schema check, no refusals
- * and no order between the records of a batch.
+ * What one would use if there were no topicsync: Kafka Connect, one standalone worker, with MongoDB's own
+ * sink. It upserts by the external id, unordered. What was tried of its settings stands in
+ * docs/benchmarks.md. It has no schema check, no refusals and no order between the records of a batch.
  */
 export const kafkaConnect: Contestant = {
   name: "Kafka Connect",

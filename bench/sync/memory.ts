@@ -6,7 +6,7 @@ import { withContestant } from "../support/contestant.ts";
 import { service } from "../support/contestants.ts";
 import { fillLog, openLog, type Log } from "../support/announcements.ts";
 import { commonOptions, positive, type CommonOptions } from "../support/options.ts";
-import { memoryOf } from "../support/process-usage.ts";
+import { readMemory } from "../support/process-usage.ts";
 import { median, print, progress, type Report } from "../support/report.ts";
 import { inArena, startStack, type BenchStack, type BenchStore } from "../support/stack.ts";
 
@@ -92,7 +92,7 @@ async function watchIdle(stack: BenchStack, store: BenchStore): Promise<Memory> 
       const { pid } = running;
       while (!(await running.lastOutput()).includes("topicsync is ready")) await sleep(50);
       const samples = await sampled(pid, () => Promise.resolve(false), idleSeconds);
-      return { samples, peak: memoryOf(pid, "VmHWM"), stored: 0 };
+      return { samples, peak: readMemory(pid, "VmHWM"), stored: 0 };
     }),
   );
 }
@@ -108,7 +108,7 @@ function watchReading(
       while ((await topics.estimatedDocumentCount()) === 0) await sleep(20);
       const ended = async (): Promise<boolean> => (await topics.estimatedDocumentCount()) >= log.count;
       const samples = await sampled(pid, ended, seconds);
-      return { samples, peak: memoryOf(pid, "VmHWM"), stored: await topics.estimatedDocumentCount() };
+      return { samples, peak: readMemory(pid, "VmHWM"), stored: await topics.estimatedDocumentCount() };
     }),
   );
 }
@@ -116,7 +116,7 @@ function watchReading(
 async function sampled(pid: number, ended: () => Promise<boolean>, seconds: number): Promise<number[]> {
   const samples: number[] = [];
   while (samples.length < seconds && !(await ended())) {
-    samples.push(memoryOf(pid, "VmRSS"));
+    samples.push(readMemory(pid, "VmRSS"));
     await sleep(1_000);
   }
   return samples;

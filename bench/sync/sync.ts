@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { Collection, Db } from "mongodb";
 
-import { rateOf, withContestant, type Contestant } from "../support/contestant.ts";
+import { measureRate, withContestant, type Contestant } from "../support/contestant.ts";
 import { contestants, service } from "../support/contestants.ts";
 import { kafkaConnect } from "./kafka-connect.ts";
 import { announcement, fillLog, type Log } from "../support/announcements.ts";
@@ -100,14 +100,14 @@ async function measure(
   { arena, db, count, replay }: Measurement,
 ): Promise<Record<string, number>> {
   const topics = db.collection("svc_api_notif_mgmt_topic");
-  const first = await withContestant(contestant, arena, () => rateOf(stored(topics, count), count));
+  const first = await withContestant(contestant, arena, () => measureRate(stored(topics, count), count));
   if (contestant !== service || !replay) return { [contestant.name]: first };
   return { [contestant.name]: first, [replayName]: await measureReplay(arena, db, count) };
 }
 
 /**
- * Looks how many topics are stored. It counts only at the beginning and at the end, and looks for a single topic meanwhile: to
- * count 18,000 takes SecantusDB 100 ms, and what is measured would be the counting.
+ * Looks how many topics are stored. It counts only at the beginning and at the end, and looks for a single
+ * topic meanwhile: to count 18,000 takes SecantusDB 100 ms, and what is measured would be the counting.
  */
 function stored(topics: Collection, count: number): () => Promise<number> {
   let seen = 0;
@@ -127,7 +127,7 @@ async function measureReplay(arena: Arena, db: Db, count: number): Promise<numbe
   const positions = db.collection<{ next_offset?: number }>("topicsync_positions");
   await positions.deleteMany({});
   return withContestant(service, arena, () =>
-    rateOf(async () => (await positions.findOne({}))?.next_offset, count),
+    measureRate(async () => (await positions.findOne({}))?.next_offset, count),
   );
 }
 

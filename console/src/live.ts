@@ -14,8 +14,8 @@ export interface LiveState<T> {
 const reconnectDelayMs = 3_000;
 
 /**
- * Follows server-sent events whose data has the same shape as the response of `path`. An `EventSource` does not say why it fails,
- * so `path` is requested then.
+ * Follows server-sent events whose data has the same shape as the response of `path`. An `EventSource` does
+ * not say why it fails, so `path` is requested then.
  */
 export function useLive<T>(path: string, eventsPath: string): LiveState<T> {
   const [live, setLive] = useState<LiveState<T>>({ value: undefined, error: undefined });

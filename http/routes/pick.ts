@@ -58,14 +58,14 @@ async function explanation(
   externalId: string,
   event: Event,
 ): Promise<NonNullable<PickResponse["explain"]>> {
-  const results = await conditionsOf(topicIndex, externalId, event);
+  const results = await explainConditions(topicIndex, externalId, event);
   if (results === undefined)
     throw new HttpError("NOT_FOUND", `There is no topic with the external id "${externalId}".`);
   return toExplanation(externalId, results);
 }
 
 /** A topic from before filters were checked may have one that cannot be read. */
-async function conditionsOf(topicIndex: LiveTopicIndex, externalId: string, event: Event) {
+async function explainConditions(topicIndex: LiveTopicIndex, externalId: string, event: Event) {
   try {
     return await topicIndex.explain(externalId, event);
   } catch (error) {

@@ -8,8 +8,8 @@ interface CaretProps {
 const charactersPerSide = 18;
 
 /**
- * Shows the text around a position with a caret below it. The text left of the position is repeated invisibly in front of the
- * caret, so that it aligns with characters of any width.
+ * Shows the text around a position with a caret below it. The text left of the position is repeated invisibly
+ * in front of the caret, so that it aligns with characters of any width.
  */
 export function Caret({ text, position, message }: CaretProps) {
   const before = Array.from(text.slice(0, position));

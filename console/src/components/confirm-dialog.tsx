@@ -55,7 +55,10 @@ interface ActionDialogProps<T> extends Omit<ConfirmDialogProps, "action" | "onCo
   readonly onDone: (result: T) => void;
 }
 
-/** A dialog that runs an action when confirmed. If the action fails, the dialog stays open and shows the error. */
+/**
+ * A dialog that runs an action when confirmed. If the action fails, the dialog stays open and shows the
+ * error.
+ */
 export function ActionDialog<T>({ run, onDone, ...dialog }: ActionDialogProps<T>) {
   const action = useAction();
   return (

@@ -31,8 +31,8 @@ const idle = { ...noProgress, state: "idle", error: undefined } as const;
 const isIncomplete = ({ found, next }: Progress): boolean => next !== null && found.length < pageSize;
 
 /**
- * Searches until a page is full or all installations were searched. Each response takes about a second, however rare the matches
- * are. Without a query it does nothing.
+ * Searches until a page is full or all installations were searched. Each response takes about a second,
+ * however rare the matches are. Without a query it does nothing.
  */
 export function useSearch(query: string | undefined, after: string | undefined): Search {
   const [current, setCurrent] = useState<Progress & Pick<Search, "state" | "error">>(idle);

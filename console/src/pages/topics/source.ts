@@ -18,7 +18,10 @@ const formatUser = (user: string): string =>
 /** Below the common limit of 2,048 characters per URL. */
 const maxPathLength = 1_500;
 
-/** Returns the path segment of a topic: its external id, or its id if that is too long or would change the path. */
+/**
+ * Returns the path segment of a topic: its external id, or its id if that is too long or would change the
+ * path.
+ */
 export function getTopicPath({ externalId, id }: Pick<TopicView, "externalId" | "id">): string {
   const encoded = encodeURIComponent(externalId);
   return encoded.length > maxPathLength || /^\.{1,2}$/.test(externalId) ? id : encoded;

@@ -19,8 +19,8 @@ const pageSize = 50;
 const initial = { topics: [], next: null, error: undefined, loading: true } as const;
 
 /**
- * Loads a page of topics. The service searches for a limited time and may return less than a page: then it is asked for the rest,
- * while the topics found so far are shown.
+ * Loads a page of topics. The service searches for a limited time and may return less than a page: then it is
+ * asked for the rest, while the topics found so far are shown.
  */
 export function useTopicPage(query: string, after: string | undefined): TopicPage {
   const [state, setState] = useState<Omit<TopicPage, "refetch">>(initial);
