@@ -85,7 +85,7 @@ const requests: Readonly<Record<string, Request>> = {
 
 /** These ask MongoDB for nothing, or for what another request asks for; dead letters and sessions have requests of their own below. */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:ways|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end)?$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end)?$/;
 
 /** The commands that do what no operation does, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -162,7 +162,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const ids = letters.json.deadLetters.map(({ id }: { id: string }) => id);
   assert.equal(ids.length, 1);
   await send("POST /api/topicsync/v1/dead-letters/replays", { body: { ids, force: true } });
-  await send("POST /api/topicsync/v1/dead-letter-outcomes", { body: { ids } });
+  await send("POST /api/topicsync/v1/dead-letters/replay-outcomes", { body: { ids } });
 
   await own.db.collection("sys_push_notif_app_install").updateMany({}, { $set: { active: true } });
   const [installed] = await own.db.collection("sys_push_notif_app_install").find().toArray();
