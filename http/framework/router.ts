@@ -13,6 +13,7 @@ import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { pageSecurityHeaders } from "./headers.ts";
 import { returnsJson, type Operation } from "./operation.ts";
+import { createRouteCache } from "./route-cache.ts";
 
 /** What every operation is served with. */
 export interface RouterOptions {
@@ -24,6 +25,8 @@ export interface RouterOptions {
 /** Creates the router of the operations. A known path with another method returns 405. */
 export function createRouter(operations: readonly Operation[], options: RouterOptions): Router {
   const router = Router({ caseSensitive: true });
+  const cache = createRouteCache();
+  router.use(cache.find);
   const methods = new Map<string, string[]>();
   for (const operation of operations) {
     const handlers = createHandlers(operation, options);
@@ -31,7 +34,8 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
       // `/push/{application}` is `/push/:application` in Express.
       const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
       const method = operation.method === "GET" ? "get" : "post";
-      router[method](path, recordRoute(template, operation.id), ...handlers);
+      const all = [recordRoute(template, operation.id), ...handlers];
+      router[method](path, cache.record(all), ...all);
       methods.set(path, [...(methods.get(path) ?? []), ...allowedMethods[operation.method]]);
     }
   }

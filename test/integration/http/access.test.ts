@@ -28,7 +28,7 @@ const guarded = Object.entries(paths).flatMap(([path, methods]) =>
     .map(([method, { description }]) => ({
       method: method.toUpperCase(),
       path: path.replaceAll(/\{\w+\}/g, "name"),
-      role: /Needs the role `([^`]+)`/.exec(description)?.[1],
+      role: /Requires the role `([^`]+)`/.exec(description)?.[1],
     })),
 );
 const password = "a password of a user";
