@@ -10,7 +10,7 @@ import {
   formatRecordPosition,
 } from "../src/sync/records.ts";
 
-/** A record that was refused, and why. */
+/** A refused record and its reason. */
 export interface OutgoingDeadLetter {
   readonly partition: Partition;
   /** Of the partition's log; see Position. */
@@ -19,7 +19,7 @@ export interface OutgoingDeadLetter {
   readonly refusal: RefusalError;
 }
 
-/** What was refused of a stretch of records, by offset. */
+/** The refusals of a batch of records, by offset. */
 export interface RefusedRecord {
   readonly partition: Partition;
   readonly epoch: number;
@@ -27,13 +27,13 @@ export interface RefusedRecord {
   readonly refused: readonly { readonly offset: number; readonly refusal: RefusalError }[];
 }
 
-/** Headers longer than this are cut: the reasons must not make a letter too large. */
+/** Longer headers are cut, or the reason could make a dead letter too large. */
 const maxHeaderCharacters = 8_000;
 
 /**
- * Sends dead letters: the record as it came (bytes, key, headers, timestamp) with the reason in its headers, under the
- * names that Kafka Connect uses and our own. What the topic rejects is sent again in a form that it accepts: without its
- * value when it is too large, without its timestamp and with a key otherwise. Throws UnavailableError when a letter could not be kept.
+ * Sends dead letters: the original record (bytes, key, headers, timestamp) with the reason in its headers, under Kafka
+ * Connect's names and our own. A rejected one is sent again in a form that the topic accepts: without its value when it is
+ * too large, otherwise without its timestamp and with a key. Throws UnavailableError when a dead letter could not be stored.
  */
 export async function sendDeadLetters(
   producer: Pick<RecordProducer, "send">,
@@ -56,7 +56,7 @@ export async function sendDeadLetters(
 /** How a letter is sent. */
 interface Form {
   readonly letter: OutgoingDeadLetter;
-  /** Without its value: it says where the value lies. */
+  /** Without its value; it names the position of the original. */
   readonly isReference: boolean;
   /** With the time of sending and with a key, as every topic accepts it. */
   readonly isPlain: boolean;
@@ -66,7 +66,7 @@ interface Form {
 function simplify(form: Form, { reason, message }: Rejection): Form {
   if (reason === "too-large" && !form.isReference) return { ...form, isReference: true };
   if (reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
-  throw new UnavailableError(`the dead-letter topic refuses a record: ${message}`);
+  throw new UnavailableError(`the dead-letter topic rejects a record: ${message}`);
 }
 
 /** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
@@ -108,12 +108,12 @@ function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
 
 function omission({ topic, partition }: Partition, { skippedBatch, value, offset }: LogRecord): string {
   if (skippedBatch === undefined)
-    return `too large for the dead-letter topic: the record's ${value?.length ?? 0} bytes lie at offset ${offset} of ${topic}-${partition}`;
+    return `too large for the dead-letter topic: the record's ${value?.length ?? 0} bytes are at offset ${offset} of ${topic}-${partition}`;
   const { firstOffset, lastOffset } = skippedBatch;
-  return `too large to decompress: the records lie at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}`;
+  return `too large to decompress: the records are at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}`;
 }
 
-/** A topic may limit timestamps, and a compacted one wants keys. A key that is there stays: a replay needs it. */
+/** A topic may limit timestamps, and a compacted one requires keys. An existing key stays: a replay needs it. */
 function toPlain(record: OutgoingRecord, { record: original }: OutgoingDeadLetter): OutgoingRecord {
   const { key, headers } = record;
   const id = headers[deadLetterHeader.id];

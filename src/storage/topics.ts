@@ -8,7 +8,7 @@ import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
-import { storedThrough } from "./stored-through.ts";
+import { derivePosition } from "./derive-position.ts";
 import { maxUpdateMs } from "./update-command.ts";
 import {
   findByExternalIds,
@@ -29,7 +29,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
   const positions = createPositions(database, {
     log,
-    derive: (key) => storedThrough(database, key),
+    derive: (key) => derivePosition(database, key),
   });
 
   async function write(writes: TopicWrites, options: SessionOptions): Promise<void> {

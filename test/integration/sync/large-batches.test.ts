@@ -67,7 +67,7 @@ describe("a batch that is too large to decompress", () => {
       [1, 3, 5, 7].map((offset) => [`${at.topic}-0-${offset}`, "TOO_LARGE"]),
     );
     const replayed = await runCli(["dead-letters", "replay", "--all", "--dry-run"], at.settings);
-    assert.match(replayed.output + replayed.errors, /the records lie at the offsets 6 to 7 of/);
+    assert.match(replayed.output + replayed.errors, /the records are at the offsets 6 to 7 of/);
     assert.equal(await at.deadLetters(), 4);
   });
 

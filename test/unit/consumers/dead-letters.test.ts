@@ -85,7 +85,7 @@ describe("a dead letter", () => {
     assert.equal(String((await receivedAt(4)).value), "b");
     const reference = await receivedAt(3);
     assert.equal(reference.value, null);
-    assert.match(String(reference.headers?.["topicsync.omitted"]), /9000 bytes lie at offset 3 of source-3/);
+    assert.match(String(reference.headers?.["topicsync.omitted"]), /9000 bytes are at offset 3 of source-3/);
     assert.equal(String(reference.headers?.["topicsync.code"]), "MALFORMED_JSON");
   });
 

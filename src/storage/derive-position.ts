@@ -13,7 +13,7 @@ const recordsPerRead = 5_000;
  * stored topic comes from the partition. Reads all records, in small steps: needed rarely, and an index would slow every
  * write.
  */
-export async function storedThrough(
+export async function derivePosition(
   database: Database,
   { topic, partition }: PositionKey,
 ): Promise<Position | undefined> {
