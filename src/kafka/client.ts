@@ -24,9 +24,9 @@ import { ensureTopics } from "./admin/topics.ts";
 import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
-/** The one door to Kafka. */
+/** The only access to Kafka. */
 export interface Broker extends LogReader {
-  /** Waits until a broker answers, and makes nothing; ends early when aborted. */
+  /** Waits until a broker answers, and creates nothing; ends early when aborted. */
   reach(abort: AbortSignal): Promise<void>;
   /** Waits until a broker answers and creates missing topics; ends early when aborted. Throws a ConfigurationError. */
   connect(abort: AbortSignal): Promise<void>;
@@ -34,9 +34,9 @@ export interface Broker extends LogReader {
   ping(): Promise<void>;
   /** A member of a consumer group, reading one topic. */
   member(read: ReaderSettings): GroupMember;
-  /** What the sync asks of the topic that it reads. */
+  /** Bounds and settings of the topic that the sync reads. */
   watch(topic: string): LogWatch;
-  /** A topic and the group that reads it, from outside. */
+  /** A topic and the group that reads it, for observers: over connections of their own. */
   observe(read: ReaderSettings): LogObserver;
   /** Sends records to a topic. Connects with the first record. */
   producer(topic: string): RecordProducer;
@@ -49,12 +49,12 @@ export interface ReaderSettings {
   readonly groupId: string;
 }
 
-/** For those who try again by themselves: kafkajs' own retries lie within one another, and multiply. */
-const hasty: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, retries: 2 };
-/** For those whose caller gets the error. */
-const patient: RetryOptions = { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 };
+/** For callers that retry themselves: the retries of kafkajs are nested and multiply. */
+const fastRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, retries: 2 };
+/** For callers that report the error. */
+const slowRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 };
 
-/** Makes the door; nothing is connected yet. */
+/** Creates the client. Connects lazily. */
 export function createBroker(
   config: KafkaConfig & { readonly brokers: readonly string[] },
   log: Logger,
@@ -67,7 +67,7 @@ export function createBroker(
   const options: KafkaJsConfig = {
     ...clientOptions(config),
     logCreator: () => (entry) => {
-      logEntry(log, entry, !sockets.isClosed && !isToldAnyway(entry, config));
+      logEntry(log, entry, !sockets.isClosed && !isDuplicateLogEntry(entry, config));
     },
   };
   const client = (retry: RetryOptions): KafkaClient => {
@@ -80,12 +80,12 @@ export function createBroker(
     };
   };
   const newAdmin = (create = (kafka: Kafka): Admin => kafka.admin()): Admin => {
-    const { kafka, giveUp } = client(hasty);
+    const { kafka, giveUp } = client(fastRetry);
     const admin = create(kafka);
     admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
     return admin;
   };
-  /** For the sync and for `ping`. Those who look ask by clients of their own, which connect when they are first used. */
+  /** For the sync and for `ping`. Observers use clients of their own, which connect when first used. */
   const admin = newAdmin();
   const observer = newAdmin();
   const uncommitted = newAdmin(createUncommittedAdmin);
@@ -113,13 +113,13 @@ export function createBroker(
       });
     },
 
-    member: (read) => createMember(client(hasty), { ...read, log }),
+    member: (read) => createMember(client(fastRetry), { ...read, log }),
     watch: (topic) => createWatch(admin, topic),
     observe: (read) => createObserver({ committed: observer, uncommitted }, read),
     bounds: (topic) => readBounds(observer, topic),
     read: (topic, options) =>
-      readLog({ client: client(hasty), admin: observer, groupId: config.groupId, log }, topic, options),
-    producer: (topic) => createProducer(client(patient), topic),
+      readLog({ client: client(fastRetry), admin: observer, groupId: config.groupId, log }, topic, options),
+    producer: (topic) => createProducer(client(slowRetry), topic),
     async close() {
       // First: a connection that waits for an answer keeps kafkajs from disconnecting.
       sockets.close();
@@ -141,18 +141,18 @@ function clientOptions(config: KafkaConfig & { readonly brokers: readonly string
 }
 
 /**
- * kafkajs calls errors what it retries by itself: its "Connection" even every answer that asks for patience, its
- * "BrokerPool" every attempt to connect. Where no other broker is tried, our own line has the reason.
+ * kafkajs logs as errors what it retries itself: "Connection" every retriable response, "BrokerPool" every attempt to
+ * connect. With a single broker, our own log line has the reason.
  */
-const isToldAnyway = (
+const isDuplicateLogEntry = (
   { namespace, log: { message } }: LogEntry,
   { brokers }: { readonly brokers: readonly string[] },
 ): boolean =>
   namespace === "Connection" ||
   (brokers.length === 1 && message.startsWith("Failed to connect to seed broker"));
 
-/** kafkajs tells at "info" what only its developers need. */
-function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isWorthTelling: boolean): void {
+/** kafkajs logs at "info" what only its developers need. */
+function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNews: boolean): void {
   const { message, ...rest } = entry as Record<string, unknown> & { readonly message: string };
   const details = {
     kafkajs: namespace,
@@ -160,7 +160,7 @@ function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isWor
     groupId: rest["groupId"],
     broker: rest["broker"],
   };
-  const isTrouble = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
-  if (isTrouble && isWorthTelling) log.warn(details, `kafkajs: ${message}`);
+  const isWarning = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
+  if (isWarning && isNews) log.warn(details, `kafkajs: ${message}`);
   else log.debug(details, `kafkajs: ${message}`);
 }
