@@ -16,6 +16,7 @@ import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
+import { formatCount } from "../output/format.ts";
 import { printError, openOutput, printLine, sanitize } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
@@ -28,16 +29,16 @@ interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
 }
 
-/** Adds `topicsync filters …`: what a filter means, and which of the stored ones mean nothing. */
+/** Adds `topicsync filters …`. */
 export function addFiltersCommand(program: Command): void {
-  const filters = program.command("filters").description("explain a filter, and check the stored ones");
+  const filters = program.command("filters").description("explain a filter, check the stored filters");
 
   filters
     .command("explain")
-    .description("say in words what a filter means")
-    .argument("<filter>", "such as 'a=1&b=2,3'")
-    .option("--content-query", "read it as a contentQuery, where event.x and x are the same name")
-    .option("--json", "print JSON: the conditions, which all hold, and the canonical text")
+    .description("explain a filter in words")
+    .argument("<filter>", "a filter such as 'a=1&b=2,3'")
+    .option("--content-query", "treat it as a contentQuery, where event.x and x are the same name")
+    .option("--json", "print JSON: the conditions and the canonical text")
     .action((text: string, { json, contentQuery }: ExplainFlags) => {
       const filter = readFilter(text, contentQuery ? "contentQuery" : "headerQuery");
       if (filter === undefined) process.exitCode = exitCodes.refused;
@@ -48,12 +49,12 @@ export function addFiltersCommand(program: Command): void {
 
   filters
     .command("check")
-    .description("list the stored topics whose filters cannot be read; no event belongs to them")
-    .option("--json", "print a line of JSON for each such filter (NDJSON) instead of a table")
+    .description("list the stored topics with invalid filters, which match no event")
+    .option("--json", "print one line of JSON per filter (NDJSON) instead of a table")
     .action((flags: Flags) => runCommand((connection) => check(connection, flags)));
 }
 
-/** Undefined when it is wrong, which is told. */
+/** Prints the error and returns undefined if the filter is invalid. */
 function readFilter(text: string, member: FilterMember): Filter | undefined {
   try {
     return parseFilter(text, member);
@@ -74,14 +75,14 @@ function explain(filter: Filter): void {
   for (const note of notes) printLine(`note: ${sanitize(note)}`);
 }
 
-/** A filter of a stored topic that cannot be read. */
-interface StoredFault {
+/** An invalid filter of a stored topic. */
+interface InvalidFilter {
   readonly topic: PickableTopic;
   readonly filter: FilterMember;
   readonly error: FilterSyntaxError;
 }
 
-const faultsOf = (topic: PickableTopic): StoredFault[] =>
+const findInvalidFilters = (topic: PickableTopic): InvalidFilter[] =>
   findFilterErrors(topic).flatMap((error) =>
     error.member === undefined ? [] : [{ topic, filter: error.member, error }],
   );
@@ -96,24 +97,24 @@ async function check({ database, abort }: CommandContext, { json }: Flags): Prom
   for await (const topic of streamTopics(store)) {
     if (abort.aborted) throw new UnavailableError(`stopped after ${topics} topics`);
     topics += 1;
-    const faults = faultsOf(topic);
+    const faults = findInvalidFilters(topic);
     if (faults.length > 0) faulty += 1;
     for (const fault of faults) {
-      // Rows and a bar on one terminal would be written into each other.
-      if (process.stdout.isTTY) progress.end(`found the first after ${topics} topics`);
+      // Rows and a progress bar would overwrite each other on a terminal.
+      if (process.stdout.isTTY) progress.end(`first invalid filter after ${formatCount(topics, "topic")}`);
       const goesOn =
         rows === undefined
-          ? await output.write(`${JSON.stringify(jsonOf(fault))}\n`)
-          : await rows.add(rowOf(fault));
+          ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
+          : await rows.add(toRow(fault));
       if (!goesOn) return;
     }
     progress.at(topics);
   }
-  progress.end(`${topics} topics are checked`);
+  progress.end(`checked ${formatCount(topics, "topic")}`);
   if (faulty > 0) process.exitCode = exitCodes.refused;
   if (rows === undefined) return;
   if (faulty > 0) await rows.end();
-  await output.write(`${summaryOf(topics, faulty)}\n`);
+  await output.write(`${summarize(topics, faulty)}\n`);
 }
 
 const columns = [
@@ -123,14 +124,14 @@ const columns = [
   { head: "fault" },
 ];
 
-const rowOf = ({ topic, filter, error }: StoredFault): string[] => [
+const toRow = ({ topic, filter, error }: InvalidFilter): string[] => [
   sanitize(topic.externalId),
   sanitize(topic.name),
   filter,
   formatFilterError(topic[filter], error).join("\n"),
 ];
 
-const jsonOf = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: StoredFault) => ({
+const toJson = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: InvalidFilter) => ({
   ...topic,
   filter,
   text: { headerQuery, contentQuery }[filter],
@@ -138,8 +139,8 @@ const jsonOf = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error 
   position: error.position,
 });
 
-function summaryOf(topics: number, faulty: number): string {
-  const all = `${topics} ${topics === 1 ? "topic" : "topics"}`;
-  if (faulty === 0) return `${all}, all filters are fine`;
-  return `${faulty} of ${all} ${faulty === 1 ? "has a filter" : "have filters"} that cannot be read: no event belongs to ${faulty === 1 ? "it" : "them"}`;
+function summarize(topics: number, faulty: number): string {
+  const all = formatCount(topics, "topic");
+  if (faulty === 0) return `${all}, all filters are valid`;
+  return `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`;
 }

@@ -1,44 +1,43 @@
 import { exitCodes, UnavailableError } from "../../lib/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { parseJson, readLines, type Line } from "../input/files.ts";
+import { formatCount } from "../output/format.ts";
 import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
 import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
-import { answerJson, topicColumns, topicRow } from "../output/pick-view.ts";
+import { toPickJson, topicColumns, topicRow } from "../output/pick-view.ts";
 import { createLongProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
-/** Files with an event on each line. */
+/** Files with one event per line. */
 export interface EventLines {
   readonly topics: StoredTopics;
   readonly files: readonly string[];
-  /** All files together, as far as their sizes are known. */
+  /** Size of all files, as far as known. */
   readonly bytes: number;
   readonly json: boolean;
 }
 
-/** What came of the lines. */
+/** The result for all lines. */
 interface Tally {
   events: number;
-  /** Events that belong to no topic. */
-  lost: number;
+  /** Events without a topic. */
+  unmatched: number;
   faulty: number;
   readonly counts: Map<PickedTopic, number>;
 }
 
 const kilobyte = 1_000;
-const longKilobytes = 10_000;
+/** Below this there is no progress bar. */
+const minProgressKilobytes = 10_000;
 const maxFaultsShown = 20;
 
-/**
- * Picks for each line, and tells at the end how many events belong to each topic; as JSON, an answer for each line instead.
- * Lines without JSON are told. Nothing but a line and the counts is in memory.
- */
+/** Picks for each line; prints the number of events per topic at the end or, as JSON, the topics of each line. */
 export async function pickLines({ abort }: CommandContext, work: EventLines): Promise<void> {
   const { topics, files, json } = work;
   const output = openOutput();
-  const tally: Tally = { events: 0, lost: 0, faulty: 0, counts: new Map() };
-  const progress = createLongProgress("kB of events", Math.ceil(work.bytes / kilobyte), longKilobytes);
-  // Answers and a bar on one terminal would be written into each other.
+  const tally: Tally = { events: 0, unmatched: 0, faulty: 0, counts: new Map() };
+  const progress = createLongProgress("kB of events", Math.ceil(work.bytes / kilobyte), minProgressKilobytes);
+  // Output and a progress bar would overwrite each other on a terminal.
   if (json && process.stdout.isTTY) progress.end("picking");
   let before = 0;
   for (const file of files) {
@@ -49,19 +48,19 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
       progress.at((before + bytes) / kilobyte);
       const picked = pickLine(topics, line, { file, tally });
       if (picked === undefined || !json) continue;
-      const answer = { file: `${file}:${line.number}`, topics: picked, explained: undefined };
-      if (!(await output.write(`${JSON.stringify(answerJson(answer))}\n`))) return;
+      const result = { file: `${file}:${line.number}`, topics: picked, explained: undefined };
+      if (!(await output.write(`${JSON.stringify(toPickJson(result))}\n`))) return;
     }
     before += bytes;
   }
-  progress.end(`${tally.events} events are read`);
-  if (!json) await summarise(output, tally, topics.size);
+  progress.end(`read ${formatCount(tally.events, "event")}`);
+  if (!json) await printSummary(output, tally, topics.size);
   if (tally.faulty === 0) return;
   printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
   process.exitCode = exitCodes.refused;
 }
 
-/** The topics of the event in a line; undefined where there is none. */
+/** Returns the topics of the event in a line; undefined for an empty or invalid line. */
 function pickLine(
   topics: StoredTopics,
   { text, number }: Line,
@@ -77,12 +76,16 @@ function pickLine(
   }
   const picked = topics.pick(event);
   tally.events += 1;
-  if (picked.length === 0) tally.lost += 1;
+  if (picked.length === 0) tally.unmatched += 1;
   for (const topic of picked) tally.counts.set(topic, (tally.counts.get(topic) ?? 0) + 1);
   return picked;
 }
 
-async function summarise(output: Output, { events, lost, counts }: Tally, topics: number): Promise<void> {
+async function printSummary(
+  output: Output,
+  { events, unmatched, counts }: Tally,
+  topics: number,
+): Promise<void> {
   if (counts.size > 0) {
     const byCount = [...counts].toSorted(
       ([a, countA], [b, countB]) => countB - countA || (a.externalId < b.externalId ? -1 : 1),
@@ -92,6 +95,6 @@ async function summarise(output: Output, { events, lost, counts }: Tally, topics
     await rows.end();
   }
   await output.write(
-    `${events} events, ${lost} of them belong to no topic; ${counts.size} of ${topics} topics have events\n`,
+    `${formatCount(events, "event")}, ${unmatched} without a topic; ${counts.size} of ${topics} topics have events\n`,
   );
 }

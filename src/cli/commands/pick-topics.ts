@@ -5,22 +5,23 @@ import { UnavailableError } from "../../lib/errors.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
+import { formatCount } from "../output/format.ts";
 import { printError } from "../output/output.ts";
 import { createTopicProgress } from "../output/progress.ts";
 
-/** A topic as it is shown. */
+/** A topic, without its filters. */
 export type PickedTopic = Omit<PickableTopic, "headerQuery" | "contentQuery">;
 
-/** The stored topics, ready to be picked from. */
+/** The stored topics, indexed. */
 export interface StoredTopics {
-  /** The topics that an event belongs to, by their external ids. */
+  /** Returns the topics that match an event, sorted by external id. */
   pick(event: unknown): PickedTopic[];
   readonly size: number;
-  /** The filters of the topic that was asked for, also when they cannot be read; undefined where there is no such topic. */
+  /** The filters of the requested topic, even if invalid; undefined if it does not exist. */
   readonly asked: FilterTexts | undefined;
 }
 
-/** Reads all topics, and keeps the filters of one. Those whose filters cannot be read are left out, with a warning. */
+/** Reads all topics and keeps the filters of one. Skips those with invalid filters, with a warning. */
 export async function loadTopics(
   { database, abort }: CommandContext,
   askedId: string | undefined,
@@ -43,8 +44,8 @@ export async function loadTopics(
       if (!(error instanceof FilterSyntaxError)) throw error;
     }
   }
-  progress.end(`${read} topics are read`);
-  warnOfUnreadable(read - picker.size);
+  progress.end(`read ${formatCount(read, "topic")}`);
+  warnSkipped(read - picker.size);
   return {
     pick: (event) =>
       picker
@@ -56,9 +57,8 @@ export async function loadTopics(
   };
 }
 
-function warnOfUnreadable(count: number): void {
+function warnSkipped(count: number): void {
   if (count === 0) return;
-  const what =
-    count === 1 ? "1 topic is left out: its filters" : `${count} topics are left out: their filters`;
-  printError(`warning: ${what} cannot be read; \`topicsync filters check\` lists them`);
+  const skipped = formatCount(count, "topic");
+  printError(`warning: skipped ${skipped} with invalid filters; \`topicsync filters check\` lists them`);
 }

@@ -9,7 +9,7 @@ import { collectFile, getTotalSize, readText } from "../input/files.ts";
 import { printError, openOutput, sanitize } from "../output/output.ts";
 import { pickLines } from "./pick-lines.ts";
 import { loadTopics } from "./pick-topics.ts";
-import { answerJson, writeAnswer, type ExplainedTopic } from "../output/pick-view.ts";
+import { toPickJson, writePickResult, type ExplainedTopic } from "../output/pick-view.ts";
 
 interface Flags {
   readonly json?: true;
@@ -21,18 +21,18 @@ interface Flags {
 export function addPickCommand(program: Command): void {
   program
     .command("pick")
-    .description("tell which of the stored topics events belong to")
-    .argument("<event-file...>", 'files with an event each; "-" is standard input', collectFile)
-    .option("--ndjson", "the files hold an event on each line; tell how many belong to each topic")
+    .description("list the stored topics that match events")
+    .argument("<event-file...>", 'files with one event each; "-" is standard input', collectFile)
+    .option("--ndjson", "read one event per line; print the number of events per topic")
     .option(
       "--explain <externalId>",
-      "tell besides which conditions of this topic hold, and what the event has there",
+      "also show which conditions of this topic hold, and the values in the event",
     )
-    .option("--json", "print a line of JSON for each event (NDJSON) instead of tables")
+    .option("--json", "print one line of JSON per event (NDJSON) instead of tables")
     .action(async (files: string[], flags: Flags, command: Command) => {
       if (flags.ndjson && flags.explain !== undefined)
-        command.error("error: --explain is for single events, not for --ndjson");
-      // Before the topics are read, which may take its time.
+        command.error("error: --explain cannot be combined with --ndjson");
+      // Fails early on missing files: reading the topics may take long.
       const bytes = await getTotalSize(files);
       if (flags.ndjson) {
         await runCommand(async (connection) => {
@@ -51,7 +51,7 @@ interface NamedEvent {
   readonly event: unknown;
 }
 
-/** The events of the files; those that are not JSON are told and left out. */
+/** Reads the events; prints an error for each file that is not JSON. */
 async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
   const events: NamedEvent[] = [];
   for (const file of files) {
@@ -68,22 +68,22 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
 
 async function pick(connection: CommandContext, events: readonly NamedEvent[], flags: Flags): Promise<void> {
   const topics = await loadTopics(connection, flags.explain);
-  const explained = flags.explain === undefined ? undefined : explainer(flags.explain, topics.asked);
+  const explained = flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.asked);
   const output = openOutput();
   for (const { file, event } of events) {
-    const answer = { file, topics: topics.pick(event), explained: explained?.(event) };
+    const result = { file, topics: topics.pick(event), explained: explained?.(event) };
     const goesOn = flags.json
-      ? await output.write(`${JSON.stringify(answerJson(answer))}\n`)
-      : await writeAnswer(output, answer);
+      ? await output.write(`${JSON.stringify(toPickJson(result))}\n`)
+      : await writePickResult(output, result);
     if (!goesOn) return;
   }
 }
 
 /**
- * Explains what a topic makes of an event. Undefined where its filters cannot be read, which is told. Throws where there is no
- * such topic.
+ * Returns a function that explains how a topic's filters match an event. Prints the error and returns undefined if the filters are
+ * invalid; throws if the topic does not exist.
  */
-function explainer(
+function createExplainer(
   externalId: string,
   filters: FilterTexts | undefined,
 ): ((event: unknown) => ExplainedTopic) | undefined {
@@ -94,7 +94,7 @@ function explainer(
     return (event) => ({ externalId, results: explain(conditions, event) });
   } catch (error) {
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
-    printError(sanitize(`the ${error.member} of ${externalId} cannot be read:`));
+    printError(sanitize(`the ${error.member} of ${externalId} is invalid:`));
     for (const line of formatFilterError(filters[error.member] ?? "", error)) printError(line);
     process.exitCode = exitCodes.refused;
     return undefined;

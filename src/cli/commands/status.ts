@@ -12,39 +12,37 @@ import { printLine } from "../output/output.ts";
 import { askPassword } from "../input/password.ts";
 import { printStatus } from "../output/status-text.ts";
 
-const patienceMs = 10_000;
+const requestTimeoutMs = 10_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
 /** Adds `topicsync status`. */
 export function addStatusCommand(program: Command): void {
   program
     .command("status")
-    .description(
-      "tell where the sync stands: from a running service, or else from Kafka and MongoDB themselves",
-    )
-    .option("--url <url>", "where the service listens (default: HTTP_HOST and HTTP_PORT)")
+    .description("show the status of the sync: from a running service, else from Kafka and MongoDB")
+    .option("--url <url>", "URL of the service (default: from HTTP_HOST and HTTP_PORT)")
     .option(
       "-u, --user <name>",
-      "ask the service as this user; the password is asked for, or read from standard input (default: BOOTSTRAP_USER)",
+      "log in to the service as this user; prompts for the password, or reads it from standard input (default: BOOTSTRAP_USER)",
     )
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(environmentWithFile(process.env));
-      const url = (given ?? urlOf(config.http)).replace(/\/$/, "");
+      const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
       const credentials =
         user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };
       const service = await askService(url, credentials);
-      const status = service.status ?? (await lookDirectly());
+      const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
     });
 }
 
-/** What a running service said. */
+/** The response of a running service. */
 export interface ServiceAnswer {
-  /** What is to be known of the service itself, in a sentence. */
+  /** A sentence about the service itself. */
   readonly note: string;
-  /** Undefined when it did not tell. */
+  /** Undefined if the service did not return it. */
   readonly status: SyncStatus | undefined;
 }
 
@@ -53,49 +51,52 @@ type Credentials = NonNullable<Config["bootstrap"]>;
 async function askService(url: string, credentials: Credentials | undefined): Promise<ServiceAnswer> {
   try {
     const readiness = await get(`${url}/readyz`);
-    const note = `The service at ${url} is ${readinessOf(readiness.json)}.`;
+    const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
     if (credentials === undefined)
-      return { note: `${note} Its counts are told to users only: see --user.`, status: undefined };
+      return { note: `${note} Its counts require a login: see --user.`, status: undefined };
     const { status, json } = await get(`${url}/api/topicsync/v1/sync`, credentials);
     if (status === 200) {
       const checked = checkStatus(json);
       if (checked.ok) return { note, status: checked.value };
     }
-    return { note: `${note} It answered ${status} to the user ${credentials.user}.`, status: undefined };
+    return {
+      note: `${note} It responded with ${status} to the user ${credentials.user}.`,
+      status: undefined,
+    };
   } catch (error) {
-    return { note: `No service answers at ${url} (${reasonOf(error)}).`, status: undefined };
+    return { note: `No service responds at ${url} (${getReason(error)}).`, status: undefined };
   }
 }
 
 async function get(url: string, as?: Credentials): Promise<{ status: number; json: unknown }> {
   const Authorization = as && `Basic ${Buffer.from(`${as.user}:${as.password}`).toString("base64")}`;
   const response = await fetch(url, {
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(requestTimeoutMs),
     ...(Authorization === undefined ? {} : { headers: { Authorization } }),
   });
   return { status: response.status, json: await response.json().catch(() => undefined) };
 }
 
-function readinessOf(json: unknown): string {
-  const { status = "of another kind", checks = {} } = (json ?? {}) as {
+function formatReadiness(json: unknown): string {
+  const { status = "in an unknown state", checks = {} } = (json ?? {}) as {
     status?: string;
     checks?: Record<string, { ok?: boolean; reason?: string }>;
   };
   const failing = Object.entries(checks).filter(([, { ok }]) => ok === false);
-  const reasons = failing.map(([name, { reason }]) => `${name}: ${reason ?? "does not work"}`);
+  const reasons = failing.map(([name, { reason }]) => `${name}: ${reason ?? "not working"}`);
   return reasons.length === 0 ? status : `${status} (${reasons.join("; ")})`;
 }
 
-/** `fetch failed` says nothing; its cause does. */
-const reasonOf = (error: unknown): string =>
+/** The message of `fetch` is only "fetch failed"; its cause has the reason. */
+const getReason = (error: unknown): string =>
   getErrorMessage(error instanceof Error && error.cause instanceof Error ? error.cause : error);
 
-/** Where the sync stands, as Kafka and MongoDB tell: known also when no service runs. */
-const lookDirectly = (): Promise<SyncStatus> =>
+/** Reads the status from Kafka and MongoDB, which works when no service runs. */
+const readStatus = (): Promise<SyncStatus> =>
   runCommand(async ({ config, broker, database, log }) => {
     const { groupId, announcementsTopic, pushFeedback } = config.kafka;
-    // Connected when asked: what one of the two cannot tell is missing in the answer, the rest is told all the same.
-    const logOf = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
+    // Connections are opened on use, so that if one of the two is down the rest is still reported.
+    const toWatchedLog = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
       const watched = async () => (await broker()).observe(read);
       return {
         group: read.groupId,
@@ -113,8 +114,8 @@ const lookDirectly = (): Promise<SyncStatus> =>
       };
     };
     return createStatus({
-      announcements: logOf({ topic: announcementsTopic, groupId }),
-      pushFeedback: pushFeedback && logOf(pushFeedback),
+      announcements: toWatchedLog({ topic: announcementsTopic, groupId }),
+      pushFeedback: pushFeedback && toWatchedLog(pushFeedback),
       tally: undefined,
       feedbackTally: undefined,
     })();
@@ -125,8 +126,8 @@ const withNote = (status: SyncStatus, { note }: ServiceAnswer): SyncStatus => ({
   problems: [note, ...status.problems],
 });
 
-function urlOf({ host, port }: Config["http"]): string {
-  // Where it listens on every address, any of them will do.
+function toUrl({ host, port }: Config["http"]): string {
+  // A wildcard address is reachable on the loopback interface.
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

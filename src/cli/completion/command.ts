@@ -1,26 +1,36 @@
 import { Argument, type Command } from "commander";
 
 import { printLine } from "../output/output.ts";
+import { bashCompletion } from "./bash.ts";
+import { fishCompletion } from "./fish.ts";
+import { listCommands } from "./tree.ts";
+import { zshCompletion } from "./zsh.ts";
 
-const shells = ["bash", "zsh", "fish"] as const;
+/** Writes the completion script of a program, by shell. */
+export const writers = {
+  bash: (program: Command): string => bashCompletion(listCommands(program)),
+  zsh: (program: Command): string => zshCompletion(listCommands(program)),
+  fish: (program: Command): string => fishCompletion(listCommands(program)),
+} as const;
+
+type Shell = keyof typeof writers;
 
 /** Adds `topicsync completion`. */
 export function addCompletionCommand(program: Command): void {
   program
     .command("completion")
-    .description("print a script that completes commands and options in your shell")
-    .addArgument(new Argument("<shell>", "the shell").choices(shells))
+    .description("print a shell script that completes commands and options")
+    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(writers)))
     .addHelpText(
       "after",
       `
-To have it in every new shell, write it where the shell looks for such scripts (again after an upgrade):
+To load it in every new shell, write it where the shell looks for completions (repeat after an upgrade):
   bash   topicsync completion bash > ~/.local/share/bash-completion/completions/topicsync
-         (or source it in ~/.bashrc, where the package bash-completion is not installed)
+         (or source it in ~/.bashrc, if the package bash-completion is not installed)
   zsh    topicsync completion zsh > "\${fpath[1]}/_topicsync"
   fish   topicsync completion fish > ~/.config/fish/completions/topicsync.fish`,
     )
-    .action(async (shell: (typeof shells)[number]) => {
-      const { scripts } = await import("./scripts.ts");
-      printLine(scripts[shell](program).trimEnd());
+    .action((shell: Shell) => {
+      printLine(writers[shell](program).trimEnd());
     });
 }

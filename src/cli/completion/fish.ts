@@ -1,14 +1,14 @@
 import type { CompletedArgument, CompletedCommand, CompletedOption, Completes } from "./tree.ts";
 
-/** The completion for fish. */
+/** Writes the completion for fish. */
 export const fishCompletion = (
   commands: readonly CompletedCommand[],
 ): string => `# Completion of topicsync for fish.
 set -g __topicsync_commands ${commands
   .filter(({ path }) => path.length > 0)
-  .map(({ path }) => quoted(path.join(" ")))
+  .map(({ path }) => quote(path.join(" ")))
   .join(" ")}
-# Whether the line is at this command, and behind so many of its arguments where that is asked.
+# Whether the line is at this command and, optionally, after this number of arguments.
 function __topicsync_at
     set -l at ""
     set -l count 0
@@ -26,14 +26,14 @@ function __topicsync_at
     end
 end
 complete -c topicsync -f
-${commands.flatMap(linesOf).join("\n")}
+${commands.flatMap(toLines).join("\n")}
 `;
 
-function linesOf({ path, commands, options, arguments: taken }: CompletedCommand): string[] {
+function toLines({ path, commands, options, arguments: taken }: CompletedCommand): string[] {
   const at = path.join(" ");
   return [
     ...commands.map(({ name, description }) =>
-      line(`__topicsync_at '${at}' 0`, `-a ${quoted(name)} -d ${quoted(description)}`),
+      line(`__topicsync_at '${at}' 0`, `-a ${quote(name)} -d ${quote(description)}`),
     ),
     ...options.map((option) => line(`__topicsync_at '${at}'`, optionWords(option))),
     ...taken.flatMap((argument, index) => argumentLines(at, argument, index)),
@@ -41,22 +41,22 @@ function linesOf({ path, commands, options, arguments: taken }: CompletedCommand
 }
 
 const line = (condition: string, words: string): string =>
-  `complete -c topicsync -n ${quoted(condition)} ${words}`;
+  `complete -c topicsync -n ${quote(condition)} ${words}`;
 
 function optionWords({ names, description, value }: CompletedOption): string {
   const named = names.map((name) => (name.startsWith("--") ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-  return [...named, ...(value === undefined ? [] : [valueWords(value)]), `-d ${quoted(description)}`].join(
+  return [...named, ...(value === undefined ? [] : [valueWords(value)]), `-d ${quote(description)}`].join(
     " ",
   );
 }
 
 const valueWords = (value: Completes): string =>
-  value === "file" ? "-r -F" : value === "text" ? "-x" : `-x -a ${quoted(value.join(" "))}`;
+  value === "file" ? "-r -F" : value === "text" ? "-x" : `-x -a ${quote(value.join(" "))}`;
 
 function argumentLines(at: string, { value, isVariadic }: CompletedArgument, index: number): string[] {
   if (value === "text") return [];
   const condition = `__topicsync_at '${at}'${isVariadic ? "" : ` ${index}`}`;
-  return [line(condition, value === "file" ? "-F" : `-a ${quoted(value.join(" "))}`)];
+  return [line(condition, value === "file" ? "-F" : `-a ${quote(value.join(" "))}`)];
 }
 
-const quoted = (text: string): string => `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;
+const quote = (text: string): string => `'${text.replace(/[\\']/g, (character) => `\\${character}`)}'`;

@@ -1,37 +1,37 @@
 import type { CompletedArgument, CompletedCommand, CompletedOption, Completes } from "./tree.ts";
 
-/** The completion for zsh: to be sourced, or to lie in a folder of $fpath as \`_topicsync\`. */
+/** Writes the completion for zsh: sourced, or in a directory of $fpath as `_topicsync`. */
 export const zshCompletion = (commands: readonly CompletedCommand[]): string => `#compdef topicsync
 # Completion of topicsync for zsh.
-${commands.map(functionOf).join("\n")}
+${commands.map(toFunction).join("\n")}
 if [[ $funcstack[1] == _topicsync ]]; then _topicsync "$@"; else compdef _topicsync topicsync; fi
 `;
 
-const nameOf = (path: readonly string[]): string => ["_topicsync", ...path].join("_");
+const toFunctionName = (path: readonly string[]): string => ["_topicsync", ...path].join("_");
 
-/** A function for each command, which completes what may follow it. */
-function functionOf(command: CompletedCommand): string {
+/** Writes the function that completes what may follow a command. */
+function toFunction(command: CompletedCommand): string {
   const options = command.options.flatMap(optionSpecs);
   if (command.commands.length === 0) {
     const specs = [...options, ...command.arguments.map(argumentSpec)];
-    return `${nameOf(command.path)}() {
+    return `${toFunctionName(command.path)}() {
   _arguments ${specs.join(" \\\n    ")}
 }`;
   }
   const below = command.commands.map(({ name }) => name).filter((name) => name !== "help");
-  return `${nameOf(command.path)}() {
+  return `${toFunctionName(command.path)}() {
   local curcontext=$curcontext state line
   typeset -A opt_args
   _arguments -C ${[...options, "':command:->command'", "'*::argument:->argument'"].join(" \\\n    ")}
   case $state in
     command)
       local -a commands=(
-        ${command.commands.map(({ name, description }) => quoted(`${name}:${description}`)).join("\n        ")}
+        ${command.commands.map(({ name, description }) => quote(`${name}:${description}`)).join("\n        ")}
       )
       _describe -t commands command commands ;;
     argument)
       case $line[1] in
-        ${below.map((name) => `${name}) ${nameOf([...command.path, name])} ;;`).join("\n        ")}
+        ${below.map((name) => `${name}) ${toFunctionName([...command.path, name])} ;;`).join("\n        ")}
       esac ;;
   esac
 }`;
@@ -41,16 +41,16 @@ function optionSpecs({ names, description, value, valueName, isRepeated }: Compl
   const others = isRepeated || names.length < 2 ? "" : `(${names.join(" ")})`;
   return names.map((name) => {
     const equals = value === undefined ? "" : name.startsWith("--") ? "=" : "+";
-    const taken = value === undefined ? "" : `:${valueName}:${actionOf(value)}`;
-    return quoted(`${others}${isRepeated ? "*" : ""}${name}${equals}[${escaped(description)}]${taken}`);
+    const taken = value === undefined ? "" : `:${valueName}:${toAction(value)}`;
+    return quote(`${others}${isRepeated ? "*" : ""}${name}${equals}[${escape(description)}]${taken}`);
   });
 }
 
 const argumentSpec = ({ name, value, isVariadic }: CompletedArgument): string =>
-  quoted(`${isVariadic ? "*" : ""}:${name}:${actionOf(value)}`);
+  quote(`${isVariadic ? "*" : ""}:${name}:${toAction(value)}`);
 
-const actionOf = (value: Completes): string =>
+const toAction = (value: Completes): string =>
   value === "file" ? "_files" : value === "text" ? " " : `(${value.join(" ")})`;
 
-const escaped = (text: string): string => text.replace(/[[\]:\\]/g, (character) => `\\${character}`);
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const escape = (text: string): string => text.replace(/[[\]:\\]/g, (character) => `\\${character}`);
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

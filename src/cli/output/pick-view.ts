@@ -1,19 +1,20 @@
 import type { ConditionResult } from "../../matching/filter/topic-filters.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
 import { toExplanation } from "../../matching/explanation.ts";
+import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import type { PickedTopic } from "../commands/pick-topics.ts";
 import { createTableWriter } from "./table.ts";
 
-/** What became of the conditions of one topic. */
+/** The conditions of a topic and whether they hold. */
 export interface ExplainedTopic {
   readonly externalId: string;
-  /** None for a topic that every event belongs to. */
+  /** Empty for a topic that matches every event. */
   readonly results: readonly ConditionResult[];
 }
 
-/** The topics that an event belongs to. */
-export interface Answer {
+/** The topics that match an event. */
+export interface PickResult {
   readonly file: string;
   readonly topics: readonly PickedTopic[];
   readonly explained: ExplainedTopic | undefined;
@@ -21,20 +22,21 @@ export interface Answer {
 
 const maxValuesShown = 10;
 
-/** An answer for programs, in the words of `POST …/topic/pick`. */
-export const answerJson = ({ file, topics, explained }: Answer): object => ({
+/** Converts a result to JSON, with the members of `POST …/topic/pick`. */
+export const toPickJson = ({ file, topics, explained }: PickResult): object => ({
   event: file,
   topics,
   ...(explained && { explain: toExplanation(explained.externalId, explained.results) }),
 });
 
-/** An answer for people. False once nobody reads any more. */
-export async function writeAnswer(output: Output, { file, topics, explained }: Answer): Promise<boolean> {
+/** Writes a result as text. Resolves to false once the reader has closed the pipe. */
+export async function writePickResult(
+  output: Output,
+  { file, topics, explained }: PickResult,
+): Promise<boolean> {
   const name = sanitize(file === "-" ? "standard input" : file);
-  const count = `${topics.length} ${topics.length === 1 ? "topic" : "topics"}`;
-  const goesOn = await output.write(
-    `${name} belongs to ${topics.length === 0 ? "no topic." : `${count}:`}\n`,
-  );
+  const count = formatCount(topics.length, "topic");
+  const goesOn = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
   if (!goesOn) return false;
   if (topics.length > 0) {
     const rows = await createTableWriter(output, topicColumns);
@@ -51,26 +53,26 @@ export const topicRow = ({ externalId, name, namespace }: PickedTopic): string[]
 
 async function writeExplained(output: Output, { externalId, results }: ExplainedTopic): Promise<boolean> {
   const topic = sanitize(externalId);
-  if (results.length === 0) return output.write(`\nEvery event belongs to ${topic}: it has no conditions.\n`);
-  const verdict = results.every(({ held }) => held) ? "belongs" : "does not belong";
-  await output.write(`\nIt ${verdict} to ${topic}:\n`);
+  if (results.length === 0) return output.write(`\nEvery event matches ${topic}: it has no conditions.\n`);
+  const verdict = results.every(({ held }) => held) ? "matches" : "does not match";
+  await output.write(`\nThe event ${verdict} ${topic}:\n`);
   const rows = await createTableWriter(output, [
     { head: "holds" },
     { head: "filter" },
     { head: "condition" },
-    { head: "the event has" },
+    { head: "values in the event" },
   ]);
   for (const { condition, held, found } of results)
     await rows.add([
       held ? "yes" : "no",
       condition.member,
       sanitize(describeCondition(condition)),
-      foundText(found),
+      formatFound(found),
     ]);
   return rows.end();
 }
 
-function foundText(found: readonly string[]): string {
+function formatFound(found: readonly string[]): string {
   if (found.length === 0) return "nothing";
   const some = found.slice(0, maxValuesShown).map((value) => sanitize(JSON.stringify(value)));
   const more = found.length - some.length;

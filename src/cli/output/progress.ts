@@ -1,16 +1,16 @@
 import { progress as animated } from "@clack/prompts";
 
-/** Shows how far something long has come. */
+/** Shows the progress of a long command. */
 export interface Progress {
-  /** `done` of the total. */
+  /** Reports that `done` of the total are done. */
   at(done: number): void;
-  /** Ends it with a last line. */
+  /** Ends with a last line. */
   end(text: string): void;
 }
 
 /**
- * A bar on a terminal; a line at each quarter where the output goes to a file or a pipe, and where the input comes from one:
- * the bar listens to the keyboard, and would swallow what a command reads.
+ * Shows a bar on a terminal, else a line at each quarter. The bar listens to the keyboard and would swallow piped input, so it
+ * needs a terminal as input too.
  */
 export function createProgress(
   title: string,
@@ -20,9 +20,9 @@ export function createProgress(
   return output.isTTY && process.stdin.isTTY ? bar(title, total, output) : lines(title, total, output);
 }
 
-/** The progress of something that is long only where there is much of it; nothing is shown below `long`, nor after its end. */
-export function createLongProgress(title: string, total: number, long: number): Progress {
-  const shown = total < long ? undefined : createProgress(title, total, process.stderr);
+/** Shows progress only if the total is at least `minTotal`. */
+export function createLongProgress(title: string, total: number, minTotal: number): Progress {
+  const shown = total < minTotal ? undefined : createProgress(title, total, process.stderr);
   let isOpen = true;
   let next = 0;
   return {
@@ -38,7 +38,7 @@ export function createLongProgress(title: string, total: number, long: number): 
   };
 }
 
-/** The progress of reading all stored topics: a few thousand take no time. */
+/** Shows the progress of reading all stored topics. */
 export const createTopicProgress = (title: string, topics: number): Progress =>
   createLongProgress(title, topics, 10_000);
 

@@ -1,14 +1,15 @@
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import { formatCount } from "./format.ts";
 import { printLine, sanitize } from "./output.ts";
 import { formatTable } from "./table.ts";
 
-/** Prints where the sync stands, for people. */
+/** Prints the status of the sync as text. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
   const { pushFeedback, problems, since } = status;
   printLine(note);
   await printLog(status, { since, what: "announcement" });
   if (pushFeedback !== null) await printLog(pushFeedback, { since, what: "report" });
-  for (const problem of problems) printLine(`Not known: ${problem}`);
+  for (const problem of problems) printLine(`Unknown: ${problem}`);
 }
 
 type Log = Pick<SyncStatus, "group" | "topic" | "partitions"> & {
@@ -19,25 +20,25 @@ async function printLog(
   { group, topic, partitions, counts }: Log,
   { since, what }: { readonly since: string | null; readonly what: string },
 ): Promise<void> {
-  printLine(`The group ${group} in ${topic} is ${summaryOf(partitions, what)}.`);
+  printLine(`Group ${group}, topic ${topic}: ${summarize(partitions, what)}.`);
   if (partitions.length > 0) await printPartitions(partitions);
   for (const { partition, lastStableOffset, openTransactionSeconds: seconds } of partitions)
     if (seconds !== null && seconds > 0)
       printLine(
-        `A transaction has been open in partition ${partition} for ${duration(seconds)}: what lies from offset ${lastStableOffset ?? "?"} on cannot be read before it ends.`,
+        `A transaction has been open in partition ${partition} for ${formatDuration(seconds)}: records from offset ${lastStableOffset ?? "?"} on cannot be read until it ends.`,
       );
-  if (counts !== null && since !== null) printLine(`Since ${since}: ${countsText(counts)}.`);
+  if (counts !== null && since !== null) printLine(`Since ${since}: ${formatCounts(counts)}.`);
 }
 
 type Partitions = SyncStatus["partitions"];
 
-function summaryOf(partitions: Partitions, what: string): string {
-  if (partitions.length === 0) return "not to be seen";
-  if (partitions.some(({ lagRecords }) => lagRecords === null)) return "only partly known";
+function summarize(partitions: Partitions, what: string): string {
+  if (partitions.length === 0) return "no partitions visible";
+  if (partitions.some(({ lagRecords }) => lagRecords === null)) return "partly unknown";
   const records = partitions.reduce((sum, { lagRecords }) => sum + (lagRecords ?? 0), 0);
   const seconds = Math.max(...partitions.map(({ lagSeconds }) => lagSeconds ?? 0));
-  if (records === 0) return `in step: every ${what} is applied`;
-  return `${records} ${what}${records === 1 ? "" : "s"} behind, the oldest since ${duration(seconds)}`;
+  if (records === 0) return `in sync, every ${what} is applied`;
+  return `${formatCount(records, what)} behind, the oldest for ${formatDuration(seconds)}`;
 }
 
 async function printPartitions(partitions: Partitions): Promise<void> {
@@ -49,26 +50,26 @@ async function printPartitions(partitions: Partitions): Promise<void> {
     one.committedOffset === null && one.lagRecords !== null ? "none" : known(one.committedOffset),
     known(one.logEnd),
     known(one.lagRecords),
-    one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : duration(one.lagSeconds),
+    one.lagSeconds === null ? "?" : one.lagSeconds === 0 ? "" : formatDuration(one.lagSeconds),
     one.owner ?? (one.assigned === null ? "?" : "nobody"),
-    stateText(one),
+    formatState(one),
   ]);
   printLine(await formatTable(head, rows));
 }
 
-function stateText({ state, reason, cause }: Partitions[number]): string {
+function formatState({ state, reason, cause }: Partitions[number]): string {
   if (reason === null) return state ?? "";
   return sanitize(`${state ?? ""}${cause === "error" ? " by an unexpected error" : ""}: ${reason}`);
 }
 
-function countsText({ refused, ...counts }: NonNullable<Log["counts"]>): string {
+function formatCounts({ refused, ...counts }: NonNullable<Log["counts"]>): string {
   const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`);
   const total = Object.values(refused).reduce((sum, count) => sum + count, 0);
   const outcomes = Object.entries(counts).map(([outcome, count]) => `${outcome} ${count}`);
   return [...outcomes, `refused ${total}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`].join(", ");
 }
 
-function duration(seconds: number): string {
+function formatDuration(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 360) / 10} h` : `${Math.round(seconds / 86_400)} days`;

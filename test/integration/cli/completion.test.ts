@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 import { Command, Option } from "commander";
 
-import { scripts } from "../../../src/cli/completion/scripts.ts";
+import { writers } from "../../../src/cli/completion/command.ts";
 import { runCli } from "../../support/service.ts";
 
 const run = promisify(execFile);
@@ -52,7 +52,7 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
 ];
 
 describe("the completion of a shell", () => {
-  /** The scripts as users get them. */
+  /** The scripts, as printed. */
   before(async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
       const { code, output, errors } = await runCli(["completion", shell], {});
@@ -126,7 +126,7 @@ describe("a completion script", () => {
     program.command("two").description(description);
     for (const shell of ["bash", "zsh", "fish"] as const) {
       if (!isThere(shell)) continue;
-      writeFileSync(join(folder, `hostile.${shell}`), scripts[shell](program));
+      writeFileSync(join(folder, `hostile.${shell}`), writers[shell](program));
       await run(shell, ["-n", `hostile.${shell}`], { cwd: folder });
     }
     const script = `source ./hostile.bash; COMP_WORDS=(topicsync ""); COMP_CWORD=1; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
@@ -138,7 +138,7 @@ describe("a completion script", () => {
   it("offers no choice that a shell would take for more than a word", () => {
     const program = new Command("topicsync").addOption(new Option("--o <v>").choices(["a b"]));
     for (const shell of ["bash", "zsh", "fish"] as const)
-      assert.throws(() => scripts[shell](program), /more than a word/);
+      assert.throws(() => writers[shell](program), /not a single shell word/);
   });
 });
 

@@ -8,7 +8,7 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 const explain = (...args: string[]) => runCli(["filters", "explain", ...args], {});
 
 describe("topicsync filters explain", () => {
-  it("says a filter in words, with its canonical text and notes", async () => {
+  it("explains a filter in words, with its canonical text and notes", async () => {
     const { code, output } = await explain(
       "troubleTicket.severity=Critical,Major&priority>3&status!=closed,cancelled",
     );
@@ -25,7 +25,7 @@ describe("topicsync filters explain", () => {
     assert.match((await explain("")).output, /matches every event/);
   });
 
-  it("gives the tree as JSON", async () => {
+  it("prints the conditions as JSON", async () => {
     const { code, output } = await explain("--json", "a.b=2,1&c.gt=5&a.b=3");
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(output), {
@@ -37,7 +37,7 @@ describe("topicsync filters explain", () => {
     });
   });
 
-  it("reads a contentQuery as one, where event.x is x", async () => {
+  it("treats event.x as x in a contentQuery", async () => {
     const { output } = await explain("--json", "--content-query", "x=1&event.x=2");
     assert.deepEqual(JSON.parse(output), {
       conditions: [{ path: ["x"], operator: "eq", values: ["1", "2"] }],
@@ -47,7 +47,7 @@ describe("topicsync filters explain", () => {
     assert.match(asHeaderQuery.output, /"canonical":"event\.x=2&x=1"/);
   });
 
-  it("shows where a filter is wrong, with 3", async () => {
+  it("marks the error in an invalid filter and exits with 3", async () => {
     const { code, output, errors } = await explain("eventType=A&&severity=1");
     assert.deepEqual([code, output], [3, ""]);
     assert.equal(
@@ -63,20 +63,20 @@ describe("topicsync filters check", () => {
   const topics = db.collection<{ _id: string }>("svc_api_notif_mgmt_topic");
   const check = (...args: string[]) => runCli(["filters", "check", ...args], settings);
 
-  it("is content when every filter can be read, also without any topic", async () => {
+  it("exits with 0 when every filter is valid, also without topics", async () => {
     const none = await check();
-    assert.deepEqual([none.code, none.output], [0, "0 topics, all filters are fine\n"], none.errors);
+    assert.deepEqual([none.code, none.output], [0, "0 topics, all filters are valid\n"], none.errors);
     await topics.insertMany(
       Array.from({ length: 5_100 }, (_, n) =>
         topicRecord({ externalId: `fine-${n}`, contentQuery: `n=${n}` }),
       ),
     );
     const fine = await check();
-    assert.deepEqual([fine.code, fine.output], [0, "5100 topics, all filters are fine\n"], fine.errors);
+    assert.deepEqual([fine.code, fine.output], [0, "5100 topics, all filters are valid\n"], fine.errors);
     assert.deepEqual(await check("--json"), { code: 0, output: "", errors: "" });
   });
 
-  it("lists each filter that cannot be read, with the place of the fault, and ends with 3", async () => {
+  it("lists invalid filters with the position of the error and exits with 3", async () => {
     await topics.insertMany([
       topicRecord({ externalId: "bad-header", headerQuery: "a=1;b=2" }),
       topicRecord({ externalId: "bad-both", headerQuery: "a=", contentQuery: "x\u0000y" }),
@@ -100,6 +100,6 @@ describe("topicsync filters check", () => {
     assert.equal(table.code, 3, table.errors);
     assert.match(table.output, /bad-header +name of bad-header +headerQuery +a=1;b=2\n +\^\n +error: /);
     assert.match(table.output, /x\\u\{0\}y/);
-    assert.match(table.output, /2 of 5102 topics have filters that cannot be read/);
+    assert.match(table.output, /2 of 5102 topics have invalid filters and match no event/);
   });
 });

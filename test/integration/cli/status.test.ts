@@ -37,7 +37,7 @@ async function json(more: readonly string[] = [], input = ""): Promise<SyncStatu
 }
 
 describe("topicsync status", () => {
-  it("looks at Kafka and MongoDB itself where no service runs", async () => {
+  it("reads from Kafka and MongoDB when no service runs", async () => {
     await announce(3);
     const { consumer, counts, partitions, problems } = await json();
     assert.deepEqual([consumer, counts], ["none", null]);
@@ -50,18 +50,18 @@ describe("topicsync status", () => {
     assert.ok((one?.lagSeconds ?? 0) > 0);
     assert.match(
       problems[0] ?? "",
-      /No service answers at http:\/\/127\.0\.0\.1:1 \(.*(ECONNREFUSED|bad port)/,
+      /No service responds at http:\/\/127\.0\.0\.1:1 \(.*(ECONNREFUSED|bad port)/,
     );
     const { output } = await runCli(["status"], settings);
-    assert.match(output, /3 announcements behind, the oldest since/);
+    assert.match(output, /3 announcements behind, the oldest for/);
     assert.match(output, /nobody/);
   });
 
-  it("asks the running service, which knows more", async () => {
+  it("asks a running service, which also has counts", async () => {
     const service = await startTopicsync({ ...settings, HTTP_PORT: "0" });
     await service.ready();
     const as = ["--url", service.url, "--user", bootstrap.user];
-    const { counts, partitions } = await until("the sync is in step", async () => {
+    const { counts, partitions } = await until("the sync has caught up", async () => {
       const found = await json(as, bootstrap.password);
       return found.partitions[0]?.lagRecords === 0 ? found : undefined;
     });
@@ -69,24 +69,24 @@ describe("topicsync status", () => {
     assert.deepEqual([partitions[0]?.owner, partitions[0]?.state], ["this process", "reading"]);
     const { output } = await runCli(["status", ...as], settings, bootstrap.password);
     assert.match(output, /The service at .* is ready/);
-    assert.match(output, /in step/);
+    assert.match(output, /in sync/);
     assert.match(output, /created 3, updated 0, adopted 0, unchanged 0, retired 0, refused 0/);
 
     const without = await runCli(["status", "--url", service.url], settings);
-    assert.match(without.output, /is ready\. Its counts are told to users only: see --user/);
+    assert.match(without.output, /is ready\. Its counts require a login: see --user/);
     const wrong = await runCli(["status", ...as], settings, "wrong");
-    assert.match(wrong.output, /It answered 401 to the user bootstrap/);
+    assert.match(wrong.output, /It responded with 401 to the user bootstrap/);
     assert.match(wrong.output, /topicsync at .*127\.0\.0\.1/);
     assert.equal(await service.stop(), 0);
   });
 
-  it("tells what it can when MongoDB or Kafka is away", async () => {
+  it("shows the rest when MongoDB or Kafka is down", async () => {
     const noStore = await runCli(["status"], { ...settings, MONGODB_URI: "mongodb://127.0.0.1:1/x" });
     assert.equal(noStore.code, 0, noStore.errors);
-    assert.match(noStore.output, /only partly known/);
-    assert.match(noStore.output, /Not known: the positions: no answer within 3 s/);
+    assert.match(noStore.output, /partly unknown/);
+    assert.match(noStore.output, /Unknown: the positions: no answer within 3 s/);
     const noBroker = await runCli(["status"], { ...settings, KAFKA_BROKERS: "127.0.0.1:1" });
     assert.equal(noBroker.code, 0, noBroker.errors);
-    assert.match(noBroker.output, /Not known: the log: no answer within 3 s/);
+    assert.match(noBroker.output, /Unknown: the log: no answer within 3 s/);
   });
 });
