@@ -47,7 +47,7 @@ function logs({ expression }: ts.CallExpression): boolean {
 }
 
 const isLogger = (expression: ts.Expression): boolean =>
-  /(^|\.)(log|logger|lines)$/.test(expression.getText());
+  /(^|\.)(log|logger|lines|requestLog)$/.test(expression.getText());
 
 function textsOf(message: ts.Expression): readonly (readonly string[])[] {
   if (ts.isStringLiteralLike(message)) return [[message.text]];
