@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { cloudEvent, decoded, framed, pathsOf, refusalOf } from "../../support/records.ts";
+import { cloudEvent, decoded, framed, pathsOf, refusalOf } from "../../../../support/records.ts";
 
 const body = { externalId: "e", name: "n" };
 const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };

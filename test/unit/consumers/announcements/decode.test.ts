@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { decode } from "../../../consumers/announcements/decode.ts";
-import type { Announcement } from "../../../src/topics/announcement.ts";
+import { decode } from "../../../../consumers/announcements/decode.ts";
+import type { Announcement } from "../../../../src/topics/announcement.ts";
 
 const decoded = (value: string | Buffer | null, key: string | Buffer | null = null): Announcement =>
   decode({

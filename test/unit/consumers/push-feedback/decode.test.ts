@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
-import type { RecordHeaders } from "../../../src/sync/records.ts";
-import { bytesOf } from "../../support/records.ts";
+import { decodeReport } from "../../../../consumers/push-feedback/decode.ts";
+import type { RecordHeaders } from "../../../../src/sync/records.ts";
+import { bytesOf } from "../../../support/records.ts";
 
 const written = Date.UTC(2026, 10, 21, 12);
 const noon = "2026-11-21T12:00:00Z";

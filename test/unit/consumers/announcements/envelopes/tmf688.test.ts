@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { base64, cloudEvent, decoded, notification, pathsOf, refusalOf } from "../../support/records.ts";
+import {
+  base64,
+  cloudEvent,
+  decoded,
+  notification,
+  pathsOf,
+  refusalOf,
+} from "../../../../support/records.ts";
 
 const create = "TopicCreateEvent";
 const change = "TopicAttributeValueChangeEvent";
