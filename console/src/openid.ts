@@ -9,11 +9,11 @@ const messages: Readonly<Record<SignInFailureReason, readonly [message: string, 
   ],
   refused: [
     "The OpenID provider's response was not accepted.",
-    "Please try again. If it fails again, an administrator finds the reason in the log of topicsync.",
+    "Please try again. If it fails again, an administrator can find the reason in the log of topicsync.",
   ],
   nameless: [
     "The OpenID provider did not send your user name.",
-    "An administrator finds in the log of topicsync which claim is missing.",
+    "The log of topicsync names the missing claim.",
   ],
   throttled: ["Too many failed sign-ins.", "Try again in five minutes."],
   unavailable: [

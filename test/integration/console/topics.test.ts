@@ -85,7 +85,7 @@ describe("the topics", () => {
     const page = await openTopics();
     assert.equal(await page.getByRole("row").count(), 51);
     await page.getByRole("button", { name: "Next" }).click();
-    await page.getByRole("row", { name: "ticket-065" }).waitFor();
+    await page.getByRole("row", { name: "ticket-064" }).waitFor();
     await page.getByText("Page 2").waitFor();
 
     await page.getByLabel("Search").fill("Tickets of Bern 06");

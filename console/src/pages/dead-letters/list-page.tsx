@@ -23,7 +23,7 @@ export function DeadLetterListPage() {
 
   return (
     <Page name="Dead letters">
-      <p>Announcements that were refused, with the reason. Fix the cause, then replay them.</p>
+      <p>Rejected Kafka records, with the reason. Fix the cause, then replay them.</p>
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {value === undefined && loading && <p aria-busy="true">Loading dead letters …</p>}
       {value !== undefined && (

@@ -35,10 +35,10 @@ export function Replay({ ids, channel, onSent, onSettled }: ReplayProps) {
         <ReplayDialog
           ids={ids}
           channel={channel}
-          cancelled={() => {
+          onCancel={() => {
             setIsAsking(false);
           }}
-          done={(sent) => {
+          onDone={(sent) => {
             setIsAsking(false);
             setResult(sent);
             onSent();
@@ -55,12 +55,12 @@ export function Replay({ ids, channel, onSent, onSettled }: ReplayProps) {
 interface ReplayDialogProps {
   readonly ids: readonly string[];
   readonly channel: DeadLetterChannel;
-  readonly cancelled: () => void;
-  readonly done: (result: ReplayResult) => void;
+  readonly onCancel: () => void;
+  readonly onDone: (result: ReplayResult) => void;
 }
 
 /** Asks for confirmation, with what will be sent and what will be skipped. */
-function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
+function ReplayDialog({ ids, channel, onCancel, onDone }: ReplayDialogProps) {
   const [choice, setChoice] = useState({ again: false, force: false });
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly choice: object }>();
   const action = useAction();
@@ -86,15 +86,14 @@ function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
       action={action}
       canConfirm={count > 0 && planned?.choice === choice}
       onConfirm={() => {
-        action.run(() => replay({}), done);
+        action.run(() => replay({}), onDone);
       }}
-      onCancel={cancelled}
+      onCancel={onCancel}
     >
       {count > 0 && plan !== undefined && (
         <p>
-          {count === 1 ? "It is" : "They are"} sent to <code>{plan.topic}</code> as{" "}
-          {count === 1 ? "it" : "they"} came. Where the reason still holds,{" "}
-          {count === 1 ? "it is" : "they are"} refused again.
+          {count === 1 ? "It is" : "They are"} sent unchanged to <code>{plan.topic}</code>, and rejected again
+          unless the cause is fixed.
         </p>
       )}
       {plan !== undefined && <Skipped skipped={plan.skipped} />}
@@ -102,7 +101,7 @@ function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
         <Option
           text="Also replay what was replayed before"
           checked={choice.again}
-          changed={(again) => {
+          onChange={(again) => {
             setChoice({ ...choice, again });
           }}
         />
@@ -111,7 +110,7 @@ function ReplayDialog({ ids, channel, cancelled, done }: ReplayDialogProps) {
         <Option
           text="Also replay what is superseded, overwriting later announcements"
           checked={choice.force}
-          changed={(force) => {
+          onChange={(force) => {
             setChoice({ ...choice, force });
           }}
         />
@@ -130,16 +129,16 @@ function formatQuestion(plan: ReplayResult | undefined): string {
 interface OptionProps {
   readonly text: string;
   readonly checked: boolean;
-  readonly changed: (checked: boolean) => void;
+  readonly onChange: (checked: boolean) => void;
 }
 
-const Option = ({ text, checked, changed }: OptionProps) => (
+const Option = ({ text, checked, onChange }: OptionProps) => (
   <label>
     <input
       type="checkbox"
       checked={checked}
       onChange={(event) => {
-        changed(event.currentTarget.checked);
+        onChange(event.currentTarget.checked);
       }}
     />
     {text}

@@ -11,10 +11,12 @@ export interface ListOptions {
   readonly source: string;
 }
 
+const defaultSort = "name";
+
 export const readListOptions = (query: URLSearchParams): ListOptions => ({
   state: query.get("state") ?? "active",
   search: query.get("search") ?? "",
-  sort: query.get("sort") ?? "-changed",
+  sort: query.get("sort") ?? defaultSort,
   namespace: query.get("namespace") ?? "",
   source: query.get("source") ?? "",
 });
@@ -32,12 +34,12 @@ export const isFiltered = ({ search, namespace, source }: ListOptions): boolean 
   [search, namespace, source].some((one) => one !== "");
 
 const sorts = {
-  "-changed": "Newest changes first",
-  changed: "Oldest changes first",
   name: "Name",
   "-name": "Name, descending",
   externalId: "External id",
   "-externalId": "External id, descending",
+  "-changed": "Newest changes first",
+  changed: "Oldest changes first",
 } as const;
 const states = { active: "Active", retired: "Retired", disabled: "Disabled" } as const;
 const sources = { "": "All", announcement: "Announced", http: "Created by hand" } as const;
@@ -63,7 +65,7 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
     onChange({
       ...others,
       state: state === "active" ? "" : state,
-      sort: sort === "-changed" ? "" : sort,
+      sort: sort === defaultSort ? "" : sort,
     });
   }
 
@@ -80,7 +82,7 @@ export function ListOptionsForm({ options, onChange }: ListOptionsFormProps) {
   return (
     <form
       class="topic-choice"
-      aria-label="Which topics"
+      aria-label="Filter topics"
       onSubmit={(event) => {
         event.preventDefault();
         apply({});

@@ -1,5 +1,6 @@
 import { Link } from "wouter-preact";
 
+import type { TopicList as TopicListBody } from "../../../../schemas/topic-list.ts";
 import type { TopicView } from "../../../../schemas/topic-view.ts";
 import { useAddress } from "../../address.ts";
 import { ErrorMessage } from "../../components/error-message.tsx";
@@ -7,16 +8,17 @@ import { Page } from "../../components/page.tsx";
 import { Pager, usePaging } from "../../components/pager.tsx";
 import { Table } from "../../components/table.tsx";
 import { TimeAgo } from "../../components/time-ago.tsx";
+import { useQuery } from "../../query.ts";
 import { isFiltered, ListOptionsForm, readListOptions, toQuery, type ListOptions } from "./list-options.tsx";
 import { formatSource, getTopicPath } from "./source.ts";
-import { useTopicPage } from "./topic-page.ts";
 
 export function TopicList() {
   const { query, setQuery } = useAddress("/topics");
   const options = readListOptions(query);
   const listQuery = toQuery(options);
   const paging = usePaging(listQuery);
-  const { topics, next, error, loading, refetch } = useTopicPage(listQuery, paging.after);
+  const { value, error, loading, refetch } = useQuery<TopicListBody>(getListPath(listQuery, paging.after));
+  const topics = value?.topics ?? [];
   const isEmpty = error === undefined && !loading && topics.length === 0;
   return (
     <Page name="Topics">
@@ -27,13 +29,20 @@ export function TopicList() {
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
       {topics.length > 0 && <TopicTable topics={topics} state={options.state} />}
       <p role="status" aria-busy={loading}>
-        {loading && (topics.length === 0 ? "Loading …" : "Loading more …")}
+        {loading && "Loading …"}
         {isEmpty && "No topics."}
       </p>
       {isEmpty && <EmptyHint options={options} isFirstPage={paging.page === 1} />}
-      <Pager paging={paging} next={loading ? null : next} />
+      <Pager paging={paging} next={loading ? null : (value?.next ?? null)} />
     </Page>
   );
+}
+
+function getListPath(listQuery: string, after: string | undefined): string {
+  const query = new URLSearchParams(listQuery);
+  query.set("limit", "50");
+  if (after !== undefined) query.set("after", after);
+  return `/api/topicsync/v1/topics?${query.toString()}`;
 }
 
 interface TopicTableProps {
