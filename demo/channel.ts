@@ -4,19 +4,19 @@ import kafkajs, { type IHeaders } from "kafkajs";
 
 import { stopIdleChecks } from "../src/kafka/workarounds/request-queue.ts";
 
-/** The broker's side of the demo: it announces topics and looks at what was refused. */
+/** The demo's Kafka client: announces topics and reads dead letters. */
 export interface Channel {
-  /** Announces records and gives the offset behind the last. */
+  /** Announces records and returns the offset after the last one. */
   announce(records: readonly { key: string; value: string }[]): Promise<number>;
-  /** The dead letter of an offset, once it is there. */
-  deadLetter(offset: number): Promise<{ code: string; message: string }>;
-  /** How many dead letters there are. */
-  deadLetters(): Promise<number>;
+  /** Waits for the dead letter of the announcement at this offset. */
+  waitForDeadLetter(offset: number): Promise<{ code: string; message: string }>;
+  /** Returns the number of dead letters. */
+  countDeadLetters(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** The sample announcements, as a broker's administrators would send them. */
-export function sampleAnnouncements(): { key: string; value: string }[] {
+/** Reads the sample announcements. */
+export function readSampleAnnouncements(): { key: string; value: string }[] {
   const text = readFileSync(new URL("../examples/announcements.ndjson", import.meta.url), "utf8");
   return text
     .trimEnd()
@@ -24,7 +24,7 @@ export function sampleAnnouncements(): { key: string; value: string }[] {
     .map((value) => ({ value, key: (JSON.parse(value) as { externalId: string }).externalId }));
 }
 
-/** Opens the channel. */
+/** Connects to the broker. */
 export async function openChannel(brokers: string, topic: string, deadLetterTopic: string): Promise<Channel> {
   stopIdleChecks();
   const kafka = new kafkajs.Kafka({
@@ -35,14 +35,14 @@ export async function openChannel(brokers: string, topic: string, deadLetterTopi
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   const admin = kafka.admin();
   const consumer = kafka.consumer({ groupId: `demo-${Date.now()}`, maxWaitTimeInMs: 200 });
-  const letters = new Map<string, IHeaders>();
+  const deadLetters = new Map<string, IHeaders>();
   const waiting = new Map<string, (headers: IHeaders) => void>();
   await Promise.all([producer.connect(), admin.connect(), consumer.connect()]);
   await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
   await consumer.run({
     eachMessage: ({ message: { headers = {} } }) => {
       const id = String(headers["topicsync.id"]);
-      letters.set(id, headers);
+      deadLetters.set(id, headers);
       waiting.get(id)?.(headers);
       return Promise.resolve();
     },
@@ -53,15 +53,16 @@ export async function openChannel(brokers: string, topic: string, deadLetterTopi
       const [sent] = await producer.send({ topic, messages: [...records] });
       return Number(sent?.baseOffset) + records.length;
     },
-    async deadLetter(offset) {
+    async waitForDeadLetter(offset) {
       const id = `${topic}-0-${offset}`;
-      const headers = letters.get(id) ?? (await new Promise<IHeaders>((resolve) => waiting.set(id, resolve)));
+      const headers =
+        deadLetters.get(id) ?? (await new Promise<IHeaders>((resolve) => waiting.set(id, resolve)));
       return {
         code: String(headers["topicsync.code"]),
         message: String(headers["__connect.errors.exception.message"]),
       };
     },
-    async deadLetters() {
+    async countDeadLetters() {
       const [offsets] = await admin.fetchTopicOffsets(deadLetterTopic);
       return Number(offsets?.high) - Number(offsets?.low);
     },

@@ -1,5 +1,5 @@
-/** The demo's user of the HTTP facade. */
-export interface Answer {
+/** An HTTP response. */
+export interface DemoResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -10,7 +10,11 @@ export interface Credentials {
 }
 
 /** POSTs JSON with HTTP Basic credentials. */
-export async function post(url: string, { user, password }: Credentials, body: object): Promise<Answer> {
+export async function post(
+  url: string,
+  { user, password }: Credentials,
+  body: object,
+): Promise<DemoResponse> {
   const response = await fetch(url, {
     method: "POST",
     headers: {
@@ -23,8 +27,8 @@ export async function post(url: string, { user, password }: Credentials, body: o
   return { status: response.status, text: await response.text() };
 }
 
-/** The code and the message of an error's answer, in one line. */
-export function getReason({ status, text }: Answer): string {
+/** Formats an error response in one line: status, code and message. */
+export function formatError({ status, text }: DemoResponse): string {
   const { error } = JSON.parse(text) as { error: { code: string; message: string } };
   return `${status} ${error.code}: ${error.message}`;
 }

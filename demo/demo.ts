@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the whole of topicsync in a minute, on a broker and a store of its own, told as a story.
- * `npm run demo -- --stay` leaves it running afterwards.
+ * `npm run demo` shows topicsync in one minute, on a broker and a store that it starts itself.
+ * `npm run demo -- --stay` keeps everything running afterwards.
  */
 import { once } from "node:events";
 import { resolve } from "node:path";
@@ -11,14 +11,14 @@ import { MongoClient, type Db } from "mongodb";
 
 import { createProgress } from "../src/cli/output/progress.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
-import { openChannel, sampleAnnouncements, type Channel } from "./channel.ts";
-import { post, getReason, type Credentials } from "./client.ts";
+import { openChannel, readSampleAnnouncements, type Channel } from "./channel.ts";
+import { formatError, post, type Credentials } from "./client.ts";
 import { startAll, type DemoService } from "./service.ts";
-import { bad, chapter, exchange, good, printLine, table, tell } from "./story.ts";
+import { green, printExchange, printHeading, printIndented, printLine, printTable, yellow } from "./story.ts";
 
 const { stay } = new Command("npm run demo --")
-  .description("Shows topicsync at work on a broker and a store that it starts itself.")
-  .option("--stay", "leave everything running at the end, with URLs, credentials and curl lines")
+  .description("Show topicsync at work, on a broker and a store that it starts itself.")
+  .option("--stay", "keep everything running at the end, and print URLs, credentials and curl commands")
   .parse()
   .opts<{ stay?: true }>();
 
@@ -26,17 +26,19 @@ const administrator: Credentials = { user: "integrator", password: "demo-passwor
 const application = "Mobile Agent";
 
 try {
-  await demo();
+  await runDemo();
 } catch (error) {
   printLine();
-  printLine(`The demo could not go on: ${getErrorMessage(error)}`);
+  printLine(`The demo failed: ${getErrorMessage(error)}`);
   process.exitCode = 1;
 }
 
-async function demo(): Promise<void> {
-  printLine("topicsync keeps a MongoDB collection of event topics in step with a message broker.");
+async function runDemo(): Promise<void> {
+  printLine(
+    "topicsync keeps a MongoDB collection of event topics in step with Kafka, and registers push tokens.",
+  );
 
-  chapter("A broker, a store and the service");
+  printHeading("Start a broker, a store and the service");
   await using service = await startAll(resolve(".topicsync"), { ...administrator, application });
   const channel = await openChannel(service.brokers, service.announcementsTopic, service.deadLetterTopic);
   const client = new MongoClient(service.mongodbUri);
@@ -48,8 +50,8 @@ async function demo(): Promise<void> {
     await showStored(channel, client.db());
     if (stay === true) await stayUntilInterrupted(service);
     else
-      tell(
-        "Run it once more: the same announcements will change nothing. `npm run demo -- --stay` leaves it running.",
+      printIndented(
+        "Run the demo again: the same announcements change nothing. `npm run demo -- --stay` keeps it running.",
       );
   } finally {
     await Promise.all([channel.close(), client.close()]);
@@ -57,15 +59,15 @@ async function demo(): Promise<void> {
 }
 
 async function announceTopics(channel: Channel, db: Db): Promise<void> {
-  chapter("The broker's administrators announce their topics");
-  const samples = sampleAnnouncements();
+  printHeading("Announce topics on Kafka");
+  const samples = readSampleAnnouncements();
   const topics = db.collection("svc_api_notif_mgmt_topic");
   const before = await topics.countDocuments();
-  tell(
-    `${samples.length} definitions go to the announcements topic. Each has two filters that say which events belong to`,
+  printIndented(
+    `${samples.length} topic definitions are sent to the announcements topic. Each has two filters that select the events`,
   );
-  tell("the topic: one on the event's header, one on what is inside. For instance:");
-  tell(samples[0]?.value ?? "");
+  printIndented("of the topic: one on the event's header, one on its content. For example:");
+  printIndented(samples[0]?.value ?? "");
   const end = await channel.announce(samples);
   const progress = createProgress("synced", samples.length);
   for (let done = 0; done < samples.length;) {
@@ -77,13 +79,13 @@ async function announceTopics(channel: Channel, db: Db): Promise<void> {
   const created = (await topics.countDocuments()) - before;
   progress.end(
     created > 0
-      ? good(`${created} topics were created.`)
-      : good("All of them were there already from the last time: nothing was written."),
+      ? green(`${created} topics created.`)
+      : green("All topics existed already, from the last run: nothing was written."),
   );
 }
 
 async function registerTokens(service: DemoService, db: Db): Promise<void> {
-  chapter("Phones register their push tokens, and one signs off");
+  printHeading("Register push tokens, and remove the iOS ones");
   const url = `${service.url}/api/now/push/${encodeURIComponent(application)}`;
   for (const [platform, token] of [
     ["ios", "9f86d081884c7d65"],
@@ -91,33 +93,35 @@ async function registerTokens(service: DemoService, db: Db): Promise<void> {
     ["android", "dGhlIHRva2Vu"],
   ]) {
     const { status } = await post(`${url}/installation`, administrator, { platform, token });
-    exchange(
+    printExchange(
       `POST …/push/${application}/installation  {platform: ${platform ?? ""}, token: ${token ?? ""}}`,
       String(status),
     );
   }
   const { status } = await post(`${url}/removeInstallation`, administrator, { platform: "ios" });
-  exchange(`POST …/push/${application}/removeInstallation  {platform: ios}`, String(status));
+  printExchange(`POST …/push/${application}/removeInstallation  {platform: ios}`, String(status));
   const installations = db.collection("sys_push_notif_app_install");
   const [active, all] = await Promise.all([
     installations.countDocuments({ active: true }),
     installations.countDocuments(),
   ]);
-  tell(`${all} installations are known, ${active} of them active: nothing is deleted, only deactivated.`);
+  printIndented(
+    `${all} installations are stored, ${active} of them active: a removal only deactivates them.`,
+  );
 }
 
 async function createTopic(service: DemoService): Promise<Record<string, string>> {
-  chapter("An integrator creates a topic by hand");
+  printHeading("Create a topic over HTTP");
   const stamp = new Date().toISOString();
   const body = {
-    name: `Major incidents (by hand, ${stamp})`,
-    externalId: `by-hand-${stamp}`,
+    name: `Major incidents (${stamp})`,
+    externalId: `demo-${stamp}`,
     namespace: "assurance",
     headerQuery: "eventType=TroubleTicketCreateEvent",
     contentQuery: "troubleTicket.severity=Critical,Major",
   };
   const { status, text } = await post(`${service.url}/api/svc_api_notif_mgmt/topic`, administrator, body);
-  exchange(`POST /api/svc_api_notif_mgmt/topic  ${JSON.stringify(body)}`, `${status} ${text}`);
+  printExchange(`POST /api/svc_api_notif_mgmt/topic  ${JSON.stringify(body)}`, `${status} ${text}`);
   return body;
 }
 
@@ -126,30 +130,30 @@ async function showRefusals(
   channel: Channel,
   created: Record<string, string>,
 ): Promise<void> {
-  chapter("What is wrong is refused, with the reason");
-  tell(
-    "Over HTTP in the answer; from the broker on a dead-letter topic, where it waits to be mended and sent again.",
+  printHeading("Send invalid input");
+  printIndented(
+    "HTTP responds with the reason. A refused announcement goes to the dead-letter topic, to be corrected and replayed.",
   );
   const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
   const sameId = await post(url, administrator, { ...created, name: "Another name" });
   const sameCombination = await post(url, administrator, { ...created, externalId: "another-id" });
   const badPassword = await post(url, { ...administrator, password: "guessed" }, created);
-  const misspelt = JSON.stringify({
-    externalId: "misspelt",
-    name: "Misspelt",
+  const misspelled = JSON.stringify({
+    externalId: "misspelled",
+    name: "Misspelled",
     headerquery: "eventType=AlarmCreateEvent",
   });
-  const end = await channel.announce([{ key: "misspelt", value: misspelt }]);
-  const letter = await channel.deadLetter(end - 1);
-  table(
-    ["what was sent", "what came back"],
+  const end = await channel.announce([{ key: "misspelled", value: misspelled }]);
+  const deadLetter = await channel.waitForDeadLetter(end - 1);
+  printTable(
+    ["input", "result"],
     [
-      ["POST with an external id that exists", bad(getReason(sameId))],
-      ["POST with a combination that exists", bad(getReason(sameCombination))],
-      ["POST with a wrong password", bad(getReason(badPassword))],
+      ["POST with an existing external id", yellow(formatError(sameId))],
+      ["POST with an existing name and filters", yellow(formatError(sameCombination))],
+      ["POST with a wrong password", yellow(formatError(badPassword))],
       [
-        "announcement with a misspelt member, headerquery",
-        `on the dead-letter topic\n${bad(`${letter.code}: ${letter.message}`)}`,
+        "announcement with a misspelled member: headerquery",
+        `dead letter\n${yellow(`${deadLetter.code}: ${deadLetter.message}`)}`,
       ],
     ],
     [44, 72],
@@ -157,7 +161,7 @@ async function showRefusals(
 }
 
 async function showStored(channel: Channel, db: Db): Promise<void> {
-  chapter("What is stored now");
+  printHeading("What is stored");
   const topics = await db
     .collection<{ namespace: string; topic_name: string; source: { kind: string } }>(
       "svc_api_notif_mgmt_topic",
@@ -165,19 +169,19 @@ async function showStored(channel: Channel, db: Db): Promise<void> {
     .find({}, { sort: { namespace: 1, topic_name: 1 } })
     .toArray();
   const namespaces = Map.groupBy(topics, ({ namespace }) => namespace);
-  table(
-    ["namespace", "topics", "announced", "by hand", "for instance"],
-    [...namespaces].map(([namespace, its]) => [
+  printTable(
+    ["namespace", "topics", "from Kafka", "from HTTP", "example"],
+    [...namespaces].map(([namespace, members]) => [
       namespace === "" ? "(none)" : namespace,
-      its.length,
-      its.filter(({ source }) => source.kind === "announcement").length,
-      its.filter(({ source }) => source.kind === "http").length,
-      its[0]?.topic_name ?? "",
+      members.length,
+      members.filter(({ source }) => source.kind === "announcement").length,
+      members.filter(({ source }) => source.kind === "http").length,
+      members[0]?.topic_name ?? "",
     ]),
   );
   const installations = await db.collection("sys_push_notif_app_install").countDocuments({ active: true });
-  tell(
-    `${topics.length} topics, ${installations} active installation(s), ${await channel.deadLetters()} dead letter(s).`,
+  printIndented(
+    `${topics.length} topics, ${installations} active installation(s), ${await channel.countDeadLetters()} dead letter(s).`,
   );
 }
 
@@ -186,9 +190,9 @@ async function stayUntilInterrupted(service: DemoService): Promise<void> {
   const curl = (path: string, body: object): string =>
     `curl -i -u ${user}:${password} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' '${service.url}${path}'`;
   const app = encodeURIComponent(application);
-  chapter("It stays until you press Ctrl-C");
-  table(
-    ["what", "where"],
+  printHeading("Running until you press Ctrl-C");
+  printTable(
+    ["what", "value"],
     [
       ["HTTP", service.url],
       ["console", `${service.url}/console`],

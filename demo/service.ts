@@ -6,11 +6,11 @@ import { buildConsole } from "../console/bundle.ts";
 import { readConfig } from "../src/config.ts";
 import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
-import { tell } from "./story.ts";
+import { printIndented } from "./story.ts";
 
 const cli = fileURLToPath(new URL("../src/cli.ts", import.meta.url));
 
-/** The running service of the demo, with what it runs on. */
+/** The running service, with the addresses of its broker and store. */
 export interface DemoService extends AsyncDisposable {
   readonly url: string;
   readonly mongodbUri: string;
@@ -19,7 +19,7 @@ export interface DemoService extends AsyncDisposable {
   readonly deadLetterTopic: string;
 }
 
-/** Starts the broker, the store and the service; data lie in `folder`. What was started ends when this is disposed of. */
+/** Starts the broker, the store and the service, with their data in `folder`. Disposing stops them. */
 export async function startAll(
   folder: string,
   { user, password, application }: { user: string; password: string; application: string },
@@ -33,7 +33,7 @@ export async function startAll(
   ]);
   started.defer(() => broker.stop());
   started.defer(() => store.stop());
-  tell(`The broker is ${broker.description}, the store ${store.description}.`);
+  printIndented(`Broker: ${broker.description}. Store: ${store.description}.`);
 
   await buildConsole();
   const uri = new URL(store.address);
@@ -55,11 +55,11 @@ export async function startAll(
     },
   });
   started.defer(() => service.stop());
-  await waitUntilReady(service, () => Promise.resolve(readyUrl(logFile) !== undefined), {
+  await waitUntilReady(service, () => Promise.resolve(findReadyUrl(logFile) !== undefined), {
     name: "topicsync",
   });
-  const url = readyUrl(logFile) ?? "";
-  tell(`The service answers at ${url}.`);
+  const url = findReadyUrl(logFile) ?? "";
+  printIndented(`The service runs at ${url}.`);
 
   const running = started.move();
   return {
@@ -72,19 +72,19 @@ export async function startAll(
   };
 }
 
-/** Says each step once, and of a long one each tenth. */
+/** Reports each step once, and a long one every 10 %. */
 function createReport(): (step: string, done?: number) => void {
-  const said = new Map<string, number>();
+  const reported = new Map<string, number>();
   return (step, done) => {
     const tenth = Math.floor((done ?? 0) * 10);
-    if ((said.get(step) ?? -1) >= tenth) return;
-    said.set(step, tenth);
-    tell(done === undefined ? step : `${step}: ${tenth * 10} %`);
+    if ((reported.get(step) ?? -1) >= tenth) return;
+    reported.set(step, tenth);
+    printIndented(done === undefined ? step : `${step}: ${tenth * 10} %`);
   };
 }
 
-/** The URL of the service, once its log says that it is ready. */
-function readyUrl(logFile: string): string | undefined {
+/** The URL of the service from its log; undefined until it is ready. */
+function findReadyUrl(logFile: string): string | undefined {
   for (const line of readFileSync(logFile, "utf8").split("\n")) {
     if (!line.includes("topicsync is ready")) continue;
     return (JSON.parse(line) as { url?: string }).url;

@@ -2,31 +2,30 @@ import { styleText } from "node:util";
 
 import Table from "cli-table3";
 
-/** Prints a story for people: chapters, sentences, tables. */
 let chapters = 0;
 
 export const printLine = (text = ""): void => void process.stdout.write(`${text}\n`);
 
-/** Begins a chapter. */
-export function chapter(title: string): void {
+/** Prints a numbered heading. */
+export function printHeading(title: string): void {
   chapters += 1;
   printLine();
   printLine(styleText(["bold", "cyan"], `${chapters}. ${title}`));
 }
 
-/** A sentence of the story. */
-export const tell = (text: string): void => {
+/** Prints an indented line. */
+export const printIndented = (text: string): void => {
   printLine(`  ${text}`);
 };
 
-/** What somebody does, and what comes of it. */
-export function exchange(asked: string, answered: string): void {
-  printLine(`  ${styleText("dim", "→")} ${asked}`);
-  printLine(`  ${styleText("dim", "←")} ${answered}`);
+/** Prints a request and its response. */
+export function printExchange(request: string, response: string): void {
+  printLine(`  ${styleText("dim", "→")} ${request}`);
+  printLine(`  ${styleText("dim", "←")} ${response}`);
 }
 
-/** A table, indented as the story is. */
-export function table(head: string[], rows: (string | number)[][], widths?: number[]): void {
+/** Prints an indented table. */
+export function printTable(head: string[], rows: (string | number)[][], widths?: number[]): void {
   const printed = new Table({
     head,
     style: {
@@ -39,5 +38,5 @@ export function table(head: string[], rows: (string | number)[][], widths?: numb
   printLine(printed.toString().replaceAll(/^/gm, "  "));
 }
 
-export const good = (text: string): string => styleText("green", text);
-export const bad = (text: string): string => styleText("yellow", text);
+export const green = (text: string): string => styleText("green", text);
+export const yellow = (text: string): string => styleText("yellow", text);
