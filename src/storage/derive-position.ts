@@ -27,22 +27,23 @@ export async function derivePosition(
     .project<Pick<RetiredRecord, "retired_by" | "retired_on">>({ retired_by: 1, retired_on: 1 });
 
   let last: Trace | undefined;
-  for await (const { source, sys_updated_on } of topics) last = later(last, { source, on: sys_updated_on });
+  for await (const { source, sys_updated_on } of topics)
+    last = pickLater(last, { source, on: sys_updated_on });
   // Without topics, the collection was emptied, and the log must be read again.
   if (last === undefined) return undefined;
   for await (const { retired_by, retired_on } of retired)
-    last = later(last, { source: retired_by, on: retired_on });
+    last = pickLater(last, { source: retired_by, on: retired_on });
   const { source, on } = last;
   return { offset: source.offset + 1, epoch: getEpoch(source), newest: on.getTime() + clockSkewMs };
 }
 
-/** What an announcement left, and when it was stored. */
+/** An announcement that a stored record comes from, and when it was stored. */
 interface Trace {
   readonly source: AnnouncementSource;
   readonly on: Date;
 }
 
-function later<L extends Trace | undefined>(
+function pickLater<L extends Trace | undefined>(
   last: L,
   { source, on }: { source: Source; on: Date },
 ): L | Trace {

@@ -142,7 +142,7 @@ async function findMissing(db: Db): Promise<string[]> {
   for (const collection of Object.values(collections)) {
     const existing = await listIndexes(db, collection);
     for (const index of indexes)
-      if (index.collection === collection && !existing.some((one) => isLike(one, index)))
+      if (index.collection === collection && !existing.some((one) => isEquivalent(one, index)))
         missing.push(`${collection}.${index.name}`);
   }
   return missing;
@@ -158,7 +158,10 @@ async function listIndexes(db: Db, collection: CollectionName): Promise<IndexDes
 }
 
 /** Whether an index is equivalent to the declared one; its name may differ. */
-const isLike = (one: IndexDescriptionInfo, { key, unique, expireAfterSeconds }: DeclaredIndex): boolean =>
+const isEquivalent = (
+  one: IndexDescriptionInfo,
+  { key, unique, expireAfterSeconds }: DeclaredIndex,
+): boolean =>
   JSON.stringify(one.key) === JSON.stringify(key) &&
   one.partialFilterExpression === undefined &&
   (one.unique ?? false) === unique &&

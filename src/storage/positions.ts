@@ -14,7 +14,6 @@ import { createConflictRetry, type Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";
 
-/** A record of the positions. */
 export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };
   /** Absent until the first batch is applied. */
@@ -30,7 +29,7 @@ export interface PositionRecord {
   sessions?: Binary[];
 }
 
-/** Passed to every operation of a transaction. */
+/** Options of every operation in a transaction. */
 export interface SessionOptions {
   readonly session?: ClientSession;
 }
@@ -94,7 +93,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
 
   /**
    * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions of all of them:
-   * an owner that is late to learn of its loss may have begun another transaction after its session was killed.
+   * a former owner that does not know yet may have begun another transaction after its session was killed.
    */
   async function abortOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
     const { sessions = [] } = (await positions.findOne({ _id })) ?? {};
@@ -113,13 +112,13 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
     };
-    const { matchedCount } = await positions.updateOne(positionFilter(key, from), { $set }, options);
-    if (matchedCount === 0) throw fencedError(key, from);
+    const { matchedCount } = await positions.updateOne(toFilter(key, from), { $set }, options);
+    if (matchedCount === 0) throw createFencedError(key, from);
   }
 
   /** Throws FencedError unless the position is still where the step begins. */
   async function check({ key, from }: PositionStep, options: SessionOptions): Promise<void> {
-    if ((await positions.findOne(positionFilter(key, from), options)) === null) throw fencedError(key, from);
+    if ((await positions.findOne(toFilter(key, from), options)) === null) throw createFencedError(key, from);
   }
 
   async function claim(key: PositionKey, owned: OwnedPartition): Promise<ClaimedPosition | undefined> {
@@ -175,7 +174,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
         if (session?.inTransaction()) await session.abortTransaction().catch(() => undefined);
       }
 
-      /** Runs a step of the batch. One that fails aborts the transaction at once, since it may hold up others. */
+      /** Runs a step of the batch. A failed one aborts the transaction at once, since it may block others. */
       const run = (operation: () => Promise<void>): Promise<void> =>
         database.run(operation).catch(async (error: unknown) => {
           await abort();
@@ -214,14 +213,14 @@ const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] =
 });
 
 /** Finds the position if it is `from`. A filter for null also matches an absent field. */
-const positionFilter = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
+const toFilter = (key: PositionKey, from: Position | undefined): Filter<PositionRecord> =>
   ({
     _id: toId(key),
     next_offset: from?.offset ?? null,
     epoch: from === undefined || from.epoch === 1 ? null : from.epoch,
   }) as Filter<PositionRecord>;
 
-const fencedError = (key: PositionKey, from: Position | undefined): FencedError =>
+const createFencedError = (key: PositionKey, from: Position | undefined): FencedError =>
   new FencedError(`the position of ${formatKey(key)} is no longer ${from?.offset ?? "unset"}`);
 
 const formatKey = ({ group, topic, partition }: PositionKey): string =>

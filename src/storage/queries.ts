@@ -30,7 +30,7 @@ export async function findPage<R extends Document>(
   const bounded = after && ({ $and: [filter, toBoundary(sort, descending, after)] } as Filter<R>);
   const found = collection.find(bounded ?? filter, {
     sort: Object.fromEntries(sort.map((field) => [field, direction] as const)),
-    // One more than asked for tells whether there is a next page.
+    // One more record than requested shows whether there is a next page.
     limit: limit + 1,
     batchSize: limit + 2,
   });
@@ -43,19 +43,19 @@ export async function findPage<R extends Document>(
 
 /** The records after these values in an order: `a > 1 or (a = 1 and b > 2) or …`. */
 function toBoundary<R>(sort: readonly string[], descending: boolean, after: readonly SortValue[]): Filter<R> {
-  const further = descending ? "$lt" : "$gt";
+  const operator = descending ? "$lt" : "$gt";
   const branches = sort.map((field, i) => ({
     ...Object.fromEntries(sort.slice(0, i).map((before, j) => [before, after[j]])),
-    [field]: { [further]: after[i] },
+    [field]: { [operator]: after[i] },
   }));
   const [first] = branches;
   // Redundant, but it bounds the scan whichever index plan MongoDB chooses for the `$or`.
-  const bound = { [sort[0] ?? "_id"]: { [`${further}e`]: after[0] } };
+  const bound = { [sort[0] ?? "_id"]: { [`${operator}e`]: after[0] } };
   return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
 }
 
 /** A range of the texts that begin with a prefix. Unlike a regular expression, every store finds it by an index. */
-export const prefixRange = (prefix: string): { $gte: string; $lt: string } => ({
+export const toPrefixRange = (prefix: string): { $gte: string; $lt: string } => ({
   $gte: prefix,
   $lt: `${prefix}\u{10FFFF}`,
 });

@@ -60,7 +60,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       const one = change === null ? undefined : toTopicChange(change, name);
       if (one !== undefined) changed([one]);
     };
-    const readOn = async (): Promise<never> => {
+    const readForever = async (): Promise<never> => {
       for (;;) report(await stream.next());
     };
     try {
@@ -70,7 +70,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       await stream.close().catch(() => undefined);
       throw error;
     }
-    readOn().catch(lost);
+    readForever().catch(lost);
     return stream;
   }
 
@@ -110,13 +110,13 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       seen = new Set(found.map(({ key }) => key));
     }
 
-    const readOn = async (): Promise<never> => {
+    const readForever = async (): Promise<never> => {
       for (;;) {
         await sleep(pollIntervalMs, undefined, { signal: closing.signal });
         await pollOnce();
       }
     };
-    readOn().catch((error: unknown) => {
+    readForever().catch((error: unknown) => {
       if (!closing.signal.aborted) lost(error);
     });
     return {

@@ -5,9 +5,9 @@ import type { ListedTopic } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
 import { findByExternalIds } from "./topic-records.ts";
 import { collections } from "./names.ts";
-import { findPage, prefixRange, streamRecords, type SortValue } from "./queries.ts";
-import { createRetiredTopicStore } from "./retired-topics.ts";
-import { fromTopicRecord, retiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import { findPage, toPrefixRange, streamRecords, type SortValue } from "./queries.ts";
+import { createRetiredTopicStore } from "./topics.ts";
+import { fromTopicRecord, toRetiredId, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
 
 const recordsPerBatch = 1_000;
 const latestFirst: TopicOrder = { sort: "retired", descending: true };
@@ -25,7 +25,7 @@ export function createTopicReader(database: Database): TopicReader {
     // Active topics first: one that is retired in between is found by the second query.
     const active = await findByExternalIds({ database, topics }, ids, { projection: { topic_id: 1 } });
     const activeIds = new Set(active.map(({ topic_id }) => topic_id));
-    const last = new Map((await retiredStore.lastOf(ids)).map((one) => [retiredId(one), one]));
+    const last = new Map((await retiredStore.findLatest(ids)).map((one) => [toRetiredId(one), one]));
     return records.flatMap(({ _id, topic_id }) => {
       const one = last.get(_id);
       if (one === undefined || activeIds.has(topic_id)) return [];
@@ -86,7 +86,7 @@ export function createTopicReader(database: Database): TopicReader {
         database.run(() => topics.findOne({ _id: id })),
       ]);
       if (active !== undefined) return { topic: fromTopicRecord(active) };
-      const [last] = await retiredStore.lastOf([id]);
+      const [last] = await retiredStore.findLatest([id]);
       if (last === undefined) return bySysId === null ? undefined : { topic: fromTopicRecord(bySysId) };
       const { topic, ...retired } = last;
       return { topic, retired };
@@ -108,11 +108,11 @@ function toFilter(query: TopicQuery): Filter<TopicRecord> {
     query;
   const conditions: Filter<TopicRecord>[] = [];
   if (externalIds !== undefined) conditions.push({ topic_id: { $in: [...externalIds] } });
-  if (externalIdPrefix !== undefined) conditions.push({ topic_id: prefixRange(externalIdPrefix) });
+  if (externalIdPrefix !== undefined) conditions.push({ topic_id: toPrefixRange(externalIdPrefix) });
   if (exceptExternalIdPrefix !== undefined)
-    conditions.push({ topic_id: { $not: prefixRange(exceptExternalIdPrefix) } });
+    conditions.push({ topic_id: { $not: toPrefixRange(exceptExternalIdPrefix) } });
   if (name !== undefined) conditions.push({ topic_name: name });
-  if (namePrefix !== undefined) conditions.push({ topic_name: prefixRange(namePrefix) });
+  if (namePrefix !== undefined) conditions.push({ topic_name: toPrefixRange(namePrefix) });
   if (namespace !== undefined) conditions.push({ namespace });
   if (source !== undefined) conditions.push({ "source.kind": source });
   return conditions.length === 0 ? {} : { $and: conditions };

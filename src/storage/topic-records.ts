@@ -21,15 +21,15 @@ export interface TopicRecord {
   previous?: PreviousRecord;
 }
 
-/** What a topic was before its definition changed last. */
+/** The definition of a topic before its last change. */
 export type PreviousRecord = Pick<
   TopicRecord,
   "topic_name" | "namespace" | "header_query" | "content_query" | "source" | "sys_updated_on"
 >;
 
-/** A topic that was retired, as it was. */
+/** A retired topic. */
 export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
-  /** See retiredId. */
+  /** See toRetiredId. */
   _id: string;
   sys_id: string;
   retired_on: Date;
@@ -38,20 +38,19 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
 
 /**
  * The `_id` of a retired record: `topic-partition-offset` of the tombstone, or the version of the topic that a user disabled.
- * So what is written again retires nothing twice.
+ * A repeated write therefore retires nothing twice.
  */
-export function retiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
+export function toRetiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
   if (retiredBy.kind === "http") return `${id}-${updatedOn.getTime()}`;
   return formatRecordPosition(retiredBy);
 }
 
-/** The record of a retired topic, but for its `_id`. */
+/** Converts to a record without its `_id`; see toRetiredId. */
 export function toRetiredRecord(one: RetiredTopic): Omit<RetiredRecord, "_id"> {
   const { _id, ...fields } = toTopicRecord(one.topic);
   return { ...fields, sys_id: _id, retired_on: one.retiredOn, retired_by: one.retiredBy };
 }
 
-/** The record of a topic. */
 export function toTopicRecord(topic: Topic): TopicRecord {
   return {
     _id: topic.id,
@@ -87,7 +86,6 @@ export const pickedFields = {
   content_query: 1,
 } as const;
 
-/** The topic of a record of which only these fields were read. */
 export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
   id: record._id,
   externalId: record.topic_id,
@@ -97,7 +95,6 @@ export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof picked
   contentQuery: record.content_query,
 });
 
-/** The retired topic of a record. */
 export const fromRetiredRecord = ({
   sys_id,
   retired_on,
@@ -109,7 +106,6 @@ export const fromRetiredRecord = ({
   retiredBy: retired_by,
 });
 
-/** The topic of a record. */
 export const fromTopicRecord = (record: TopicRecord): Topic => ({
   ...toPickable(record),
   source: record.source,

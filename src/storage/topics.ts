@@ -2,7 +2,12 @@ import type { AnyBulkWriteOperation } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import { UniqueViolationError, TopicGoneError, type TopicStore } from "../topics/stores.ts";
+import {
+  UniqueViolationError,
+  TopicGoneError,
+  type RetiredTopicStore,
+  type TopicStore,
+} from "../topics/stores.ts";
 import type { Topic } from "../topics/topic.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
@@ -12,8 +17,9 @@ import { derivePosition } from "./derive-position.ts";
 import { maxUpdateMs } from "./update-command.ts";
 import {
   findByExternalIds,
+  fromRetiredRecord,
   fromTopicRecord,
-  retiredId,
+  toRetiredId,
   toTopicRecord,
   toRetiredRecord,
   type RetiredRecord,
@@ -37,14 +43,14 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     if (newlyRetired.length > 0) {
       await retired.bulkWrite(
         newlyRetired.map((one) => ({
-          replaceOne: { filter: { _id: retiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
+          replaceOne: { filter: { _id: toRetiredId(one) }, replacement: toRetiredRecord(one), upsert: true },
         })),
         options,
       );
     }
     if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
     if (updated.length > 0) {
-      const { matchedCount } = await topics.bulkWrite(updated.map(replacement), {
+      const { matchedCount } = await topics.bulkWrite(updated.map(toReplacement), {
         ...options,
         ordered: true,
       });
@@ -82,13 +88,13 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];
       // A single combination is found by its index alone.
-      const anyOf = ([first = "", ...others]: readonly string[]) =>
+      const toCondition = ([first = "", ...others]: readonly string[]) =>
         others.length === 0 ? first : { $in: [...new Set([first, ...others])] };
       const filter = {
-        topic_name: anyOf(definitions.map(({ name }) => name)),
-        namespace: anyOf(definitions.map(({ namespace }) => namespace)),
-        header_query: anyOf(definitions.map(({ headerQuery }) => headerQuery)),
-        content_query: anyOf(definitions.map(({ contentQuery }) => contentQuery)),
+        topic_name: toCondition(definitions.map(({ name }) => name)),
+        namespace: toCondition(definitions.map(({ namespace }) => namespace)),
+        header_query: toCondition(definitions.map(({ headerQuery }) => headerQuery)),
+        content_query: toCondition(definitions.map(({ contentQuery }) => contentQuery)),
       };
       // May return topics that mix values of several definitions: a superset does no harm.
       const options = { batchSize: definitions.length + 1 };
@@ -113,6 +119,74 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   };
 }
 
+/** The store of retired topics in MongoDB. */
+export function createRetiredTopicStore(database: Database): RetiredTopicStore {
+  const topics = database.collection<TopicRecord>(collections.topics);
+  const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+
+  /** Deletes a topic unless it was changed since it was read. */
+  async function remove(topic: Topic, options: SessionOptions): Promise<boolean> {
+    const asRead = {
+      _id: topic.id,
+      sys_updated_on: topic.updatedOn,
+      "source.kind": topic.source.kind,
+    };
+    return (await topics.deleteOne(asRead, options)).deletedCount === 1;
+  }
+
+  async function runInTransaction(
+    session: NonNullable<SessionOptions["session"]>,
+    work: () => Promise<boolean>,
+  ): Promise<boolean> {
+    let isDone = false;
+    try {
+      await database.transaction(session, async () => {
+        isDone = await work();
+      });
+      return isDone;
+    } finally {
+      await session.endSession();
+    }
+  }
+
+  return {
+    async retire(one) {
+      const _id = toRetiredId(one);
+      const copy = (options: SessionOptions) =>
+        retired.replaceOne({ _id }, toRetiredRecord(one), { ...options, upsert: true });
+
+      const session = database.startSession();
+      if (session !== undefined)
+        return runInTransaction(session, async () => {
+          const isGone = await remove(one.topic, { session });
+          if (isGone) await copy({ session });
+          return isGone;
+        });
+
+      return database.run(async () => {
+        // Stored first: a topic may be in both collections for a moment, but never in none.
+        await copy({});
+        if (await remove(one.topic, {})) return true;
+        // If it still exists, another writer changed it; if not, another call retired this same version.
+        if ((await topics.findOne({ _id: one.topic.id })) !== null) await retired.deleteOne({ _id });
+        return false;
+      });
+    },
+
+    findLatest: (externalIds) =>
+      database.run(async () => {
+        const found = await retired.find({ topic_id: { $in: [...externalIds] } }).toArray();
+        const latestById = new Map<string, RetiredRecord>();
+        for (const record of found) {
+          const latest = latestById.get(record.topic_id);
+          if (latest === undefined || latest.retired_on <= record.retired_on)
+            latestById.set(record.topic_id, record);
+        }
+        return [...latestById.values()].map(fromRetiredRecord);
+      }),
+  };
+}
+
 const hasWrites = ({ removed, retired, updated, created }: TopicWrites): boolean =>
   removed.length + retired.length + updated.length + created.length > 0;
 
@@ -120,7 +194,7 @@ function rethrowViolation(error: unknown): never {
   throw isDuplicate(error) ? new UniqueViolationError(error) : error;
 }
 
-const replacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
+const toReplacement = (topic: Topic): AnyBulkWriteOperation<TopicRecord> => {
   const { _id, ...fields } = toTopicRecord(topic);
   return { replaceOne: { filter: { _id }, replacement: fields } };
 };

@@ -3,7 +3,7 @@ import type { StoredUser, User, UserStore } from "../users/user.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
-import { findPage, prefixRange } from "./queries.ts";
+import { findPage, toPrefixRange } from "./queries.ts";
 import { changeOne } from "./update-command.ts";
 
 interface UserRecord {
@@ -22,24 +22,24 @@ export function createUserStore(database: Database, newId: () => string): UserSt
     find: (name) =>
       database.run(async () => {
         const record = await users.findOne({ user_name: name });
-        return record === null ? undefined : fromRecord(record);
+        return record === null ? undefined : toStoredUser(record);
       }),
 
     list: () =>
       database.run(async () => {
         const records = await users.find({}, { sort: { user_name: 1 } }).toArray();
-        return records.map(withoutHash);
+        return records.map(toUser);
       }),
 
     page: ({ prefix, afterName, limit }) =>
       database.run(async () => {
         const { records, next } = await findPage(users, {
-          filter: prefix === undefined ? {} : { user_name: prefixRange(prefix) },
+          filter: prefix === undefined ? {} : { user_name: toPrefixRange(prefix) },
           sort: ["user_name"],
           after: afterName === undefined ? undefined : [afterName],
           limit,
         });
-        return { users: records.map(withoutHash), hasNext: next !== undefined };
+        return { users: records.map(toUser), hasNext: next !== undefined };
       }),
 
     insert: (user) =>
@@ -80,13 +80,13 @@ export function createUserStore(database: Database, newId: () => string): UserSt
   };
 }
 
-const withoutHash = (record: UserRecord): User => ({
+const toUser = (record: UserRecord): User => ({
   name: record.user_name,
   roles: record.roles,
   active: record.active,
 });
 
-const fromRecord = (record: UserRecord): StoredUser => ({
-  ...withoutHash(record),
+const toStoredUser = (record: UserRecord): StoredUser => ({
+  ...toUser(record),
   passwordHash: record.password_hash,
 });

@@ -4,22 +4,22 @@ import { UnavailableError } from "../lib/errors.ts";
 import type { Position } from "./positions.ts";
 import type { PartitionOffset } from "./records.ts";
 
-const lookEveryMs = 200;
+const pollIntervalMs = 200;
 
 export interface AppliedOptions {
   /** The positions of the group, by partition. Throws UnavailableError. */
   readonly positions: () => Promise<ReadonlyMap<number, Position>>;
-  /** Called after each look-up with the number that is applied. */
-  readonly at: (done: number) => void;
+  /** Called after each look-up with the number of applied announcements. */
+  readonly onProgress: (done: number) => void;
   /** Called when the store does not answer; the look-up is repeated. */
-  readonly away: (error: UnavailableError) => void;
+  readonly onUnavailable: (error: UnavailableError) => void;
   readonly abort: AbortSignal;
 }
 
 /** Waits until announcements were applied: stored, found unchanged or refused. Ends early when aborted, with false. */
 export async function waitUntilApplied(
   announced: readonly PartitionOffset[],
-  { positions, at, away, abort }: AppliedOptions,
+  { positions, onProgress, onUnavailable, abort }: AppliedOptions,
 ): Promise<boolean> {
   while (!abort.aborted) {
     try {
@@ -27,13 +27,13 @@ export async function waitUntilApplied(
       const done = announced.filter(
         ({ partition, offset }) => (reached.get(partition)?.offset ?? 0) > offset,
       );
-      at(done.length);
+      onProgress(done.length);
       if (done.length === announced.length) return true;
     } catch (error) {
       if (!(error instanceof UnavailableError)) throw error;
-      away(error);
+      onUnavailable(error);
     }
-    await sleep(lookEveryMs, undefined, { signal: abort }).catch(() => undefined);
+    await sleep(pollIntervalMs, undefined, { signal: abort }).catch(() => undefined);
   }
   return false;
 }

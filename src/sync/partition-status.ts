@@ -15,7 +15,7 @@ export interface ConsumerStatus {
   }[];
 }
 
-/** A Kafka topic that a group reads, and whom to ask about it. */
+/** A Kafka topic that a group reads, and where its status comes from. */
 export interface WatchedLog {
   readonly group: string;
   readonly topic: string;
@@ -25,15 +25,15 @@ export interface WatchedLog {
   readonly consumer: (() => ConsumerStatus) | undefined;
 }
 
-/** Asks something; undefined when there is no answer. Never throws. */
-export type ReadPartitionStatuses = <T>(what: string, question: Promise<T>) => Promise<T | undefined>;
+/** Waits for a query; undefined when it fails. Never throws. */
+export type Ask = <T>(what: string, query: Promise<T>) => Promise<T | undefined>;
 
-type PartitionStanding = SyncStatus["partitions"][number];
+type PartitionStatus = SyncStatus["partitions"][number];
 
 /** Reads the status of a group in each partition of a Kafka topic. Never throws: what is unknown is null. */
 export async function readPartitionStatuses(
   { group, topic, observer, store, consumer: running }: WatchedLog,
-  ask: ReadPartitionStatuses,
+  ask: Ask,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
   const asked = ask("the group", observer.owners());
   // The log is read last: a position that moves past the end read before would look like one of another log.
@@ -49,18 +49,18 @@ export async function readPartitionStatuses(
     const since = async (timestamp: number): Promise<number> =>
       (await firstSince(timestamp)).get(partition) ?? 0;
     const secondsAt = async (what: string, offset: number | undefined) =>
-      offset === undefined ? 0 : ask(what, ageInSeconds(offset, since, now));
+      offset === undefined ? 0 : ask(what, getAgeSeconds(offset, since, now));
     const seen = bounds?.get(partition);
-    return standing(partition, facts, {
+    return toPartitionStatus(partition, facts, {
       records: lag?.records,
       seconds: lag && (await secondsAt("the lag", lag.records === 0 ? undefined : lag.from)),
-      openTransactionSeconds: seen && (await secondsAt("the open transaction", blockedOffset(seen))),
+      openTransactionSeconds: seen && (await secondsAt("the open transaction", getBlockedOffset(seen))),
     });
   });
   return { group, topic, consumer: consumer?.state ?? "none", partitions: await Promise.all(partitions) };
 }
 
-/** What was found out; undefined is what was not. */
+/** Undefined values are unknown. */
 interface Facts {
   readonly bounds: ReadonlyMap<number, ObservedBounds> | undefined;
   readonly positions: ReadonlyMap<number, Position> | undefined;
@@ -73,15 +73,16 @@ function listPartitions({ bounds, positions, own }: Facts): number[] {
   return [...new Set([...known.keys(), ...own.map(({ partition }) => partition)])].toSorted((a, b) => a - b);
 }
 
-const ownPartition = (partition: number, { own }: Facts) => own.find((one) => one.partition === partition);
+const findOwnPartition = (partition: number, { own }: Facts) =>
+  own.find((one) => one.partition === partition);
 
-/** Where MongoDB does not answer, what this process knows of its own partitions is as good. */
-const committedOffset = (partition: number, facts: Facts): number | undefined =>
+/** While MongoDB does not answer, the offsets that this process holds for its own partitions are used. */
+const getCommittedOffset = (partition: number, facts: Facts): number | undefined =>
   facts.positions === undefined
-    ? ownPartition(partition, facts)?.offset
+    ? findOwnPartition(partition, facts)?.offset
     : facts.positions.get(partition)?.offset;
 
-function standing(
+function toPartitionStatus(
   partition: number,
   facts: Facts,
   found: {
@@ -89,13 +90,13 @@ function standing(
     readonly seconds: number | undefined;
     readonly openTransactionSeconds: number | undefined;
   },
-): PartitionStanding {
+): PartitionStatus {
   const { bounds, owners } = facts;
-  const own = ownPartition(partition, facts);
+  const own = findOwnPartition(partition, facts);
   const owner = own === undefined ? owners?.get(partition) : "this process";
   return {
     partition,
-    committedOffset: committedOffset(partition, facts) ?? null,
+    committedOffset: getCommittedOffset(partition, facts) ?? null,
     logStart: bounds?.get(partition)?.low ?? null,
     logEnd: bounds?.get(partition)?.high ?? null,
     lastStableOffset: bounds?.get(partition)?.stable ?? null,
@@ -118,7 +119,7 @@ interface Lag {
 
 function getLag(partition: number, facts: Facts): Lag | undefined {
   const bounds = facts.bounds?.get(partition);
-  const committed = committedOffset(partition, facts);
+  const committed = getCommittedOffset(partition, facts);
   if (bounds === undefined || (facts.positions === undefined && committed === undefined)) return undefined;
   const { low, high } = bounds;
   // A position outside the log is read from the log's beginning.
@@ -127,20 +128,20 @@ function getLag(partition: number, facts: Facts): Lag | undefined {
 }
 
 /** The first record of the oldest open transaction, which blocks all later ones; undefined when none is open. */
-const blockedOffset = ({ stable, high }: ObservedBounds): number | undefined =>
+const getBlockedOffset = ({ stable, high }: ObservedBounds): number | undefined =>
   stable < high ? stable : undefined;
 
-const ageInSeconds = async (
+const getAgeSeconds = async (
   offset: number,
   firstSince: (timestamp: number) => Promise<number>,
   now: number,
 ): Promise<number> => Math.round((await getAgeAt(offset, firstSince, now)) / 100) / 10;
 
-/** One answer holds for all partitions, so a time that one of them asks for is asked once. */
-function memoize<T>(ask: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
+/** One answer covers all partitions, so each timestamp is queried once. */
+function memoize<T>(query: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
   const answers = new Map<number, Promise<T>>();
   return (timestamp) => {
-    const answer = answers.get(timestamp) ?? ask(timestamp);
+    const answer = answers.get(timestamp) ?? query(timestamp);
     answers.set(timestamp, answer);
     return answer;
   };

@@ -10,7 +10,7 @@ export interface PositionKey extends Partition {
   readonly group: string;
 }
 
-/** How far a group has come in a partition. */
+/** The position of a group in a partition. */
 export interface Position {
   /** The offset of the next record to apply. */
   readonly offset: number;
@@ -26,7 +26,7 @@ export interface Position {
   readonly newest?: number;
 }
 
-/** A position as its new owner finds it. */
+/** A position that was claimed. */
 export interface ClaimedPosition extends Position {
   /** Whether this process moved it last. */
   readonly isOurs: boolean;
@@ -34,7 +34,7 @@ export interface ClaimedPosition extends Position {
   readonly movedOn?: Date | undefined;
 }
 
-/** The step that a position takes with a batch of records. */
+/** The change of a position by a batch of records. */
 export interface PositionStep {
   readonly key: PositionKey;
   /** The position that the batch started from; undefined when there was none. */
@@ -43,7 +43,7 @@ export interface PositionStep {
   readonly to: Position;
 }
 
-/** Where positions are kept, beside the data that the records became. Every function throws UnavailableError. */
+/** The store of positions, in the same database as the applied data. Every function throws UnavailableError. */
 export interface PositionStore {
   /**
    * Takes a partition over and returns its position; undefined when the group never applied a record of it. A missing

@@ -29,7 +29,7 @@ export function getHeader(headers: RecordHeaders, name: string): Buffer | string
 export const getHeaderText = (headers: RecordHeaders, name: string): string | undefined =>
   getHeader(headers, name)?.toString();
 
-/** A batch of records that was too large to be decompressed: what its records say is not known. */
+/** A batch of records that was too large to be decompressed: its records are unknown. */
 export interface SkippedBatch {
   readonly firstOffset: number;
   readonly lastOffset: number;
@@ -49,7 +49,7 @@ export interface LogRecord {
   readonly skippedBatch?: SkippedBatch;
 }
 
-/** The part of a partition that can be read: from `low`, up to but without `high`. */
+/** The readable offsets of a partition: from `low` up to, but not including, `high`. */
 export interface LogBounds {
   readonly low: number;
   readonly high: number;
@@ -62,51 +62,51 @@ export interface RecordBatch {
   readonly records: readonly LogRecord[];
   /** The offset after everything fetched, the markers of transactions included. */
   readonly end: number;
-  /** Fetching goes on behind this record next time. */
+  /** The next fetch continues after this record. */
   advance(offset: number): void;
-  /** Tells the group that this member lives; false when the batch must be left because the group is changing. */
+  /** Sends a heartbeat; false when the batch must be left because the group is rebalancing. */
   heartbeat(): Promise<boolean>;
-  /** False when the records are not wanted any more: the partition was repositioned, or the consumer is stopping. */
+  /** False when the records are outdated: the partition was repositioned, or the consumer is stopping. */
   isCurrent(): boolean;
 }
 
 /** The callbacks of a member of a consumer group. */
 export interface GroupListener {
-  /** These partitions, and no others, belong to this member from now on. Called before anything of them is fetched. */
+  /** The member owns these partitions, and no others, from now on. Called before anything of them is fetched. */
   assigned(partitions: readonly Partition[]): void;
   /** Never throws. */
   batch(batch: RecordBatch): Promise<void>;
   /** A fetch from `first` up to `end` delivered nothing: it held aborted records and transaction markers only. */
   skipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
-  /** The member ended and will not come back by itself. */
+  /** The member ended and will not rejoin by itself. */
   died(error: Error): void;
 }
 
 /** One member of a consumer group, reading one topic. */
 export interface GroupMember {
-  /** Joins the group. Resolves when the member runs. Throws UnavailableError; it can be called again then. */
+  /** Joins the group. Resolves when the member runs. Throws UnavailableError, and can then be called again. */
   run(listener: GroupListener): Promise<void>;
-  /** This, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it is back. */
+  /** `pause`, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it rejoins. */
   pause(partition: Partition): void;
   resume(partition: Partition): void;
   /** The next fetch of the partition begins here. */
   seek(partition: Partition, offset: number): void;
-  /** Tells the broker how far the group has come, for those who watch its lag. Sent within a second; best effort. */
+  /** Commits an offset to the broker, for lag monitoring only. Sent within a second; best effort. */
   commit(partition: Partition, offset: number): void;
   /** Leaves the group, once the batch under way has been handled. */
   stop(): Promise<void>;
 }
 
-/** What the sync asks of the Kafka topic that it reads. Every function throws UnavailableError. */
+/** Queries the Kafka topic that the sync reads. Every function throws UnavailableError. */
 export interface LogWatch {
-  /** What of each partition can be read. */
+  /** The readable offsets of each partition. */
   bounds(): Promise<ReadonlyMap<number, LogBounds>>;
   /**
    * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970);
    * the log's end when there is none.
    */
   firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
-  /** How long tombstones stay after compaction (milliseconds); undefined when the topic is not compacted, or not to be found out. */
+  /** How long tombstones stay after compaction (milliseconds); undefined when the topic is not compacted, or unknown. */
   tombstoneRetentionMs(): Promise<number | undefined>;
 }
 
@@ -117,38 +117,38 @@ export interface ObservedBounds extends LogBounds {
 }
 
 /**
- * What can be seen of a Kafka topic, and of the group that reads it, from outside. Asks over connections of its own, so that
- * the sync waits for nobody who looks. Every function throws UnavailableError.
+ * Observes a Kafka topic and the group that reads it, over connections of its own, so that observers do not delay the
+ * sync. Every function throws UnavailableError.
  */
 export interface LogObserver {
   bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
   /** As for LogWatch, with the records of open transactions. */
   firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
-  /** Which member of the group each assigned partition has: the client's name and address. */
+  /** The owner of each assigned partition: the name and address of the member's client. */
   owners(): Promise<ReadonlyMap<number, string>>;
 }
 
-/** A record with the partition that it lies in. */
+/** A record and its partition. */
 export interface PartitionRecord {
   readonly partition: number;
   readonly record: LogRecord;
 }
 
 export interface ReadOptions {
-  /** The offset to begin at, by partition; a partition that is not named is read from its beginning. */
+  /** The first offset to read, by partition; other partitions are read from their beginning. */
   readonly from?: ReadonlyMap<number, number>;
-  /** Ends the reading early: it throws UnavailableError then. */
+  /** Stops reading, which then throws UnavailableError. */
   readonly abort: AbortSignal;
 }
 
 /** Reads Kafka topics from end to end, independent of consumer groups. */
 export interface LogReader {
-  /** Where each partition begins and ends now; undefined when there is no such Kafka topic. Throws UnavailableError. */
+  /** The readable offsets of each partition; undefined when the Kafka topic does not exist. Throws UnavailableError. */
   bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
   /**
-   * The records that are there at the time of the first `next`, in offset order within each partition; no more is
-   * fetched ahead than one answer of the broker. It may be left at any time. Throws UnavailableError, also when there is no
-   * such Kafka topic.
+   * The records that exist at the time of the first `next`, in offset order within each partition. At most one response
+   * of the broker is fetched ahead, and the iteration may stop at any time. Throws UnavailableError, also when the Kafka
+   * topic does not exist.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
@@ -164,20 +164,20 @@ export interface OutgoingRecord {
   readonly partition?: number | undefined;
 }
 
-/** Where a record lies in a Kafka topic. */
+/** The partition and offset of a record. */
 export interface PartitionOffset {
   readonly partition: number;
   readonly offset: number;
 }
 
-/** Why a topic never accepts a record as it is: its size, or its key, timestamp or value. */
+/** Why a topic rejects a record permanently: its size, or its key, timestamp or value. */
 export interface Rejection {
   readonly reason: "too-large" | "not-acceptable";
   /** The broker's own words. */
   readonly message: string;
 }
 
-/** Where a sent record lies, or why the topic rejects it. */
+/** The position of a sent record, or why the topic rejects it. */
 export type SendResult = PartitionOffset | { readonly rejection: Rejection };
 
 /** Sends records to one Kafka topic. */

@@ -1,7 +1,7 @@
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
-import { readPartitionStatuses, type ReadPartitionStatuses, type WatchedLog } from "./partition-status.ts";
+import { readPartitionStatuses, type Ask, type WatchedLog } from "./partition-status.ts";
 import type { FeedbackTally, Tally } from "./tally.ts";
 
 export interface StatusOptions {
@@ -13,13 +13,12 @@ export interface StatusOptions {
   readonly feedbackTally: Pick<FeedbackTally, "counts"> | undefined;
 }
 
-/** Tells where the sync stands. Never throws: what cannot be found out is null, with the reason among the problems. */
+/** Reads the status of the sync. Never throws: unknown values are null, with the reason among the problems. */
 export type GetStatus = () => Promise<SyncStatus>;
 
-/** Each question to the broker or the store waits no longer than this. */
-const patienceMs = 3_000;
+/** The limit of each query to the broker or the store. */
+const queryTimeoutMs = 3_000;
 
-/** Makes the function that tells where the sync stands. */
 export function createStatus({
   announcements,
   pushFeedback,
@@ -28,8 +27,8 @@ export function createStatus({
 }: StatusOptions): GetStatus {
   return async () => {
     const problems = new Set<string>();
-    const ask: ReadPartitionStatuses = async (what, question) =>
-      withTimeout(patienceMs, question).catch((error: unknown) => {
+    const ask: Ask = async (what, query) =>
+      withTimeout(queryTimeoutMs, query).catch((error: unknown) => {
         problems.add(`${what}: ${getErrorMessage(error)}`);
         return undefined;
       });
@@ -37,9 +36,7 @@ export function createStatus({
       readPartitionStatuses(announcements, ask),
       pushFeedback === undefined
         ? null
-        : readPartitionStatuses(pushFeedback, (what, question) =>
-            ask(`${what} of the push feedback`, question),
-          ),
+        : readPartitionStatuses(pushFeedback, (what, query) => ask(`${what} of the push feedback`, query)),
     ]);
     return {
       ...synced,

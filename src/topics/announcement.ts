@@ -1,7 +1,7 @@
 import type { RefusalError } from "../lib/errors.ts";
 import type { TopicDefinition } from "./topic.ts";
 
-/** What a record of the announcements topic says, once decoded. */
+/** A decoded record of the announcements topic. */
 export type Announcement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
   | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }

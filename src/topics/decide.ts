@@ -1,10 +1,10 @@
 import { RefusalError } from "../lib/errors.ts";
 import type { Announcement } from "./announcement.ts";
 import {
-  combinationRefusal,
+  refuseCombination,
   externalIdFault,
   toPreviousTopic,
-  sameDefinition,
+  isSameDefinition,
   type AnnouncementSource,
   type Source,
   type Topic,
@@ -29,8 +29,8 @@ export interface Batch {
   /** In offset order. */
   readonly announcements: readonly Announcement[];
   /**
-   * Stored topics. A topic that is missing here counts as absent: the unique indexes object when that is wrong, except for
-   * tombstones, so the topics that a batch retires must be included.
+   * Stored topics. A topic that is missing here counts as absent. Where that is wrong, a unique index rejects the write,
+   * except for tombstones: the topics that a batch retires must be included.
    */
   readonly stored: readonly Topic[];
   readonly now: Date;
@@ -42,12 +42,12 @@ export interface Batch {
  * applying one after another in offset order; the writes are the net effect, at most one for each stored topic.
  */
 export function decide(batch: Batch): Decision {
-  const view = createTopicSnapshot(batch.stored);
+  const snapshot = createTopicSnapshot(batch.stored);
   const refusals: { offset: number; refusal: RefusalError }[] = [];
   const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 0 };
 
   for (const announcement of batch.announcements) {
-    const outcome = apply(announcement, view, batch);
+    const outcome = apply(announcement, snapshot, batch);
     if (outcome instanceof RefusalError) {
       refusals.push({ offset: announcement.offset, refusal: outcome });
       counts.refused += 1;
@@ -55,73 +55,73 @@ export function decide(batch: Batch): Decision {
       counts[outcome] += 1;
     }
   }
-  return { writes: view.writes(), refusals, counts };
+  return { writes: snapshot.toWrites(), refusals, counts };
 }
 
 function apply(
   announcement: Announcement,
-  view: TopicSnapshot,
+  snapshot: TopicSnapshot,
   batch: Batch,
 ): RefusalError | AnnouncementOutcome {
   switch (announcement.kind) {
     case "unusable":
       return announcement.refusal;
     case "define":
-      return define(announcement.definition, announcement.offset, view, batch);
+      return define(announcement.definition, announcement.offset, snapshot, batch);
     case "retire":
-      return retire(announcement.externalId, announcement.offset, view, batch);
+      return retire(announcement.externalId, announcement.offset, snapshot, batch);
   }
 }
 
 function define(
   definition: TopicDefinition,
   offset: number,
-  view: TopicSnapshot,
+  snapshot: TopicSnapshot,
   batch: Batch,
 ): RefusalError | AnnouncementOutcome {
   const { now } = batch;
   const source = toSource(batch, offset);
-  const current = view.byExternalId(definition.externalId);
+  const current = snapshot.findByExternalId(definition.externalId);
 
   if (current !== undefined) {
-    const same = sameDefinition(current, definition);
+    const same = isSameDefinition(current, definition);
     if (current.source.kind === "http") {
-      if (!same) return takenOverHttp(current);
-      view.replace(current, { ...current, source, updatedOn: now });
+      if (!same) return refuseHttpTopic(current);
+      snapshot.replace(current, { ...current, source, updatedOn: now });
       return "adopted";
     }
-    if (same || cameLater(current.source, source)) return "unchanged";
+    if (same || isLater(current.source, source)) return "unchanged";
   }
 
-  const holder = view.byCombination(definition);
+  const holder = snapshot.findByCombination(definition);
   if (holder !== undefined && holder.externalId !== definition.externalId) {
-    return combinationRefusal(definition, holder);
+    return refuseCombination(definition, holder);
   }
   if (current === undefined) {
-    view.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
+    snapshot.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
     return "created";
   }
   const previous = toPreviousTopic(current);
-  view.replace(current, { ...current, ...definition, source, updatedOn: now, previous });
+  snapshot.replace(current, { ...current, ...definition, source, updatedOn: now, previous });
   return "updated";
 }
 
 function retire(
   externalId: string,
   offset: number,
-  view: TopicSnapshot,
+  snapshot: TopicSnapshot,
   batch: Batch,
 ): RefusalError | AnnouncementOutcome {
   const retiredBy = toSource(batch, offset);
-  const current = view.byExternalId(externalId);
+  const current = snapshot.findByExternalId(externalId);
   if (current === undefined) return "unchanged";
-  if (current.source.kind === "http") return takenOverHttp(current);
-  if (cameLater(current.source, retiredBy)) return "unchanged";
-  view.retire({ topic: current, retiredOn: batch.now, retiredBy });
+  if (current.source.kind === "http") return refuseHttpTopic(current);
+  if (isLater(current.source, retiredBy)) return "unchanged";
+  snapshot.retire({ topic: current, retiredOn: batch.now, retiredBy });
   return "retired";
 }
 
-function takenOverHttp(current: Topic): RefusalError {
+function refuseHttpTopic(current: Topic): RefusalError {
   return new RefusalError(
     "EXTERNAL_ID_TAKEN",
     `The external id "${current.externalId}" belongs to a topic that was created over HTTP; the channel cannot change it.`,
@@ -137,8 +137,8 @@ const toSource = ({ partition: { topic, partition }, epoch }: Batch, offset: num
   ...(epoch === 1 ? {} : { epoch }),
 });
 
-/** Whether `stored` is of a later record of the same partition than `arrived`: an old record read once more. */
-function cameLater(stored: Source, arrived: AnnouncementSource): boolean {
+/** Whether `stored` comes from a later record of the same partition, so that `arrived` was read before. */
+function isLater(stored: Source, arrived: AnnouncementSource): boolean {
   return (
     stored.kind === "announcement" &&
     stored.topic === arrived.topic &&

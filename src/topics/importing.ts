@@ -2,10 +2,10 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import { RefusalError } from "../lib/errors.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import {
-  combinationRefusal,
+  refuseCombination,
   externalIdFault,
   getCombination,
-  sameDefinition,
+  isSameDefinition,
   toDefinition,
   type Topic,
   type TopicDefinition,
@@ -41,7 +41,7 @@ export function createTopicImport(
       const [holder] = await store.findByExternalIds([definition.externalId]);
       if (holder !== undefined) return compare(definition, holder);
       const [other] = await store.findByCombinations([definition]);
-      return other === undefined ? error : combinationRefusal(definition, other);
+      return other === undefined ? error : refuseCombination(definition, other);
     }
   }
 
@@ -96,7 +96,7 @@ export function createDryRunStore(store: TopicStore): TopicStore {
 const comparedMembers = ["name", "namespace", "headerQuery", "contentQuery"] as const;
 
 function compare(definition: TopicDefinition, existing: TopicDefinition): ImportOutcome {
-  if (sameDefinition(definition, existing)) return "unchanged";
+  if (isSameDefinition(definition, existing)) return "unchanged";
   const different = comparedMembers.filter((member) => definition[member] !== existing[member]);
   return new RefusalError(
     "DUPLICATE_EXTERNAL_ID",

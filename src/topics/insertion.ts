@@ -28,7 +28,7 @@ export async function insertTopic(store: InsertionStore, make: () => Topic): Pro
       return topic;
     } catch (error) {
       if (!(error instanceof UniqueViolationError)) throw error;
-      const refusal = await duplicateRefusal(store, topic);
+      const refusal = await findDuplicateRefusal(store, topic);
       if (refusal !== undefined) throw refusal;
       if (tries === maxAttempts)
         throw new Error(
@@ -52,7 +52,7 @@ export async function findDuplicates(store: LookupStore, definition: TopicDefini
   ];
 }
 
-async function duplicateRefusal(
+async function findDuplicateRefusal(
   store: LookupStore,
   definition: TopicDefinition,
 ): Promise<RefusalError | undefined> {

@@ -10,7 +10,7 @@ export interface TopicOrder {
   readonly descending: boolean;
 }
 
-/** Which topics to list. An absent member does not narrow the choice. */
+/** Which topics to list. Absent members match every topic. */
 export interface TopicQuery {
   readonly state: TopicView["state"];
   readonly externalIds?: readonly string[] | undefined;
@@ -38,7 +38,7 @@ export interface TopicReader {
   find(id: string): Promise<ListedTopic | undefined>;
 }
 
-/** What a page shows. */
+/** Which topics a page shows. */
 export interface TopicPageQuery extends Pick<TopicQuery, "state" | "namespace" | "source"> {
   /** Of active topics without a search; by external id unless given. */
   readonly order?: TopicOrder | undefined;
@@ -108,7 +108,7 @@ interface SortedQuery {
   readonly order: TopicOrder;
 }
 
-/** The lists that a page is made of, one after the other. */
+/** The lists that a page consists of, in order. */
 function toSortedQueries({ order, search, ...query }: TopicPageQuery): SortedQuery[] {
   const byId: TopicOrder = { sort: "externalId", descending: false };
   if (query.state !== "active")

@@ -17,7 +17,7 @@ export interface CreatedTopic {
   readonly event: AuditEvent;
 }
 
-/** The one service that creates topics, for HTTP, the command line and the announcements. */
+/** Creates topics for HTTP, the command line and the announcements. */
 export interface TopicService {
   /**
    * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RefusalError with every fault of the
@@ -27,7 +27,7 @@ export interface TopicService {
   /** The faults for which `create` would refuse a definition, which may be incomplete; nothing is stored. Throws UnavailableError. */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
-   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store refused to take a
+   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store rejected a
    * decision on this batch: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, objections: number): Promise<Decision>;
@@ -36,8 +36,8 @@ export interface TopicService {
 }
 
 /**
- * How much is looked up before a batch is decided; what is not looked up counts as absent, and the unique indexes object
- * where that is wrong. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of the batch; `all`:
+ * How much is looked up before a batch is decided. The rest counts as absent; where that is wrong, a unique index rejects
+ * the write. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of the batch; `all`:
  * the holders of their combinations as well.
  */
 const lookupLevels = ["tombstones", "ids", "all"] as const;

@@ -1,6 +1,6 @@
 import { getCombination, type RetiredTopic, type Topic, type TopicDefinition } from "./topic.ts";
 
-/** The writes of a batch. In this order (removals first, insertions last) no unique index objects. */
+/** The writes of a batch. In this order (removals first, insertions last) they violate no unique index. */
 export interface TopicWrites {
   readonly removed: readonly Topic[];
   readonly retired: readonly RetiredTopic[];
@@ -17,9 +17,9 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
   /** Built on first use: a log that is read again needs none. */
   let combinations: Map<string, Topic> | undefined;
   const storedIds = new Set(stored.map(({ id }) => id));
-  /** Stored topics that were touched, by their sys_id, as they were. */
+  /** The stored version of each touched topic, by sys_id. */
   const before = new Map<string, Topic>();
-  /** External ids whose topic differs, or differed for a moment, from what is stored. */
+  /** External ids whose topic differs, or differed for a moment, from the stored one. */
   const touched = new Set<string>();
   const retired: RetiredTopic[] = [];
 
@@ -39,8 +39,8 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
   stored.forEach(put);
 
   return {
-    byExternalId: (externalId: string) => ids.get(externalId),
-    byCombination(definition: TopicDefinition): Topic | undefined {
+    findByExternalId: (externalId: string) => ids.get(externalId),
+    findByCombination(definition: TopicDefinition): Topic | undefined {
       combinations ??= new Map([...ids.values()].map((topic) => [getCombination(topic), topic]));
       return combinations.get(getCombination(definition));
     },
@@ -59,7 +59,7 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
       retired.push(one);
     },
     /** The net effect on what was stored. */
-    writes(): TopicWrites {
+    toWrites(): TopicWrites {
       const remaining = new Map(before);
       const created: Topic[] = [];
       const changed: { from: Topic; to: Topic }[] = [];
@@ -90,7 +90,7 @@ interface OrderedUpdates {
 }
 
 /**
- * Orders updates so that no unique index objects: the topic that gives up a combination goes before the one that takes it.
+ * Orders updates so that they violate no unique index: the topic that gives up a combination goes before the one that takes it.
  * Rings (A takes B's combination while B takes A's) are opened by removing one member and inserting it again at the end.
  */
 function orderUpdates(changes: readonly { readonly from: Topic; readonly to: Topic }[]): OrderedUpdates {
@@ -100,7 +100,7 @@ function orderUpdates(changes: readonly { readonly from: Topic; readonly to: Top
   const placed = new Set<string>();
 
   for (const start of changes) {
-    // From the taker to the holder of what it takes, and on, until a combination is free; then back.
+    // Follows each wanted combination to its holder until one is free, then applies the chain backwards.
     const chain: (typeof start)[] = [];
     const inChain = new Set<string>();
     for (let next: typeof start | undefined = start; next !== undefined && !placed.has(next.to.id);) {

@@ -3,12 +3,12 @@ import type { BatchStore } from "../sync/positions.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
-/** A unique index objected. Not every product says which: both rules of specification 4.3 have to be looked up. */
+/** A unique index rejected a write. Not every product names it, so both rules of specification 4.3 must be looked up. */
 export class UniqueViolationError extends Error {
   override readonly name = "UniqueViolationError";
 
   constructor(cause: unknown) {
-    super(`a unique index objected: ${getErrorMessage(cause)}`, { cause });
+    super(`a unique index rejected the write: ${getErrorMessage(cause)}`, { cause });
   }
 }
 
@@ -18,8 +18,8 @@ export class TopicGoneError extends Error {
 }
 
 /**
- * Where topics are kept. Every function throws UnavailableError while the store does not answer. A batch's `write` throws
- * UniqueViolationError when an index objects, and TopicGoneError when a topic to update is gone. A missing position is
+ * The store of topics. Every function throws UnavailableError while the store does not answer. A batch's `write` throws
+ * UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to update is gone. A missing position is
  * derived from the stored topics, where batches are all or nothing.
  */
 export interface TopicStore extends BatchStore<TopicWrites> {
@@ -30,13 +30,13 @@ export interface TopicStore extends BatchStore<TopicWrites> {
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
 }
 
-/** Where retired topics are kept. Every function throws UnavailableError while the store does not answer. */
+/** The store of retired topics. Every function throws UnavailableError while the store does not answer. */
 export interface RetiredTopicStore {
   /**
    * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and moves
    * nothing, when the topic is gone or was changed since it was read.
    */
   retire(one: RetiredTopic): Promise<boolean>;
-  /** The topic that was retired last under each of these external ids, if any, also where the id is active again. */
-  lastOf(externalIds: readonly string[]): Promise<RetiredTopic[]>;
+  /** The latest retired topic of each external id, if any, also where the id is active again. */
+  findLatest(externalIds: readonly string[]): Promise<RetiredTopic[]>;
 }

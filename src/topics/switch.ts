@@ -55,7 +55,7 @@ export function createTopicSwitch({
     externalId: string,
   ): Promise<{ active: Topic | undefined; last: RetiredTopic | undefined }> {
     const [active] = await store.findByExternalIds([externalId]);
-    const [last] = await retired.lastOf([externalId]);
+    const [last] = await retired.findLatest([externalId]);
     return { active, last };
   }
 

@@ -32,7 +32,7 @@ export function toTopicView({ topic, retired }: ListedTopic): TopicView {
   };
 }
 
-/** Converts a topic to everything there is to know about it. */
+/** Converts a topic to its details, with the meaning of its filters. */
 export const toTopicDetail = (listed: ListedTopic): TopicDetail => ({
   ...toTopicView(listed),
   filters: {
@@ -48,7 +48,7 @@ function toState(retired: ListedTopic["retired"]): TopicView["state"] {
 
 const toSourceView = (source: Source): SourceView => ({ ...source });
 
-/** Puts a filter into words. A filter that was stored before filters were validated may be invalid. */
+/** Describes a filter in words. A filter that was stored before filters were validated may be invalid. */
 function describe(member: FilterMember, text: string): TopicDetail["filters"]["headerQuery"] {
   try {
     const { conditions, notes } = describeFilter(parseFilter(text, member));

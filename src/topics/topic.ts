@@ -2,7 +2,7 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import { RefusalError } from "../lib/errors.ts";
 import type { RecordPosition } from "../sync/records.ts";
 
-/** What a topic is, in the API's names. Absent members are "": there is one way to write each definition. */
+/** The definition of a topic. Absent members are "", so that each definition has one form. */
 export interface TopicDefinition {
   readonly externalId: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface AnnouncementSource extends RecordPosition {
   readonly kind: "announcement";
 }
 
-/** How a topic came to be as it is. */
+/** What created a topic, or changed it last. */
 export type Source = { readonly kind: "http"; readonly user: string } | AnnouncementSource;
 
 /** A stored topic. */
@@ -26,18 +26,18 @@ export interface Topic extends TopicDefinition {
   readonly source: Source;
   readonly createdOn: Date;
   readonly updatedOn: Date;
-  /** Absent while its definition is the first that it had. */
+  /** Absent until its definition changes. */
   readonly previous?: PreviousTopic;
 }
 
-/** What a topic was before its definition changed last; one step back and no further. */
+/** The definition of a topic before its last change. Older ones are not kept. */
 export interface PreviousTopic extends Omit<TopicDefinition, "externalId"> {
   readonly source: Source;
-  /** When it had become so. */
+  /** When that definition was stored. */
   readonly updatedOn: Date;
 }
 
-/** A topic that was retired: by a tombstone of the channel, or by a user, who disabled it. */
+/** A topic that was retired by a tombstone, or disabled by a user. */
 export interface RetiredTopic {
   readonly topic: Topic;
   readonly retiredOn: Date;
@@ -61,7 +61,7 @@ export function toDefinition(body: TopicBody): TopicDefinition {
   };
 }
 
-/** A topic as it will be remembered once its definition changes. */
+/** The part of a topic that is kept when its definition changes. */
 export const toPreviousTopic = ({
   name,
   namespace,
@@ -71,11 +71,11 @@ export const toPreviousTopic = ({
   updatedOn,
 }: Topic): PreviousTopic => ({ name, namespace, headerQuery, contentQuery, source, updatedOn });
 
-/** A text that two definitions share exactly when their unique combination is the same. NUL occurs in none of them. */
+/** A key of the unique combination. NUL occurs in none of its members. */
 export const getCombination = (topic: TopicDefinition): string =>
   `${topic.name}\0${topic.namespace}\0${topic.headerQuery}\0${topic.contentQuery}`;
 
-export const sameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>
+export const isSameDefinition = (a: TopicDefinition, b: TopicDefinition): boolean =>
   a.externalId === b.externalId &&
   a.name === b.name &&
   a.namespace === b.namespace &&
@@ -93,8 +93,7 @@ export const combinationFault = {
     "another topic has the same name, namespace, headerQuery and contentQuery; use a unique combination of topic name, namespace, header query and content query",
 } as const;
 
-/** The refusal of a combination that `holder` has. */
-export function combinationRefusal(definition: TopicDefinition, holder: TopicDefinition): RefusalError {
+export function refuseCombination(definition: TopicDefinition, holder: TopicDefinition): RefusalError {
   return new RefusalError(
     "DUPLICATE_COMBINATION",
     `The combination of topic name, namespace, header query and content query of "${definition.externalId}" ` +

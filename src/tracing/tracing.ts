@@ -34,7 +34,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** What is done with a batch of records, in this order; `decide` and `write` again where an index objected. */
+/** What is done with a batch of records, in this order; `decide` and `write` repeat when a unique index rejected the write. */
 export type Stage = "decode" | "decide" | "write" | "commit";
 
 /** Whether somebody wants to see the trace that a span is of. */

@@ -155,7 +155,7 @@ async function isApplied(context: CommandContext, announced: readonly Announced[
   const isDone = await waitUntilApplied(announced, {
     positions: () => store.positions(groupId, announcementsTopic),
     abort: context.abort,
-    at(done) {
+    onProgress(done) {
       progress.at(done);
       if (done > lastDone) lastProgressAt = Date.now();
       lastDone = done;
@@ -163,7 +163,7 @@ async function isApplied(context: CommandContext, announced: readonly Announced[
       lastProgressAt = Infinity;
       printError("nothing was applied for 10 s: is the service running? `topicsync status` shows the sync");
     },
-    away: (error) => {
+    onUnavailable: (error) => {
       context.log.warn({ reason: error.message }, "waiting for MongoDB");
     },
   });

@@ -1,9 +1,8 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import { RefusalError, toSentence } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
-import { createRetiredTopicStore } from "../../storage/retired-topics.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
-import { createTopicStore } from "../../storage/topics.ts";
+import { createRetiredTopicStore, createTopicStore } from "../../storage/topics.ts";
 import { toTopicEvent } from "../../topics/audit.ts";
 import { createTopicListing } from "../../topics/listing.ts";
 import { createTopicService } from "../../topics/service.ts";

@@ -4,8 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { pino } from "pino";
 
 import { NotLoadedError } from "../../../src/lib/errors.ts";
-import { createRetiredTopicStore } from "../../../src/storage/retired-topics.ts";
-import { createTopicStore } from "../../../src/storage/topics.ts";
+import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { portOf } from "../embedded/local.ts";

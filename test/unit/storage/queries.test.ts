@@ -3,7 +3,7 @@ import { before, describe, test } from "node:test";
 
 import type { Filter } from "mongodb";
 
-import { findPage, prefixRange, type SortValue } from "../../../src/storage/queries.ts";
+import { findPage, toPrefixRange, type SortValue } from "../../../src/storage/queries.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 interface Thing {
@@ -70,7 +70,7 @@ describe("pages", () => {
 
   test("narrow by a prefix of the first sort field", async () => {
     const chosen = all.filter(({ name }) => name.startsWith("a"));
-    const filter = { name: prefixRange("a") };
+    const filter = { name: toPrefixRange("a") };
     assert.deepEqual(await readAll(["name", "_id"], false, filter), toSorted(["name", "_id"], chosen));
     assert.deepEqual(
       await readAll(["name", "_id"], true, filter),
