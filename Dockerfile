@@ -1,10 +1,9 @@
 ARG NODE_IMAGE=node:24-slim
-# The C++ library that Node needs, time zones and certificate authorities: no shell, no package manager.
+# Contains libstdc++, time zones and certificate authorities; no shell, no package manager.
 ARG BASE_IMAGE=gcr.io/distroless/cc-debian12:nonroot
 
-# What the service needs to run. No install scripts: no dependency needs one, and none gets to run code in a build. Without
-# Testcontainers, which starts a broker and a store of its own where an engine runs, and without what only compilers and
-# debuggers read. What is left stands in the SBOM.
+# Production dependencies, listed in the SBOM. Without install scripts (no dependency needs one), Testcontainers (only the
+# embedded stack uses it), type declarations and source maps.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /topicsync
 COPY package.json package-lock.json .npmrc ./
@@ -36,14 +35,14 @@ COPY --from=dependencies /topicsync/node_modules node_modules
 COPY --from=dependencies /topicsync/package.json /topicsync/sbom.cdx.json ./
 COPY --from=build /app/dist dist
 
-# Inside a container the loopback interface reaches nobody; what is published is decided outside.
+# Listen on all interfaces: the loopback interface of a container is not reachable from outside.
 ENV NODE_ENV=production \
   HTTP_HOST=0.0.0.0
 EXPOSE 8080
-# By its number, so that an orchestrator sees that it is not root's.
+# Numeric, so that Kubernetes can verify runAsNonRoot.
 USER 65532:65532
 
-# That the process lives. Whether its broker and database answer is /readyz's matter: a restart would not mend them.
+# Liveness only, not /readyz: a restart does not fix an unavailable broker or database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "--eval", "const tls = process.env.HTTP_TLS_CERT; if (tls) process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0; fetch(`${tls ? 'https' : 'http'}://127.0.0.1:${process.env.HTTP_PORT || 8080}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 

@@ -41,7 +41,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- if or .Values.tls.secretName .Values.settings.HTTP_TLS_CERT }}HTTPS{{ else }}HTTP{{ end }}
 {{- end }}
 
-{{/* The text of a setting: Helm reads every number as a float, and would write 1000000 as 1e+06. */}}
+{{/* A setting as text. Helm parses numbers as floats and would print 1000000 as 1e+06. */}}
 {{- define "topicsync.settingText" -}}
 {{- if kindIs "slice" . }}{{ join "," . }}
 {{- else if kindIs "float64" . }}{{ int64 . }}
@@ -49,17 +49,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* The name of the Kafka topics and the group that the lag is measured by. */}}
+{{/* The Kafka topics and groups whose lag is measured. */}}
 {{- define "topicsync.group" -}}
 {{- .Values.settings.KAFKA_GROUP_ID | default "topicsync" }}
 {{- end }}
 
-{{/* The secret settings that are given, as a list of their names. */}}
+{{/* The names of the secret settings that are set, as a list. */}}
 {{- define "topicsync.secretNames" -}}
 {{- merge (dict) .Values.secrets.existing .Values.secrets.values | keys | sortAlpha | toJson }}
 {{- end }}
 
-{{/* What would otherwise be noticed by pods that do not start. */}}
+{{/* Reports missing values at install time instead of in pods that fail to start. */}}
 {{- define "topicsync.check" -}}
 {{- $secrets := include "topicsync.secretNames" . | fromJsonArray }}
 {{- $_ := required "settings.KAFKA_BROKERS: give the brokers, as host:port" .Values.settings.KAFKA_BROKERS }}

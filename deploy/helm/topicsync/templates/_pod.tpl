@@ -1,4 +1,4 @@
-{{/* The environment: the settings, the files with the secrets and certificates, and what else is given. */}}
+{{/* The environment: settings, paths of secrets and certificates, and extraEnv. */}}
 {{- define "topicsync.env" -}}
 {{- $values := .Values }}
 {{- $settings := deepCopy $values.settings }}
@@ -27,7 +27,7 @@
 {{- end }}
 
 {{- define "topicsync.volumeMounts" -}}
-# The service writes nothing; its commands, run in the pod, may (installations export --out /tmp/…).
+# For commands that are run in the pod (installations export --out /tmp/…); the service writes no files.
 - name: tmp
   mountPath: /tmp
 - name: secrets
@@ -54,7 +54,7 @@
     sizeLimit: 256Mi
 - name: secrets
   projected:
-    # 0440: the pod's group reads, and nobody else.
+    # 0440: readable by the pod's group.
     defaultMode: 288
     sources:
       {{- range $name, $from := .Values.secrets.existing }}
