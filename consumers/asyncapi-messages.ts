@@ -5,12 +5,12 @@ import { topicBodySchema } from "../schemas/topic.ts";
 import { publishedSchema } from "../src/lib/published-schema.ts";
 import { attributePrefix } from "./announcements/envelopes/cloud-event.ts";
 
-/** A kind of record of a Kafka topic, for people. Its schemas have an `$id`. */
+/** A kind of record of a Kafka topic. Its schemas have an `$id`. */
 export interface Message {
   readonly name: string;
   readonly title: string;
   readonly summary: string;
-  /** What the key is. */
+  /** Describes the key. */
   readonly key: string;
   /** JSON when absent. */
   readonly contentType?: string;
@@ -33,7 +33,7 @@ const event = {
 
 const { eventType, event: eventMember } = topicNotificationSchema.properties;
 
-/** A notification, with the schema of its topic where that one leaves it open. */
+/** A notification with the schema of its topic. */
 const notificationSchema = ($id: string, names: readonly string[], topic: object) => ({
   ...topicNotificationSchema,
   $id,
@@ -51,7 +51,7 @@ const topicDefined = notificationSchema(
 );
 const topicRetired = notificationSchema("topic-retired-notification", [retiring], deletedTopicSchema);
 
-/** What CloudEvents carry: definitions and notifications. */
+/** The data of a CloudEvent: a definition or a notification. */
 const carried = {
   $id: "carried",
   anyOf: [topicBodySchema, topicDefined, topicRetired].map(publishedSchema),
@@ -78,23 +78,22 @@ const structured = "application/cloudevents+json";
 const announcements: readonly Omit<Message, "key">[] = [
   {
     name: "definition",
-    title: "A topic is defined",
-    summary: "Creates the topic or changes it: the same JSON as the body of `POST …/topic`.",
+    title: "Topic definition",
+    summary: "Creates or changes the topic. The same JSON as the body of `POST …/topic`.",
     payload: topicBodySchema,
     examples: [{ payload: definition }],
   },
   {
     name: "tombstone",
-    title: "A topic is retired",
-    summary: "A record without a value, whose key is the external id. It needs its key.",
+    title: "Tombstone",
+    summary: "Retires the topic whose external id is the key. The record has no value.",
     payload: { $id: "tombstone", type: "null", description: "No value." },
     examples: [{ payload: null }],
   },
   {
     name: "topicDefinedNotification",
-    title: "A topic is defined (TMF688)",
-    summary:
-      "Holds the whole topic, also where it tells of a change. `externalId`, or else `id`, is the external id.",
+    title: "Topic definition (TMF688)",
+    summary: "Contains the whole topic, even for a change. The external id is `externalId`, or else `id`.",
     payload: topicDefined,
     examples: [
       { payload: { eventType: "TopicCreateEvent", event: { topic: { id: externalId, ...withoutId } } } },
@@ -102,23 +101,23 @@ const announcements: readonly Omit<Message, "key">[] = [
   },
   {
     name: "topicRetiredNotification",
-    title: "A topic is retired (TMF688)",
-    summary: "`externalId`, or else `id`, is the external id.",
+    title: "Topic retirement (TMF688)",
+    summary: "Retires the topic. The external id is `externalId`, or else `id`.",
     payload: topicRetired,
     examples: [{ payload: { eventType: retiring, event: { topic: { id: externalId } } } }],
   },
   {
     name: "structuredEvent",
-    title: "A CloudEvent in structured mode",
-    summary: "Carries a definition or a notification as its data.",
+    title: "CloudEvent in structured mode",
+    summary: "Contains a definition or a notification as its data.",
     contentType: structured,
     payload: eventSchema,
     examples: [{ headers: { "content-type": structured }, payload: { ...event, data: definition } }],
   },
   {
     name: "binaryEvent",
-    title: "A CloudEvent in binary mode",
-    summary: "A definition or a notification; the event's attributes are headers.",
+    title: "CloudEvent in binary mode",
+    summary: "A definition or a notification, with the event's attributes as headers.",
     headers: eventHeadersSchema,
     payload: carried,
     examples: [
@@ -141,9 +140,9 @@ export const announcementMessages: readonly Message[] = announcements.map((one) 
 /** A report of a dead token. */
 export const feedbackMessage: Message = {
   name: "pushFeedback",
-  title: "A token is dead",
+  title: "Dead token report",
   summary: "Deactivates the token, unless it was registered again after the report.",
-  key: "Anything: reports of the same key are applied in their order.",
+  key: "Any text. Reports with the same key are applied in order.",
   payload: pushFeedbackSchema,
   examples: [
     {

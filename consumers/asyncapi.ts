@@ -7,11 +7,11 @@ import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-
 /** A Kafka topic that the service reads or writes, and its messages. */
 export interface Channel {
   readonly name: string;
-  /** The Kafka topic: the default of its setting, or with a parameter for what has none. */
+  /** The Kafka topic: the default of its setting, or a parameter if it has none. */
   readonly address: string;
   readonly parameters?: Readonly<Record<string, { readonly description: string }>>;
   readonly setting: SettingName;
-  /** What this service does there. */
+  /** What this service does with the records. */
   readonly action: "receive" | "send";
   readonly operation: string;
   readonly summary: string;
@@ -21,14 +21,14 @@ export interface Channel {
 }
 
 const feedbackTopic = {
-  pushFeedbackTopic: { description: "KAFKA_PUSH_FEEDBACK_TOPIC, which has no default." },
+  pushFeedbackTopic: { description: "Value of KAFKA_PUSH_FEEDBACK_TOPIC, which has no default." },
 };
 
 const deadLetter: Message = {
   name: "deadLetter",
-  title: "A refused record",
-  summary: "The record as it came (value, key, headers, timestamp), with the reason in further headers.",
-  key: "The record's own.",
+  title: "Rejected record",
+  summary: "The original record (value, key, headers, timestamp), with the reason in additional headers.",
+  key: "The key of the original record.",
   headers: deadLetterHeadersSchema,
   payload: { $id: "refused-value", description: "The original value; null for a tombstone." },
   examples: [],
@@ -43,9 +43,9 @@ export const channels: readonly Channel[] = [
     operation: "applyAnnouncements",
     summary: "Definitions of event topics",
     description:
-      "Announcements, applied exactly once and in order. The topic is created with one partition, so that there is one order. " +
-      "Every message may be framed as Confluent's serializers do it: a zero byte and a schema's number (four bytes, big-endian) before the JSON. " +
-      "A key may stand before any of them; where there is one, it is the external id.",
+      "Announcements, applied exactly once and in order. The topic is created with one partition, which gives one order. " +
+      "Every value may have the frame of Confluent's serializers: a zero byte and a schema id (four bytes, big-endian) before the JSON. " +
+      "The key is optional except for tombstones. If present, it must be the external id.",
     kafka: {
       partitions: 1,
       topicConfiguration: { "cleanup.policy": ["compact"], "delete.retention.ms": 2_592_000_000 },
@@ -58,8 +58,9 @@ export const channels: readonly Channel[] = [
     setting: "KAFKA_DEAD_LETTER_TOPIC",
     action: "send",
     operation: "keepDeadLetters",
-    summary: "Announcements that were refused",
-    description: "Nothing is dropped: what cannot be applied is kept here before the position moves on.",
+    summary: "Rejected announcements",
+    description:
+      "A record that cannot be applied is written here before the stored position moves past it, so nothing is lost.",
     kafka: {},
     messages: [deadLetter],
   },
@@ -70,9 +71,9 @@ export const channels: readonly Channel[] = [
     setting: "KAFKA_PUSH_FEEDBACK_TOPIC",
     action: "receive",
     operation: "applyPushFeedback",
-    summary: "Push services' reports of dead tokens",
+    summary: "Reports of dead push tokens",
     description:
-      "Reports, applied exactly once: the tokens are deactivated, with the reason. Off when unset.",
+      "Reports from push services, applied exactly once: the token is deactivated with the reason. Not read if the setting is unset.",
     kafka: {},
     messages: [feedbackMessage],
   },
@@ -83,14 +84,14 @@ export const channels: readonly Channel[] = [
     setting: "KAFKA_PUSH_FEEDBACK_TOPIC",
     action: "send",
     operation: "keepFeedbackDeadLetters",
-    summary: "Reports that were refused",
-    description: "As for announcements.",
+    summary: "Rejected reports",
+    description: "Written like rejected announcements.",
     kafka: {},
     messages: [deadLetter],
   },
 ];
 
-/** What KAFKA_SASL_MECHANISM and KAFKA_TLS_CERT stand for; a broker may ask for none of them. */
+/** What KAFKA_SASL_MECHANISM and KAFKA_TLS_CERT select; a broker may require none of them. */
 const securitySchemes = {
   plain: { type: "plain" },
   scramSha256: { type: "scramSha256" },
@@ -101,7 +102,7 @@ const security = Object.keys(securitySchemes).map((name) => ({
   $ref: `#/components/securitySchemes/${name}`,
 }));
 
-/** Describes what the service reads from Kafka and writes there, as a document of AsyncAPI 3.0. */
+/** Describes what the service reads from and writes to Kafka, as an AsyncAPI 3.0 document. */
 export function asyncApiDocument(): object {
   const messages = [...new Set(channels.flatMap((channel) => channel.messages))];
   const schemas = messages.flatMap(({ headers, payload }) => [payload, ...(headers ? [headers] : [])]);
@@ -111,7 +112,7 @@ export function asyncApiDocument(): object {
       title: "topicsync",
       version,
       description:
-        "What topicsync reads from Kafka and writes there. Names of Kafka topics are those of the default settings.",
+        "What topicsync reads from and writes to Kafka. The names of the Kafka topics are the defaults of the settings.",
       license: { name: "MIT", url: "https://opensource.org/license/mit" },
     },
     defaultContentType: "application/json",

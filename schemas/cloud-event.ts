@@ -5,8 +5,8 @@ const attribute = { type: "string", format: "text", minLength: 1 } as const;
 const optionalAttribute = { type: ["string", "null"], format: "text" } as const;
 
 /**
- * The context attributes of a CloudEvent, of structured and binary mode alike (CloudEvents 1.0). Others are extensions
- * and allowed.
+ * The context attributes of a CloudEvent in structured or binary mode (CloudEvents 1.0). Extension attributes are
+ * allowed.
  */
 export const contextAttributesSchema = {
   $id: "cloud-event-context",
@@ -18,7 +18,7 @@ export const contextAttributesSchema = {
     specversion: {
       type: "string",
       pattern: "^1\\.0$",
-      expected: '"1.0", the only version of CloudEvents that is understood',
+      expected: '"1.0", the only supported version of CloudEvents',
     },
     type: { ...attribute, description: "What happened." },
     datacontenttype: { ...optionalAttribute, description: "Media type of the data; JSON if absent." },

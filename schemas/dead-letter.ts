@@ -19,7 +19,7 @@ export const deadLetterHeader = {
 const text = { type: "string" } as const;
 const wholeNumber = { type: "string", pattern: "^[0-9]+$" } as const;
 
-/** The headers that a dead letter has besides those of the refused record. */
+/** The headers that a dead letter has besides those of the rejected record. */
 export const deadLetterHeadersSchema = {
   $id: "dead-letter-headers",
   type: "object",
@@ -43,7 +43,7 @@ export const deadLetterHeadersSchema = {
       pattern: "^topicsync\\.[A-Z][A-Z_]*$",
       description: "`topicsync.` and the code.",
     },
-    [deadLetterHeader.message]: { ...text, description: "What is wrong, in a sentence." },
+    [deadLetterHeader.message]: { ...text, description: "What is wrong, as a sentence." },
     [deadLetterHeader.id]: {
       ...text,
       description:
@@ -52,7 +52,7 @@ export const deadLetterHeadersSchema = {
     [deadLetterHeader.code]: {
       ...text,
       pattern: "^[A-Z][A-Z_]*$",
-      description: "Why the record was refused. The codes are those of the HTTP errors.",
+      description: "Why the record was rejected: a code of the HTTP errors.",
     },
     [deadLetterHeader.details]: {
       ...text,
@@ -72,7 +72,7 @@ export const deadLetterHeadersSchema = {
       ...text,
       pattern: "^(-1|[0-9]+)$",
       description:
-        "The timestamp of the record (milliseconds since 1970), if the broker did not accept the dead letter with it.",
+        "The timestamp of the record (milliseconds since 1970), if the broker did not accept a dead letter with this timestamp.",
     },
     [deadLetterHeader.keyless]: {
       ...text,

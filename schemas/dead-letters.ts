@@ -44,7 +44,7 @@ const outcome = {
     status: {
       enum: ["unknown", "pending", "applied", "rejected"],
       description:
-        "`unknown`: sending it was not confirmed, or its Kafka topic was deleted and created again since. `pending`: the sync has not reached it yet. `rejected`: it is a dead letter again.",
+        "`unknown`: sending was not confirmed, or the Kafka topic has been deleted and created again since. `pending`: the sync has not reached it yet. `rejected`: it is a dead letter again.",
     },
     code: { ...text, description: "Why it was rejected." },
     deadLetterId: { ...text, description: "The id of the new dead letter." },
@@ -62,7 +62,7 @@ const replay = {
       additionalProperties: false,
       required: ["topic"],
       properties: source.properties,
-      description: "Its new position; without partition and offset while they are unknown.",
+      description: "Its new position, without partition and offset while those are unknown.",
     },
     outcome,
   },
@@ -77,7 +77,7 @@ const summaryProperties = {
       "Topic, partition and offset of the original record, and its epoch from the second one on. A dead letter that topicsync did not write has its own position instead.",
   },
   time: { ...time, description: "When the record was written; null where that is unknown." },
-  code: { ...text, description: "Why it was refused; `OTHER` if topicsync did not write the dead letter." },
+  code: { ...text, description: "Why it was rejected; `OTHER` if topicsync did not write the dead letter." },
   message: text,
   externalId: { type: ["string", "null"], description: "The external id in the record, if any." },
   source: { description: "The position of the original record.", anyOf: [{ type: "null" }, source] },
@@ -125,7 +125,7 @@ export const deadLetterQuerySchema = {
       type: "string",
       minLength: 1,
       maxLength: 200,
-      description: "The cursor of the page: the `next` of the previous one.",
+      description: "Cursor: the `next` of the previous page.",
     },
   },
 } as const;
@@ -147,7 +147,7 @@ export const deadLetterListSchema = {
     counts: {
       type: "object",
       additionalProperties: count,
-      description: "The number of dead letters per code, without regard to the query.",
+      description: "The number of dead letters per code, regardless of the query.",
     },
     total: { ...count, description: "The number of all listed dead letters." },
     unlisted: {
@@ -218,7 +218,10 @@ export const deadLetterSchema = {
       description: "What is wrong, with the path of each fault.",
     },
     position: { ...position, description: "The position in the dead-letter topic." },
-    copies: { ...count, description: "How often the topic has it: a crash can send it twice." },
+    copies: {
+      ...count,
+      description: "How many times the dead-letter topic contains it: after a crash it may be sent twice.",
+    },
     key: { ...base64OrNull, description: "The key in base64; null if there is none." },
     value: { ...base64OrNull, description: "The value in base64; null if there is none." },
     headers: {

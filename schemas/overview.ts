@@ -70,7 +70,7 @@ export const overviewSchema = {
     },
     installations: {
       description:
-        "How many installations there are, counted a while ago: at least half a minute lies between two counts; null while it is not known.",
+        "Number of installations by application and platform, counted at most every 30 seconds; null until the first count.",
       anyOf: [{ type: "null" }, { type: "array", items: installationTotal }],
     },
     problems: {

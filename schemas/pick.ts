@@ -66,7 +66,7 @@ export const pickResponseSchema = {
                 items: text,
                 maxItems: maxFoundValues,
                 description:
-                  "What the event has there, the first 100 values; empty when it has nothing that can match.",
+                  "The first 100 values that the event has there; empty if it has none that can match.",
               },
             },
           },

@@ -13,7 +13,7 @@ export const pushFeedbackSchema = {
       ...text,
       type: ["string", "null"],
       description:
-        "Name of the push application, as in `sys_push_application`. If missing, the token is deactivated in every application, since push services use application names of their own.",
+        "Name of the push application, as in `sys_push_application`. If missing, the token is deactivated in every application.",
     },
     platform: { ...text, description: "Name of the push platform, as in `sys_push_platform`." },
     token: { ...text, maxLength: 4096, description: "The device token, as it was registered." },

@@ -6,7 +6,7 @@ const offset = { type: ["integer", "null"], minimum: 0 } as const;
 const consumerState = {
   enum: ["joining", "assigned", "dead", "none"],
   description:
-    "The consumer of the process that answers: joining its group, assigned (perhaps to no partition), dead, or none.",
+    "State of the consumer in the answering process: `joining` its group, `assigned` (possibly no partition), `dead`, or `none`.",
 } as const;
 const partitions = {
   type: "array",
@@ -42,19 +42,19 @@ const partitions = {
       lastStableOffset: {
         ...offset,
         description:
-          "Kafka's last stable offset: nothing from here on can be read before a transaction ends. The same as logEnd when none is open.",
+          "Kafka's last stable offset: records from here on cannot be read until an open transaction ends. Equals logEnd if none is open.",
       },
       lagRecords: { ...offset, description: "The number of records that are not applied yet." },
       lagSeconds: {
         type: ["number", "null"],
         minimum: 0,
-        description: "Age of the oldest record that is not applied yet, to about 5 %.",
+        description: "Age of the oldest record that is not applied yet, within about 5 %.",
       },
       openTransactionSeconds: {
         type: ["number", "null"],
         minimum: 0,
         description:
-          "How long the oldest open transaction has held up the log: the age of its first record, to about 5 %; 0 when none is open.",
+          "How long the oldest open transaction has blocked the log: the age of its first record, within about 5 %; 0 if none is open.",
       },
       assigned: {
         type: ["boolean", "null"],
@@ -62,17 +62,17 @@ const partitions = {
       },
       owner: {
         type: ["string", "null"],
-        description: "The member that it is assigned to: client and address, or `this process`.",
+        description: "The group member that owns the partition: client and address, or `this process`.",
       },
       state: {
         enum: ["reading", "paused", null],
-        description: "The state in the answering process; null if it is assigned to another one.",
+        description: "State in the answering process; null if another one owns the partition.",
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
       cause: {
         enum: ["outage", "error", null],
         description:
-          "What paused it: an outage, which ends by itself, or an unexpected error, which somebody has to look at. Null when nothing failed.",
+          "What paused it: an `outage`, which ends by itself, or an unexpected `error`, which needs attention; null if nothing failed.",
       },
     },
   },

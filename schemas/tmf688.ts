@@ -4,8 +4,8 @@ const id = { type: ["string", "null"], format: "text", minLength: 1 } as const;
 const optionalText = { type: ["string", "null"], format: "text" } as const;
 
 /**
- * A notification about a topic (TMF688 Event Management). Notifications carry eventId, eventTime, correlationId, domain
- * and what vendors add: all of that is allowed, beside the topic inside the event too.
+ * A notification about a topic (TMF688 Event Management). Additional members are allowed, also beside the topic:
+ * eventId, eventTime, correlationId, domain and vendors' extensions.
  */
 export const topicNotificationSchema = {
   $id: "tmf688-notification",
@@ -15,19 +15,19 @@ export const topicNotificationSchema = {
     eventType: {
       enum: ["TopicCreateEvent", "TopicAttributeValueChangeEvent", "TopicChangeEvent", "TopicDeleteEvent"],
       description:
-        "A change has two names: TMF688's own, TopicChangeEvent, and the one of TMF630's guidelines.",
+        "A change is a `TopicChangeEvent` (TMF688) or a `TopicAttributeValueChangeEvent` (TMF630 guidelines).",
     },
     event: {
       type: "object",
       required: ["topic"],
-      properties: { topic: { type: "object", description: "The topic; see the next two schemas." } },
+      properties: { topic: { type: "object", description: "The topic." } },
     },
   },
 } as const;
 
 export type TopicNotification = FromSchema<typeof topicNotificationSchema>;
 
-/** A topic that a TopicDeleteEvent names: one of its two ids is enough. */
+/** The topic of a TopicDeleteEvent: one of its two ids is enough. */
 export const deletedTopicSchema = {
   $id: "tmf688-deleted-topic",
   type: "object",
@@ -35,18 +35,18 @@ export const deletedTopicSchema = {
   required: [],
   properties: {
     id: { ...id, description: "Identifier of the topic; its external id if it has no externalId." },
-    href: { description: "Where the topic can be read; ignored." },
+    href: { description: "URL of the topic; ignored." },
     name: optionalText,
     contentQuery: { ...optionalText, description: "Filter on the content of the event." },
     headerQuery: { ...optionalText, description: "Filter on the members of the event." },
-    namespace: { ...optionalText, description: "Namespace of the topic; beyond TMF688." },
-    externalId: { ...id, description: "Unique external identifier of the topic; beyond TMF688." },
+    namespace: { ...optionalText, description: "Namespace of the topic (not part of TMF688)." },
+    externalId: { ...id, description: "Unique external identifier of the topic (not part of TMF688)." },
   },
   // @type, @baseType, @schemaLocation.
   patternProperties: { "^@": {} },
 } as const;
 
-/** TMF688's Topic resource, as a definition: whole, since a compacted log keeps only the last announcement of a key. */
+/** TMF688's Topic resource, in full: a compacted log keeps only the last announcement of a key. */
 export const definedTopicSchema = {
   ...deletedTopicSchema,
   $id: "tmf688-topic",

@@ -23,7 +23,7 @@ export const topicQuerySchema = {
     sort: {
       enum: sorts,
       description:
-        "The order of active topics; `externalId` by default. Cannot be combined with `search`. Retired and disabled topics are always sorted by the time of their retirement, the latest first.",
+        "The order of active topics; `externalId` by default. Cannot be combined with `search`. Retired and disabled topics are always sorted by time, newest first.",
     },
     search: {
       ...text,
@@ -49,7 +49,7 @@ export const topicQuerySchema = {
       ...text,
       minLength: 1,
       maxLength: 1_000,
-      description: "The cursor of the page: the `next` of the page before.",
+      description: "Cursor: the `next` of the previous page.",
     },
   },
 } as const;

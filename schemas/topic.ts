@@ -42,7 +42,7 @@ export const topicBodySchema = {
 
 export type TopicBody = FromSchema<typeof topicBodySchema>;
 
-/** The answer to a created topic: exactly these six strings (specification 4.3). */
+/** The response to a created topic: exactly these six strings (specification 4.3). */
 export const topicResponseSchema = {
   $id: "topic-response",
   type: "object",

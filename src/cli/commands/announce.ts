@@ -27,7 +27,7 @@ export function addAnnounceCommand(program: Command): void {
       "publish definitions (NDJSON, a JSON array or a JSON object) to the announcements topic; publishes nothing if one of them is invalid",
     )
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
-    .option("-w, --wait", "wait until the service has stored or refused them, and print which")
+    .option("-w, --wait", "wait until the service has stored or rejected them, and print the outcome")
     .option("--json", "print the result as JSON")
     .action(async (files: string[], flags: AnnounceFlags) => {
       const sources = await Promise.all(files.map(openSource));

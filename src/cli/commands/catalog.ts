@@ -36,7 +36,7 @@ export function addCatalogCommands(program: Command): void {
   const platforms = program.command("platforms").description("manage push platforms");
   addCommonCommands(platforms, "platform");
   addNewCommand(platforms, "platform").addOption(
-    new Option("--token-rule <rule>", "the format of its tokens; default: any text").choices(tokenRules),
+    new Option("--token-rule <rule>", "format of their tokens; default: any text").choices(tokenRules),
   );
   platforms
     .command("rule")
@@ -90,7 +90,7 @@ const addNewCommand = (command: Command, kind: CatalogKind): Command =>
   command
     .command("add")
     .description(`add push ${catalogs[kind].plural}`)
-    .argument("<name...>", "their names", parseName)
+    .argument("<name...>", "names to add", parseName)
     .option("--json", "print the result as JSON")
     .action((names: string[], flags: AddFlags) => addRecords(kind, names, flags));
 

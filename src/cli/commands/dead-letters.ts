@@ -29,7 +29,7 @@ export function addDeadLettersCommand(program: Command): void {
 
   withFilter(withChannel(deadLetters.command("list")))
     .description("list dead letters, newest first")
-    .option("--id <id...>", "only these")
+    .option("--id <id...>", "only these dead letters")
     .option("--replayed", "only those that were replayed")
     .addOption(new Option("--not-replayed", "only those that were not replayed").conflicts("replayed"))
     .option("--json", "print one JSON object per line (NDJSON) instead of a table")
@@ -48,7 +48,7 @@ export function addDeadLettersCommand(program: Command): void {
 
   withFilter(withChannel(deadLetters.command("replay")))
     .description("send dead letters back to the topic they came from")
-    .argument("[id...]", "only these")
+    .argument("[id...]", "only these dead letters")
     .option("--all", "all dead letters")
     .option("--again", "also those that were replayed before")
     .option("--force", "also those whose topic was announced or retired later, overwriting that")

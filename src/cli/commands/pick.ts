@@ -26,7 +26,7 @@ export function addPickCommand(program: Command): void {
     .option("--ndjson", "read one event per line; print the number of events per topic")
     .option(
       "--explain <externalId>",
-      "also show which conditions of this topic hold, and the values in the event",
+      "also show which conditions of this topic match, with the values in the event",
     )
     .option("--json", "print one line of JSON per event (NDJSON) instead of tables")
     .action(async (files: string[], flags: Flags, command: Command) => {

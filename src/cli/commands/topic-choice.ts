@@ -19,7 +19,7 @@ export const addTopicChoice = (command: Command): Command =>
     .addOption(
       new Option("--state <state>", "only topics in this state").choices(topicStates).default("active"),
     )
-    .option("--external-id <id...>", "only these topics")
+    .option("--external-id <id...>", "only topics with these external ids")
     .option("--name <name>", "only topics of this name; 'Critical*' matches names that begin with Critical")
     .option("--namespace <namespace>", "only topics in this namespace; '' for topics without one")
     .addOption(

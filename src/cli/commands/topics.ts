@@ -14,9 +14,11 @@ export function addTopicsCommand(program: Command): void {
   const topics = program.command("topics").description("manage topics");
 
   addTopicChoice(topics.command("list"))
-    .description("list topics by external id, retired and disabled ones by date; a table shows the first 100")
+    .description(
+      "list topics, sorted by external id, or by date if retired or disabled; a table shows the first 100",
+    )
     .addOption(new Option("--limit <count>", "show at most this many").argParser(parseCount).conflicts("all"))
-    .option("--all", "show all of them")
+    .option("--all", "show all topics")
     .option("--json", "print all of them, one line of JSON each (NDJSON)")
     .action(async (flags: ListFlags) => {
       const { listTopics } = await import("./topic-list.ts");
@@ -49,7 +51,7 @@ export function addTopicsCommand(program: Command): void {
 
   topics
     .command("disable")
-    .description("disable a topic: it matches no events, and its external id and combination are free")
+    .description("disable a topic: it matches no events, and its external id and combination can be reused")
     .argument("<external-id>", "its external id; topics that were announced cannot be disabled")
     .option("--json", "print the topic as JSON")
     .action(async (externalId: string, flags: JsonFlag) => {

@@ -62,7 +62,7 @@ export function addUsersCommand(program: Command): void {
 
   users
     .command("passwd")
-    .description("set the password of a user; the old one is refused within 30 seconds")
+    .description("set the password of a user; the old one stops working within 30 seconds")
     .argument("<name>", "name of the user")
     .option("--json", "print the user as JSON")
     .action(async (name: string, { json }: JsonFlag) => {
