@@ -3,7 +3,7 @@ import type { MongoClientOptions } from "mongodb";
 /** A command without an answer after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
 
-/** Decisions need the latest state, which only the primary has; an acknowledged write survives a crash and the loss of a member. */
+/** Only the primary has the latest state. Acknowledged writes survive a crash and the loss of a member. */
 export const clientOptions = {
   appName: "topicsync",
   readPreference: "primary",

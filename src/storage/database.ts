@@ -18,7 +18,9 @@ import { collections, type CollectionName } from "./names.ts";
 
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {
-  /** Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError, and UnavailableError when aborted. */
+  /**
+   * Waits for MongoDB and creates missing indexes. Throws DatabaseConflictError, UnavailableError if aborted.
+   */
   connect(abort: AbortSignal): Promise<void>;
   collection<T extends Document>(name: CollectionName): Collection<T>;
   /** Sends a raw command. To be called within `run`. */
@@ -28,8 +30,8 @@ export interface Database {
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
   /**
-   * Aborts the open transactions of these sessions, which may belong to other processes. Best effort: not every product or
-   * user is allowed to, and the server aborts them by itself in time. Never throws.
+   * Aborts the open transactions of these sessions, which may belong to other processes. Best effort: not
+   * every product or user is allowed to, and the server aborts them by itself in time. Never throws.
    */
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction, repeated after conflicts. Nothing is stored when `work` throws. */
@@ -46,8 +48,9 @@ const conflictPauseGrowth = 1.5;
 const maxConflictPauseMs = 500;
 
 /**
- * Counts the attempts of one transaction. The function that it returns waits, and says whether the transaction can be
- * repeated after an error: only after a conflict with another one, and for up to 5 seconds.
+ * Counts the attempts of one transaction. The function that it returns waits, and says whether the
+ * transaction can be repeated after an error: only after a conflict with another one, and for up to 5
+ * seconds.
  */
 export function createConflictRetry(): (error: unknown) => Promise<boolean> {
   const deadline = performance.now() + maxConflictRetriesMs;
@@ -65,7 +68,7 @@ export function createConflictRetry(): (error: unknown) => Promise<boolean> {
 /** On a sharded cluster killSessions waits up to a minute for every member that does not answer. */
 const killTimeoutMs = 3_000;
 
-/** Translates an error of the start: ConfigurationError for a setting, UnavailableError if waiting may help. */
+/** Translates an error at start: ConfigurationError for a setting, UnavailableError if waiting may help. */
 function toStartError(error: unknown): unknown {
   const kind = classify(error);
   if (kind === "credentials")
@@ -95,7 +98,7 @@ function createClient(uri: string): MongoClient {
 export const splitIntoChunks = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
 
-/** Creates the client of the database that the URI names; `connect` connects it. Throws ConfigurationError. */
+/** Creates the client of the database in the URI; `connect` connects it. Throws ConfigurationError. */
 export function createDatabase(connectionString: string, log: Logger): Database {
   const { uri, ignored } = removeFixedOptions(connectionString);
   if (ignored.length > 0)
@@ -116,8 +119,9 @@ export function createDatabase(connectionString: string, log: Logger): Database 
   }
 
   /**
-   * Tries a transaction, since what servers report of themselves differs between products. Throws ConfigurationError for an
-   * unknown error: the sync is less safe without transactions, so their absence must be certain.
+   * Tries a transaction, since what servers report of themselves differs between products. Throws
+   * ConfigurationError for an unknown error: the sync is less safe without transactions, so their absence
+   * must be certain.
    */
   async function hasTransactions(): Promise<boolean> {
     try {

@@ -9,9 +9,9 @@ const clockSkewMs = 60_000;
 const recordsPerRead = 5_000;
 
 /**
- * The position after the last announcement of a partition that the stored and retired topics come from; undefined when no
- * stored topic comes from the partition. Reads all records, in small steps: needed rarely, and an index would slow every
- * write.
+ * The position after the last announcement of a partition that the stored and retired topics come from;
+ * undefined when no stored topic comes from the partition. Reads all records, in small steps: needed rarely,
+ * and an index would slow every write.
  */
 export async function derivePosition(
   database: Database,

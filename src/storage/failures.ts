@@ -32,7 +32,7 @@ import {
 export type FailureKind =
   "duplicate" | "conflict" | "outage" | "credentials" | "forbidden" | "unsupported" | "unforeseen";
 
-/** Codes with the same meaning in every product. The outages include the driver specification's retryable errors. */
+/** Codes with the same meaning in every product. Outages include the driver's retryable errors. */
 const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
   ["duplicate", [11000, 11001, 12582]],
   // WriteConflict and NoSuchTransaction: not every product adds the label TransientTransactionError.
@@ -101,7 +101,7 @@ function classifyBulk(error: MongoBulkWriteError): FailureKind {
   return severity.find((kind) => found.has(kind)) ?? "unforeseen";
 }
 
-/** Which failure of a bulk counts, most important first: after a duplicate, the others may be its consequences. */
+/** Which failure of a bulk counts, most important first. The others may follow from a duplicate. */
 const severity: readonly FailureKind[] = [
   "duplicate",
   "unforeseen",
@@ -126,8 +126,8 @@ const isConnectionError = (error: unknown): boolean =>
 const poolErrors = new Set(["MongoWaitQueueTimeoutError", "MongoPoolClosedError"]);
 
 /**
- * While the driver waits for a large message to be written, it passes on the raw error of the socket (7.8, `writeCommand`);
- * a commit then fails with a TypeError, because it calls `hasErrorLabel` on it.
+ * While the driver waits for a large message to be written, it passes on the raw error of the socket (7.8,
+ * `writeCommand`); a commit then fails with a TypeError, because it calls `hasErrorLabel` on it.
  */
 const isSocketError = (error: unknown): boolean =>
   error instanceof TypeError
@@ -146,8 +146,8 @@ const unavailableMessages: Readonly<Partial<Record<FailureKind, string>>> = {
 };
 
 /**
- * Translates an error of MongoDB: UnavailableError if a retry may succeed, ConfigurationError with the cure if a setting is wrong;
- * other errors are returned unchanged.
+ * Translates an error of MongoDB: UnavailableError if a retry may succeed, ConfigurationError with the cure
+ * if a setting is wrong; other errors are returned unchanged.
  */
 export function translateErrors(error: unknown): unknown {
   if (hasNoRetryableWrites(error))
@@ -174,8 +174,8 @@ export interface WriteError {
 }
 
 /**
- * Returns the errors of single writes of an unordered bulk, whose other writes are acknowledged; undefined if the bulk failed
- * as a whole.
+ * Returns the errors of single writes of an unordered bulk, whose other writes are acknowledged; undefined if
+ * the bulk failed as a whole.
  */
 export function getWriteErrors(error: unknown): readonly WriteError[] | undefined {
   if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined)

@@ -13,18 +13,18 @@ interface DeclaredIndex {
   readonly expireAfterSeconds?: number;
 }
 
-/** All indexes besides MongoDB's own `_id_`, each with the queries that need it. docs/scaling.md has what they cost. */
+/** All indexes besides `_id_`, each with the queries that need it. Their costs are in docs/scaling.md. */
 export const indexes: readonly DeclaredIndex[] = [
-  // Topics by external id: batches of announcements, HTTP and the command line; lists in that order, searches by prefix.
+  // Topics by external id: batches, HTTP and the command line; lists in that order, searches by prefix.
   { collection: collections.topics, name: "unique_topic_id", key: { topic_id: 1 }, unique: true },
-  // Topics by combination: batches of announcements and validation; lists by name, searches by prefix of the name.
+  // Topics by combination: batches and validation; lists by name, searches by prefix of the name.
   {
     collection: collections.topics,
     name: "unique_topic_combination",
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
-  // Lists of retired and of disabled topics, the latest first; the live index on a store without change streams.
+  // Lists of retired and of disabled topics, the latest first; the live index without change streams.
   {
     collection: collections.retiredTopics,
     name: "retired_by_time",
@@ -87,8 +87,9 @@ const indexOptionsConflict = 85;
 const indexKeySpecsConflict = 86;
 
 /**
- * Creates the missing collections and indexes. A user without the privilege to create them may connect if none is missing. Throws
- * DatabaseConflictError when existing records or indexes conflict, ConfigurationError when the user may not create what is missing.
+ * Creates the missing collections and indexes. A user without the privilege to create them may connect if
+ * none is missing. Throws DatabaseConflictError when existing records or indexes conflict, ConfigurationError
+ * when the user may not create what is missing.
  */
 export async function ensureIndexes(db: Db): Promise<void> {
   try {

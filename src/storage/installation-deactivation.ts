@@ -66,9 +66,9 @@ export function createInstallationDeactivator(database: Database): InstallationD
     },
 
     /**
-     * In batches: a single update would exceed any time limit, and its outcome would be unknown. The owner index does not change
-     * while records are deactivated, and inactive records are skipped here rather than by the query, so each
-     * batch of the cursor is small.
+     * In batches: a single update would exceed any time limit, and its outcome would be unknown. The owner
+     * index does not change while records are deactivated, and inactive records are skipped here rather than
+     * by the query, so each batch of the cursor is small.
      */
     deactivateAll: ({ application, platform, reason }) =>
       database.run(async () => {

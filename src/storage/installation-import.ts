@@ -9,7 +9,9 @@ import { collections } from "./names.ts";
 export function createInstallationImportStore(database: Database): InstallationImportStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
-  /** Returns the ids that exist. A failed insertion does not tell: a sharded `_id` is unique only within its shard. */
+  /**
+   * Returns the ids that exist. An insertion cannot check: a sharded `_id` is unique only within its shard.
+   */
   async function findIds(candidates: readonly Installation[]): Promise<ReadonlySet<string>> {
     if (candidates.length === 0) return new Set();
     const ids = candidates.map(({ id }) => id);

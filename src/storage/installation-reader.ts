@@ -16,9 +16,9 @@ interface ScopeGroup {
 }
 
 /**
- * Reads installations from MongoDB in `_id` order. Tokens and owners have an index. The other filters have none, because
- * every registration would have to maintain it (`last_seen_on` changes each time); they scan a bounded range of ids per
- * query instead, so that a rare match cannot make a query slow.
+ * Reads installations from MongoDB in `_id` order. Tokens and owners have an index. The other filters have
+ * none, because every registration would have to maintain it (`last_seen_on` changes each time); they scan a
+ * bounded range of ids per query instead, so that a rare match cannot make a query slow.
  */
 export function createInstallationReader(database: Database): InstallationReader {
   const installations = database.collection<InstallationRecord>(collections.installations);

@@ -35,9 +35,9 @@ export function createInstallationStore(database: Database, newId: () => string)
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   /**
-   * Sends one bulk. A registration is an upsert of a record that already belongs to the caller or does not exist. If the
-   * record belongs to another user or is newer, the unique index rejects the upsert, and the record is read for the next round.
-   * Returns the attempts to repeat.
+   * Sends one bulk. A registration is an upsert of a record that already belongs to the caller or does not
+   * exist. If the record belongs to another user or is newer, the unique index rejects the upsert, and the
+   * record is read for the next round. Returns the attempts to repeat.
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const now = new Date();
@@ -94,7 +94,7 @@ export function createInstallationStore(database: Database, newId: () => string)
   };
 }
 
-/** A duplicate key, because the record is another user's, or a conflict with a transaction. A retry gets a new `_id`. */
+/** The record is another user's, or a transaction holds it. A retry gets a new `_id`. */
 const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflict"].includes(classify(error));
 
 const toStatements = ({ write, stored }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
@@ -103,9 +103,9 @@ const toStatements = ({ write, stored }: Attempt, now: Date, newId: () => string
     : [toRegistration(write, { stored, now, id: newId() }), ...toReplacement(write, now)];
 
 /**
- * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that came meanwhile. So
- * it matches no record that is newer than itself; if there is one, the unique index rejects the upsert. A record without
- * a time, written by another program, matches.
+ * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that
+ * came meanwhile. So it matches no record that is newer than itself; if there is one, the unique index
+ * rejects the upsert. A record without a time, written by another program, matches.
  */
 function toRegistration(
   { key: { token, application, platform }, user }: RegisterWrite,

@@ -20,7 +20,7 @@ export interface PositionRecord {
   next_offset?: number;
   /** Absent for the first epoch. */
   epoch?: number;
-  /** The largest timestamp of a record before the offset `before`. Void once `next_offset` was changed by hand. */
+  /** The largest timestamp before the offset `before`. Void once `next_offset` was changed by hand. */
   newest_record?: { on: Date; before: number };
   updated_on?: Date;
   /** The process that moved it last. */
@@ -39,22 +39,24 @@ export type WriteInSession = (options: SessionOptions) => Promise<void>;
 
 /** Positions in MongoDB, and the transactions that move them. */
 export interface Positions extends PositionStore {
-  /** See BatchStore. The first `write` begins the transaction; without one the position moves by a single update. */
+  /**
+   * See BatchStore. The first `write` begins the transaction; without it the position moves by one update.
+   */
   begin(step: PositionStep): Promise<BatchTransaction<WriteInSession>>;
 }
 
 export interface PositionsOptions {
   readonly log: Logger;
   /**
-   * Derives a position that is missing, or at the very beginning, from the stored records. Called only on a store with
-   * transactions, where no batch is stored in part.
+   * Derives a position that is missing, or at the very beginning, from the stored records. Called only on a
+   * store with transactions, where no batch is stored in part.
    */
   readonly derive?: (key: PositionKey) => Promise<Position | undefined>;
 }
 
 /**
- * A partition in this process. Its session is used for nothing else: one returned to the driver's pool would be reused
- * elsewhere, and be killed there by the partition's next owner.
+ * A partition in this process. Its session is used for nothing else: one returned to the driver's pool would
+ * be reused elsewhere, and be killed there by the partition's next owner.
  */
 interface OwnedPartition {
   /** Undefined before the first claim, and on a store without transactions. */
@@ -63,14 +65,14 @@ interface OwnedPartition {
   lastEnded: Promise<void>;
 }
 
-/** More than the processes that take turns with a partition: only the last of them can have left a transaction open. */
+/** More than the processes that share a partition: only the last owner can have left a transaction open. */
 const maxSessions = 8;
 
 /**
  * Creates the access to positions.
  *
- * Invariant: within this process, one claim or batch of a partition runs at a time, whichever reader began it; a session
- * cannot hold two transactions. Between processes, the compare-and-set of the position decides.
+ * Invariant: within this process, one claim or batch of a partition runs at a time, whichever reader began
+ * it; a session cannot hold two transactions. Between processes, the compare-and-set of the position decides.
  */
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
@@ -92,8 +94,9 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   }
 
   /**
-   * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions of all of them:
-   * a former owner that does not know yet may have begun another transaction after its session was killed.
+   * Aborts transactions that owners of the partition have open on the server. Each claim kills the sessions
+   * of all of them: a former owner that does not know yet may have begun another transaction after its
+   * session was killed.
    */
   async function abortOpenTransactions(_id: PositionRecord["_id"]): Promise<void> {
     const { sessions = [] } = (await positions.findOne({ _id })) ?? {};

@@ -54,15 +54,15 @@ function toBoundary<R>(sort: readonly string[], descending: boolean, after: read
   return (branches.length === 1 ? first : { ...bound, $or: branches }) as Filter<R>;
 }
 
-/** A range of the texts that begin with a prefix. Unlike a regular expression, every store finds it by an index. */
+/** The texts that begin with a prefix. Unlike for a regular expression, every store uses an index for it. */
 export const toPrefixRange = (prefix: string): { $gte: string; $lt: string } => ({
   $gte: prefix,
   $lt: `${prefix}\u{10FFFF}`,
 });
 
 /**
- * Yields the records of a cursor, converted, as fast as they are consumed, and closes the cursor. Records written meanwhile
- * may be missing. Throws UnavailableError.
+ * Yields the records of a cursor, converted, as fast as they are consumed, and closes the cursor. Records
+ * written meanwhile may be missing. Throws UnavailableError.
  */
 export async function* streamRecords<R, T>(
   database: Database,

@@ -15,7 +15,7 @@ import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "
 /** Small enough for a picker to take in without blocking the event loop. */
 const topicsPerBatch = 1_000;
 const pollIntervalMs = 10_000;
-/** A record carries the time of its decision: its transaction may commit 60 s later, and the clocks of instances differ. */
+/** Records have the time of their decision; their transaction may commit 60 s later, and clocks differ. */
 const overlapMs = 90_000;
 
 /** Follows the stored topics by change streams, or by polling their timestamps on a store that has none. */
@@ -150,7 +150,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   };
 }
 
-/** Streams all topics, in no particular order. Topics written meanwhile may be missing. Throws UnavailableError. */
+/** Streams all topics, unordered. Topics written meanwhile may be missing. Throws UnavailableError. */
 export function streamTopics(database: Database): AsyncGenerator<PickableTopic> {
   const cursor = database
     .collection<TopicRecord>(collections.topics)

@@ -37,8 +37,8 @@ export interface RetiredRecord extends Omit<TopicRecord, "_id"> {
 }
 
 /**
- * The `_id` of a retired record: `topic-partition-offset` of the tombstone, or the version of the topic that a user disabled.
- * A repeated write therefore retires nothing twice.
+ * The `_id` of a retired record: `topic-partition-offset` of the tombstone, or the version of the topic that
+ * a user disabled. A repeated write therefore retires nothing twice.
  */
 export function toRetiredId({ topic: { id, updatedOn }, retiredBy }: RetiredTopic): string {
   if (retiredBy.kind === "http") return `${id}-${updatedOn.getTime()}`;

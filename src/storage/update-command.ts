@@ -24,8 +24,8 @@ export async function changeOne<T extends Document>(
 }
 
 /**
- * A statement on a record or unique key of an open transaction waits on the server until the transaction ends. Shorter than the
- * driver's timeout, so that no abandoned command keeps running.
+ * A statement on a record or unique key of an open transaction waits on the server until the transaction
+ * ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
  */
 export const maxUpdateMs = 10_000;
 const maxTimeMsExpired = 50;
@@ -48,10 +48,11 @@ interface UpdateResponse {
 }
 
 /**
- * Sends statements as one unordered `update` command. Returns the errors of single statements; the others are acknowledged with
- * the collection's write concern. Faster than `bulkWrite`, which computes the size of each statement before it encodes it.
- * The statements must be idempotent: after a lost connection or a failover they are sent once more, like retryable
- * writes. After a timeout they are not, since what blocked them is still there. Throws the driver's errors.
+ * Sends statements as one unordered `update` command. Returns the errors of single statements; the others are
+ * acknowledged with the collection's write concern. Faster than `bulkWrite`, which computes the size of each
+ * statement before it encodes it. The statements must be idempotent: after a lost connection or a failover
+ * they are sent once more, like retryable writes. After a timeout they are not, since what blocked them is
+ * still there. Throws the driver's errors.
  */
 export async function updateAll<T extends Document>(
   database: Database,

@@ -16,7 +16,7 @@ export interface AppliedOptions {
   readonly abort: AbortSignal;
 }
 
-/** Waits until announcements were applied: stored, found unchanged or refused. Ends early when aborted, with false. */
+/** Waits until announcements were applied: stored, unchanged or refused. Returns false when aborted. */
 export async function waitUntilApplied(
   announced: readonly PartitionOffset[],
   { positions, onProgress, onUnavailable, abort }: AppliedOptions,

@@ -127,7 +127,7 @@ function getLag(partition: number, facts: Facts): Lag | undefined {
   return { records: high - from, from };
 }
 
-/** The first record of the oldest open transaction, which blocks all later ones; undefined when none is open. */
+/** The first record of the oldest open transaction, which blocks all later ones. */
 const getBlockedOffset = ({ stable, high }: ObservedBounds): number | undefined =>
   stable < high ? stable : undefined;
 

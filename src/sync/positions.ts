@@ -1,6 +1,6 @@
 import type { Partition } from "./records.ts";
 
-/** Another consumer moved the partition's position: the batch was decided on outdated data, and nothing is stored. */
+/** Another consumer moved the position: the batch was decided on outdated data, and nothing is stored. */
 export class FencedError extends Error {
   override readonly name = "FencedError";
 }
@@ -15,13 +15,13 @@ export interface Position {
   /** The offset of the next record to apply. */
   readonly offset: number;
   /**
-   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and created again
-   * begins the next. Offsets of different epochs cannot be compared.
+   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and
+   * created again begins the next. Offsets of different epochs cannot be compared.
    */
   readonly epoch: number;
   /**
-   * The largest timestamp of the records before `offset`, in milliseconds since 1970. Within an epoch, every newer record
-   * has `offset` or a later one. Absent when it is not known.
+   * The largest timestamp of the records before `offset`, in milliseconds since 1970. Within an epoch, every
+   * newer record has `offset` or a later one. Absent when it is not known.
    */
   readonly newest?: number;
 }
@@ -43,12 +43,13 @@ export interface PositionStep {
   readonly to: Position;
 }
 
-/** The store of positions, in the same database as the applied data. Every function throws UnavailableError. */
+/** The store of positions, beside the applied data. Every function throws UnavailableError. */
 export interface PositionStore {
   /**
-   * Takes a partition over and returns its position; undefined when the group never applied a record of it. A missing
-   * position may be derived from stored data. Aborts transactions that former owners left open, since they would hold
-   * their records for a minute, and waits for a batch of the partition that this process is still writing.
+   * Takes a partition over and returns its position; undefined when the group never applied a record of it. A
+   * missing position may be derived from stored data. Aborts transactions that former owners left open, since
+   * they would hold their records for a minute, and waits for a batch of the partition that this process is
+   * still writing.
    */
   claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
@@ -56,22 +57,24 @@ export interface PositionStore {
 }
 
 /**
- * The unit of work that stores a batch together with its position: all of it or nothing, where the store has transactions.
- * The steps, in this order: `write`, `checkPosition`, `commit`, `end`. Every step throws UnavailableError.
+ * The unit of work that stores a batch together with its position: all of it or nothing, where the store has
+ * transactions. The steps, in this order: `write`, `checkPosition`, `commit`, `end`. Every step throws
+ * UnavailableError.
  */
 export interface BatchTransaction<Writes> {
   /** Writes; what unique indexes accept here counts only after `commit`. */
   write(writes: Writes): Promise<void>;
   /**
-   * Throws FencedError unless the position is still where the batch starts. Required before anything that cannot be taken
-   * back: the batch may have been decided on what another consumer wrote meanwhile, which moved the position.
+   * Throws FencedError unless the position is still where the batch starts. Required before anything that
+   * cannot be taken back: the batch may have been decided on what another consumer wrote meanwhile, which
+   * moved the position.
    */
   checkPosition(): Promise<void>;
   /** Moves the position and commits. Throws FencedError when the position is not where the batch starts. */
   commit(): Promise<void>;
   /**
-   * Whether the steps can be repeated from `write` on after this error: the store aborted the transaction in favour of
-   * another. Waits a moment first.
+   * Whether the steps can be repeated from `write` on after this error: the store aborted the transaction in
+   * favour of another. Waits a moment first.
    */
   canRetry(error: unknown): Promise<boolean>;
   /** Aborts what is not committed. The partition's next batch or claim waits for it. Never throws. */

@@ -45,7 +45,7 @@ export interface LogRecord {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers: RecordHeaders;
-  /** Set on a placeholder for a batch that was not read: it has the last offset, and neither key, value nor headers. */
+  /** Set on a placeholder for an unread batch: it has the last offset, and no key, value or headers. */
   readonly skippedBatch?: SkippedBatch;
 }
 
@@ -72,11 +72,11 @@ export interface RecordBatch {
 
 /** The callbacks of a member of a consumer group. */
 export interface GroupListener {
-  /** The member owns these partitions, and no others, from now on. Called before anything of them is fetched. */
+  /** The member owns these partitions, and no others, from now on. Called before they are fetched. */
   assigned(partitions: readonly Partition[]): void;
   /** Never throws. */
   batch(batch: RecordBatch): Promise<void>;
-  /** A fetch from `first` up to `end` delivered nothing: it held aborted records and transaction markers only. */
+  /** A fetch from `first` up to `end` held aborted records and transaction markers only. */
   skipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
   /** The member ended and will not rejoin by itself. */
   died(error: Error): void;
@@ -84,9 +84,9 @@ export interface GroupListener {
 
 /** One member of a consumer group, reading one topic. */
 export interface GroupMember {
-  /** Joins the group. Resolves when the member runs. Throws UnavailableError, and can then be called again. */
+  /** Joins the group. Resolves when the member runs. After an UnavailableError it can be called again. */
   run(listener: GroupListener): Promise<void>;
-  /** `pause`, `resume` and `seek` do nothing while the member is out of the group; `assigned` follows when it rejoins. */
+  /** `pause`, `resume` and `seek` do nothing while the member is out of the group. */
   pause(partition: Partition): void;
   resume(partition: Partition): void;
   /** The next fetch of the partition begins here. */
@@ -102,23 +102,25 @@ export interface LogWatch {
   /** The readable offsets of each partition. */
   bounds(): Promise<ReadonlyMap<number, LogBounds>>;
   /**
-   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970);
-   * the log's end when there is none.
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
+   * since 1970); the log's end when there is none.
    */
   firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
-  /** How long tombstones stay after compaction (milliseconds); undefined when the topic is not compacted, or unknown. */
+  /** How long compaction keeps tombstones; undefined when the topic is not compacted, or unknown. */
   tombstoneRetentionMs(): Promise<number | undefined>;
 }
 
-/** A partition as an observer sees it: `high` is the high watermark, so records of open transactions count. */
+/** A partition as observed: `high` is the high watermark, so records of open transactions count. */
 export interface ObservedBounds extends LogBounds {
-  /** The last stable offset: records from here on cannot be read before a transaction ends. `high` when none is open. */
+  /**
+   * The last stable offset: later records cannot be read before a transaction ends. `high` if none is open.
+   */
   readonly stable: number;
 }
 
 /**
- * Observes a Kafka topic and the group that reads it, over connections of its own, so that observers do not delay the
- * sync. Every function throws UnavailableError.
+ * Observes a Kafka topic and the group that reads it, over connections of its own, so that observers do not
+ * delay the sync. Every function throws UnavailableError.
  */
 export interface LogObserver {
   bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
@@ -143,12 +145,12 @@ export interface ReadOptions {
 
 /** Reads Kafka topics from end to end, independent of consumer groups. */
 export interface LogReader {
-  /** The readable offsets of each partition; undefined when the Kafka topic does not exist. Throws UnavailableError. */
+  /** The readable offsets of each partition; undefined without the Kafka topic. Throws UnavailableError. */
   bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
   /**
-   * The records that exist at the time of the first `next`, in offset order within each partition. At most one response
-   * of the broker is fetched ahead, and the iteration may stop at any time. Throws UnavailableError, also when the Kafka
-   * topic does not exist.
+   * The records that exist at the time of the first `next`, in offset order within each partition. At most
+   * one response of the broker is fetched ahead, and the iteration may stop at any time. Throws
+   * UnavailableError, also when the Kafka topic does not exist.
    */
   read(topic: string, options: ReadOptions): AsyncIterable<PartitionRecord>;
 }
@@ -183,8 +185,9 @@ export type SendResult = PartitionOffset | { readonly rejection: Rejection };
 /** Sends records to one Kafka topic. */
 export interface RecordProducer {
   /**
-   * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for each record,
-   * in the same order. Throws UnavailableError when the broker does not answer: some of the records may have been written.
+   * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for
+   * each record, in the same order. Throws UnavailableError when the broker does not answer: some of the
+   * records may have been written.
    */
   send(records: readonly OutgoingRecord[]): Promise<readonly SendResult[]>;
   close(): Promise<void>;

@@ -13,7 +13,7 @@ export interface StatusOptions {
   readonly feedbackTally: Pick<FeedbackTally, "counts"> | undefined;
 }
 
-/** Reads the status of the sync. Never throws: unknown values are null, with the reason among the problems. */
+/** Reads the status of the sync. Never throws: unknown values are null, and `problems` has the reasons. */
 export type GetStatus = () => Promise<SyncStatus>;
 
 /** The limit of each query to the broker or the store. */

@@ -12,7 +12,7 @@ export const toTopicEvent = (action: TopicAction, { externalId, id }: Topic): Au
   id,
 });
 
-/** Records what announcements changed. A change over HTTP or on the command line is recorded by its caller. */
+/** Records what announcements changed. HTTP and the command line record their own changes. */
 export function auditAnnouncements(audit: Audit, writes: Partial<TopicWrites>): void {
   if (!audit.on) return;
   const { created = [], updated = [], retired = [], removed = [] } = writes;

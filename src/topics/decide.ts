@@ -29,8 +29,8 @@ export interface Batch {
   /** In offset order. */
   readonly announcements: readonly Announcement[];
   /**
-   * Stored topics. A topic that is missing here counts as absent. Where that is wrong, a unique index rejects the write,
-   * except for tombstones: the topics that a batch retires must be included.
+   * Stored topics. A topic that is missing here counts as absent. Where that is wrong, a unique index rejects
+   * the write, except for tombstones: the topics that a batch retires must be included.
    */
   readonly stored: readonly Topic[];
   readonly now: Date;
@@ -38,8 +38,9 @@ export interface Batch {
 }
 
 /**
- * Decides what a batch of announcements changes (the contract's table of announcements). The outcome is that of
- * applying one after another in offset order; the writes are the net effect, at most one for each stored topic.
+ * Decides what a batch of announcements changes (the contract's table of announcements). The outcome is that
+ * of applying one after another in offset order; the writes are the net effect, at most one for each stored
+ * topic.
  */
 export function decide(batch: Batch): Decision {
   const snapshot = createTopicSnapshot(batch.stored);

@@ -15,8 +15,9 @@ import {
 export type ImportOutcome = "created" | "unchanged" | RefusalError;
 
 /**
- * Creates topics from definitions, with the same result as one after the other; existing topics are not changed. Returns one
- * outcome per definition, in order. Throws UnavailableError; some topics may be stored by then.
+ * Creates topics from definitions, with the same result as one after the other; existing topics are not
+ * changed. Returns one outcome per definition, in order. Throws UnavailableError; some topics may be stored
+ * by then.
  */
 export type ImportTopics = (bodies: readonly TopicBody[]) => Promise<ImportOutcome[]>;
 

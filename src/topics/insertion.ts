@@ -17,8 +17,8 @@ export function requireReadableFilters(definition: TopicDefinition): void {
 }
 
 /**
- * Stores the topic that `make` returns. Throws a RefusalError with every duplicate, the external id first (specification
- * 4.3), and UnavailableError.
+ * Stores the topic that `make` returns. Throws a RefusalError with every duplicate, the external id first
+ * (specification 4.3), and UnavailableError.
  */
 export async function insertTopic(store: InsertionStore, make: () => Topic): Promise<Topic> {
   for (let tries = 1; ; tries += 1) {
@@ -39,7 +39,7 @@ export async function insertTopic(store: InsertionStore, make: () => Topic): Pro
   }
 }
 
-/** The faults of a definition whose unique values are taken, the external id first. Values that are still empty are skipped. */
+/** Returns a fault for each unique value that is taken, the external id first. Empty values are skipped. */
 export async function findDuplicates(store: LookupStore, definition: TopicDefinition): Promise<Fault[]> {
   const { externalId, name } = definition;
   const [sameId, sameCombination] = await Promise.all([

@@ -2,7 +2,7 @@ import type { TopicView } from "../../schemas/topic-view.ts";
 import { createCursorFormat, invalidCursor, type CursorFormat } from "../lib/cursor.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
-/** Active topics are sorted by one of the first three, retired and disabled ones by the time of their retirement. */
+/** Active topics are sorted by one of the first three, others by the time of their retirement. */
 export type TopicSort = "externalId" | "name" | "changed" | "retired";
 
 export interface TopicOrder {
@@ -34,7 +34,9 @@ export interface TopicReader {
   ): Promise<ListedTopic[]>;
   /** Streams all topics: active ones by external id, the others by retirement, the latest first. */
   readAll(query: TopicQuery): AsyncGenerator<ListedTopic>;
-  /** Finds the active or else the last retired topic of this external id, or else the active one of this sys_id. */
+  /**
+   * Finds the active or else the latest retired topic of an external id, or else the active one of a sys_id.
+   */
   find(id: string): Promise<ListedTopic | undefined>;
 }
 
@@ -54,7 +56,9 @@ export interface TopicPage {
 
 /** Lists topics, over HTTP and on the command line alike. */
 export interface TopicListing extends Pick<TopicReader, "find" | "readAll"> {
-  /** Returns at most `limit` topics after a cursor. Throws a RefusalError for a bad cursor, and UnavailableError. */
+  /**
+   * Returns at most `limit` topics after a cursor. Throws a RefusalError for a bad one, and UnavailableError.
+   */
   readPage(
     query: TopicPageQuery,
     from: { readonly after?: string | undefined; readonly limit: number },

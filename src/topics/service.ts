@@ -20,15 +20,18 @@ export interface CreatedTopic {
 /** Creates topics for HTTP, the command line and the announcements. */
 export interface TopicService {
   /**
-   * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RefusalError with every fault of the
-   * filters, or with every duplicate, the external id first.
+   * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RefusalError with every
+   * fault of the filters, or with every duplicate, the external id first.
    */
   create(body: TopicBody, user: string): Promise<CreatedTopic>;
-  /** The faults for which `create` would refuse a definition, which may be incomplete; nothing is stored. Throws UnavailableError. */
+  /**
+   * The faults for which `create` would refuse a definition, which may be incomplete. Throws
+   * UnavailableError.
+   */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
-   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store rejected a
-   * decision on this batch: more is looked up each time. Throws UnavailableError.
+   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store
+   * rejected a decision on this batch: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, objections: number): Promise<Decision>;
   /** Reports a stored decision to the listener of changes. */
@@ -36,9 +39,9 @@ export interface TopicService {
 }
 
 /**
- * How much is looked up before a batch is decided. The rest counts as absent; where that is wrong, a unique index rejects
- * the write. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of the batch; `all`:
- * the holders of their combinations as well.
+ * How much is looked up before a batch is decided. The rest counts as absent; where that is wrong, a unique
+ * index rejects the write. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of
+ * the batch; `all`: the holders of their combinations as well.
  */
 const lookupLevels = ["tombstones", "ids", "all"] as const;
 type LookupLevel = (typeof lookupLevels)[number];
@@ -111,8 +114,8 @@ const raiseLevel = (level: LookupLevel, steps: number): LookupLevel =>
   lookupLevels[lookupLevels.indexOf(level) + steps] ?? "all";
 
 /**
- * Whether two announcements have one external id. Then everything is looked up: the unique indexes check only the net
- * effect of a batch, and an intermediate state would go unchecked.
+ * Whether two announcements have one external id. Then everything is looked up: the unique indexes check only
+ * the net effect of a batch, and an intermediate state would go unchecked.
  */
 function hasRepeatedIds(announcements: readonly Announcement[]): boolean {
   const seen = new Set<string>();

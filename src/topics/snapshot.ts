@@ -85,13 +85,14 @@ export function createTopicSnapshot(stored: readonly Topic[]) {
 /** Updates in an order in which each finds its combination free. */
 interface OrderedUpdates {
   readonly updated: readonly Topic[];
-  /** One topic of each ring of topics that exchanged their combinations: removed first and inserted again last. */
+  /** One topic of each ring that exchanged combinations: removed first and inserted again last. */
   readonly reinserted: readonly Topic[];
 }
 
 /**
- * Orders updates so that they violate no unique index: the topic that gives up a combination goes before the one that takes it.
- * Rings (A takes B's combination while B takes A's) are opened by removing one member and inserting it again at the end.
+ * Orders updates so that they violate no unique index: the topic that gives up a combination goes before the
+ * one that takes it. Rings (A takes B's combination while B takes A's) are opened by removing one member and
+ * inserting it again at the end.
  */
 function orderUpdates(changes: readonly { readonly from: Topic; readonly to: Topic }[]): OrderedUpdates {
   const holders = new Map(changes.map((change) => [getCombination(change.from), change]));

@@ -3,7 +3,9 @@ import type { BatchStore } from "../sync/positions.ts";
 import type { RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
-/** A unique index rejected a write. Not every product names it, so both rules of specification 4.3 must be looked up. */
+/**
+ * A unique index rejected a write. Not every product names it: both rules of specification 4.3 are looked up.
+ */
 export class UniqueViolationError extends Error {
   override readonly name = "UniqueViolationError";
 
@@ -18,9 +20,9 @@ export class TopicGoneError extends Error {
 }
 
 /**
- * The store of topics. Every function throws UnavailableError while the store does not answer. A batch's `write` throws
- * UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to update is gone. A missing position is
- * derived from the stored topics, where batches are all or nothing.
+ * The store of topics. Every function throws UnavailableError while the store does not answer. A batch's
+ * `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to
+ * update is gone. A missing position is derived from the stored topics, where batches are all or nothing.
  */
 export interface TopicStore extends BatchStore<TopicWrites> {
   /** Stores a new topic. Throws UniqueViolationError. */
@@ -33,8 +35,8 @@ export interface TopicStore extends BatchStore<TopicWrites> {
 /** The store of retired topics. Every function throws UnavailableError while the store does not answer. */
 export interface RetiredTopicStore {
   /**
-   * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and moves
-   * nothing, when the topic is gone or was changed since it was read.
+   * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and
+   * moves nothing, when the topic is gone or was changed since it was read.
    */
   retire(one: RetiredTopic): Promise<boolean>;
   /** The latest retired topic of each external id, if any, also where the id is active again. */

@@ -17,18 +17,19 @@ export interface SwitchResult {
 }
 
 /**
- * Disables and enables topics that were created over HTTP or on the command line. A topic that was announced can only be
- * retired by a tombstone: reading the log again would undo anything else.
+ * Disables and enables topics that were created over HTTP or on the command line. A topic that was announced
+ * can only be retired by a tombstone: reading the log again would undo anything else.
  */
 export interface TopicSwitch {
   /**
-   * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws UnknownTopicError,
-   * UnavailableError, and a RefusalError for a topic that was announced.
+   * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws
+   * UnknownTopicError, UnavailableError, and a RefusalError for a topic that was announced.
    */
   disable(externalId: string, user: string): Promise<SwitchResult>;
   /**
-   * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError, and a RefusalError when
-   * its unique values are taken, one of its filters is invalid, or the channel retired it.
+   * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError,
+   * and a RefusalError when its unique values are taken, one of its filters is invalid, or the channel
+   * retired it.
    */
   enable(externalId: string): Promise<SwitchResult>;
 }
