@@ -1,5 +1,5 @@
 import type { FilterTexts } from "../../src/matching/picker/index.ts";
-import { createRandom, type Random } from "../../test/integration/chaos/random.ts";
+import { createRandom, type Random } from "../../test/support/random.ts";
 
 /**
  * What is asked for: "all" has everything that filters can say; "equalities" leaves out what Event Ruler

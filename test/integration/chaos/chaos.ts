@@ -1,6 +1,6 @@
 /**
- * `npm run chaos`: announcements of every kind while the service and what it runs on are killed again and again; in the end
- * everything has to be as an independent model says. `npm run chaos -- --help` tells the options.
+ * `npm run chaos`: sends announcements of every kind while instances, store and broker are killed repeatedly,
+ * then compares the final state with an independent model. `npm run chaos -- --help` lists the options.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,8 +11,8 @@ import { Command, InvalidArgumentError } from "commander";
 
 import { createProgress } from "../../../src/cli/output/progress.ts";
 import { getErrorMessage } from "../../../src/lib/errors.ts";
-import { anySeed } from "./random.ts";
-import { chaos, type ChaosResult } from "./run.ts";
+import { randomSeed } from "../../support/random.ts";
+import { runChaos, type ChaosResult } from "./run.ts";
 
 interface Options {
   readonly announcements: number;
@@ -27,36 +27,43 @@ interface Options {
 }
 
 const options = new Command("npm run chaos --")
-  .description("Holds the service against a model while it is killed again and again.")
-  .option("--announcements <n>", "how many announcements", count, 100_000)
-  .option("--seed <n>", "makes the same announcements and the same plan again", count, anySeed())
-  .option("--kills <n>", "how often an instance is killed", count, 20)
-  .option("--freezes <n>", "how often an instance stands still until the group has shut it out", count, 3)
-  .option("--store-kills <n>", "how often the store is killed", count, 2)
-  .option("--broker-kills <n>", "how often the broker is killed", count, 1)
-  .option("--instances <n>", "most instances at once", count, 3)
-  .option("--partitions <n>", "partitions of the announcements topic", count, 4)
-  .option("--minutes <n>", "the run fails when it is not through by then", count, 30)
+  .description(
+    "Compares the service with an independent model while instances, store and broker are killed repeatedly.",
+  )
+  .option("--announcements <n>", "number of announcements", parseCount, 100_000)
+  .option(
+    "--seed <n>",
+    "seed of the announcements and the fault plan, to repeat a run",
+    parseCount,
+    randomSeed(),
+  )
+  .option("--kills <n>", "number of times an instance is killed", parseCount, 20)
+  .option("--freezes <n>", "number of times an instance is paused until the group removes it", parseCount, 3)
+  .option("--store-kills <n>", "number of times the store is killed", parseCount, 2)
+  .option("--broker-kills <n>", "number of times the broker is killed", parseCount, 1)
+  .option("--instances <n>", "maximum number of concurrent instances", parseCount, 3)
+  .option("--partitions <n>", "partitions of the announcements topic", parseCount, 4)
+  .option("--minutes <n>", "time limit of the run", parseCount, 30)
   .parse()
   .opts<Options>();
 
-function count(text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError("It must be a number.");
+function parseCount(text: string): number {
+  if (!/^\d{1,10}$/.test(text)) throw new InvalidArgumentError("must be a whole number");
   return Number(text);
 }
 
-const maxDifferencesShown = 10;
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const maxDifferences = 10;
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function run(): Promise<number> {
   const { announcements, seed, kills, freezes, storeKills, brokerKills, instances, partitions, minutes } =
     options;
   const folder = mkdtempSync(join(tmpdir(), "topicsync-chaos-"));
-  say(`seed ${seed}, logs in ${folder}`);
+  print(`seed ${seed}, logs in ${folder}`);
   const begun = Date.now();
   const progress = createProgress("applied", announcements);
   try {
-    const result = await chaos({
+    const result = await runChaos({
       seed,
       announcements,
       partitions,
@@ -65,50 +72,48 @@ async function run(): Promise<number> {
       limitMs: minutes * 60_000,
       folder,
       log: (line) => {
-        if (!process.stdout.isTTY) say(`  ${line}`);
+        if (!process.stdout.isTTY) print(`  ${line}`);
       },
       progress: (applied) => {
         progress.at(applied);
       },
     });
-    progress.end(`everything was applied after ${Math.round((Date.now() - begun) / 1_000)} s`);
-    say(summaryOf(result));
-    return verdict(result, folder);
+    progress.end(`everything applied after ${Math.round((Date.now() - begun) / 1_000)} s`);
+    print(formatSummary(result));
+    return reportResult(result, folder);
   } catch (error) {
-    say(`${getErrorMessage(error)}\nThe seed was ${seed}; the logs are in ${folder}`);
+    print(`${getErrorMessage(error)}\nSeed ${seed}; logs in ${folder}`);
     return 1;
   }
 }
 
-function verdict({ differences }: ChaosResult, folder: string): number {
+function reportResult({ differences }: ChaosResult, folder: string): number {
   if (differences.length === 0) {
-    say(`Everything is as the model says. The seed was ${options.seed}.`);
+    print(`No differences from the model. Seed ${options.seed}.`);
     rmSync(folder, { recursive: true, force: true });
     return 0;
   }
-  say(
-    `${differences.length} differences to the model, with the seed ${options.seed}; the logs are in ${folder}:`,
-  );
-  for (const difference of differences.slice(0, maxDifferencesShown)) say(`  - ${difference}`);
+  print(`${differences.length} differences from the model; seed ${options.seed}, logs in ${folder}:`);
+  for (const difference of differences.slice(0, maxDifferences)) print(`  - ${difference}`);
   return 1;
 }
 
-function summaryOf(result: ChaosResult): string {
+function formatSummary(result: ChaosResult): string {
   const chars = { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" };
-  const table = new Table({ head: ["what", "how many"], chars, style: { head: [], border: [] } });
+  const table = new Table({ head: ["", "count"], chars, style: { head: [], border: [] } });
   table.push(
     ["records in the log", result.records],
     ...[...result.outcomes].toSorted().map(([name, times]) => [`  ${name}`, times]),
-    ["topics in the end", result.topics],
+    ["topics stored", result.topics],
     ["retired topics", result.retired],
-    ["refused records", result.refused],
+    ["rejected records", result.rejected],
     ["dead letters", result.deadLetters],
     ...[...result.requests].toSorted().map(([codec, times]) => [`requests, ${codec}`, times]),
   );
   return `${result.stack}\n${table.toString()}`;
 }
 
-// Whoever is ended by a signal runs no exit handlers, and these end the instances.
+// A signal skips the exit handlers that kill the instances; exit explicitly instead.
 for (const [signal, code] of [
   ["SIGINT", 130],
   ["SIGTERM", 143],

@@ -3,29 +3,29 @@ import { isDeepStrictEqual } from "node:util";
 import type { Db } from "mongodb";
 
 import type { ModelTopic } from "../../unit/topics/model.ts";
-import { digestOf, type ExpectedLetter, type Oracle } from "./oracle.ts";
+import { digestRecord, type ExpectedLetter, type Oracle } from "./oracle.ts";
 import type { LogEntry } from "./log.ts";
 
-/** What was found, and what it is called in Kafka and in the database. */
+/** The final state, and the names to look it up by. */
 export interface Found {
   readonly db: Db;
   readonly topic: string;
   readonly group: string;
-  /** Who created the topics over HTTP. */
+  /** The user who created the topics over HTTP. */
   readonly user: string;
-  /** Where the logs end, by partition. */
+  /** The log end offset by partition. */
   readonly ends: ReadonlyMap<number, number>;
   /** The largest timestamp of a record, by partition. */
   readonly newest: ReadonlyMap<number, number>;
   readonly letters: readonly LogEntry[];
 }
 
-/** Every difference between what is there and what the oracle says, in words. */
-export async function differences(oracle: Oracle, found: Found): Promise<string[]> {
+/** Describes every difference between the final state and the oracle. */
+export async function findDifferences(oracle: Oracle, found: Found): Promise<string[]> {
   return [
-    ...compareMaps("topic", expectedTopics(oracle, found), await storedTopics(found)),
-    ...compareMaps("retired topic", expectedRetired(oracle, found), await storedRetired(found)),
-    ...compareMaps("position", expectedPositions(found), await storedPositions(found)),
+    ...compareMaps("topic", predictTopics(oracle, found), await readTopics(found)),
+    ...compareMaps("retired topic", predictRetired(oracle, found), await readRetired(found)),
+    ...compareMaps("position", predictPositions(found), await readPositions(found)),
     ...compareLetters(oracle, found),
   ];
 }
@@ -38,80 +38,80 @@ function compareMaps(
   return [...new Set([...expected.keys(), ...actual.keys()])].flatMap((key) => {
     const [should, is] = [expected.get(key), actual.get(key)];
     if (isDeepStrictEqual(should, is)) return [];
-    return [`${what} ${key}: expected ${shown(should)}, found ${shown(is)}`];
+    return [`${what} ${key}: expected ${format(should)}, found ${format(is)}`];
   });
 }
 
-const shown = (value: unknown): string =>
+const format = (value: unknown): string =>
   value === undefined ? "none" : JSON.stringify(value).slice(0, 400);
 
-/** A topic's record without what nobody can foretell: its sys_id and its times. */
-const recordOf = (topic: ModelTopic, found: Found, partition: number) => ({
+/** A topic's record without its sys_id and its times, which cannot be predicted. */
+const toTopicRecord = (topic: ModelTopic, found: Found, partition: number) => ({
   topic_id: topic.externalId,
-  ...definitionIn(topic),
+  ...toDefinition(topic),
   user_created: false,
   type: "egress",
-  source: sourceOf(topic, found, partition),
+  source: toSource(topic, found, partition),
   ...(topic.previous && {
-    previous: { ...definitionIn(topic.previous), source: sourceOf(topic.previous, found, partition) },
+    previous: { ...toDefinition(topic.previous), source: toSource(topic.previous, found, partition) },
   }),
 });
 
-const definitionIn = ({ name, namespace, headerQuery, contentQuery }: ModelTopic) => ({
+const toDefinition = ({ name, namespace, headerQuery, contentQuery }: ModelTopic) => ({
   topic_name: name,
   namespace,
   header_query: headerQuery,
   content_query: contentQuery,
 });
 
-const unforeseen = { sys_created_on: 0, sys_updated_on: 0, "previous.sys_updated_on": 0 } as const;
+const unpredictable = { sys_created_on: 0, sys_updated_on: 0, "previous.sys_updated_on": 0 } as const;
 
-const announced = (topic: string, partition: number, offset: number) => ({
+const toAnnouncementSource = (topic: string, partition: number, offset: number) => ({
   kind: "announcement",
   topic,
   partition,
   offset,
 });
 
-const sourceOf = ({ owner, offset }: ModelTopic, { topic, user }: Found, partition: number): object =>
-  owner === "http" ? { kind: "http", user } : announced(topic, partition, offset);
+const toSource = ({ owner, offset }: ModelTopic, { topic, user }: Found, partition: number): object =>
+  owner === "http" ? { kind: "http", user } : toAnnouncementSource(topic, partition, offset);
 
-function expectedTopics({ models }: Oracle, found: Found): Map<string, unknown> {
+function predictTopics({ models }: Oracle, found: Found): Map<string, unknown> {
   const records = models.flatMap(({ topics }, partition) =>
-    [...topics.values()].map((topic) => recordOf(topic, found, partition)),
+    [...topics.values()].map((topic) => toTopicRecord(topic, found, partition)),
   );
   return new Map(records.map((record) => [record.topic_id, record]));
 }
 
-async function storedTopics({ db }: Found): Promise<Map<string, unknown>> {
+async function readTopics({ db }: Found): Promise<Map<string, unknown>> {
   const records = db
     .collection("svc_api_notif_mgmt_topic")
-    .find({}, { projection: { _id: 0, ...unforeseen } });
+    .find({}, { projection: { _id: 0, ...unpredictable } });
   return new Map((await records.toArray()).map((record) => [String(record["topic_id"]), record]));
 }
 
-function expectedRetired({ models }: Oracle, found: Found): Map<string, unknown> {
+function predictRetired({ models }: Oracle, found: Found): Map<string, unknown> {
   return new Map(
     models.flatMap(({ retired }, partition) =>
       retired.map(({ topic, offset }): [string, unknown] => [
         `${found.topic}-${partition}-${offset}`,
         {
-          ...recordOf(topic, found, partition),
-          retired_by: announced(found.topic, partition, offset),
+          ...toTopicRecord(topic, found, partition),
+          retired_by: toAnnouncementSource(found.topic, partition, offset),
         },
       ]),
     ),
   );
 }
 
-async function storedRetired({ db }: Found): Promise<Map<string, unknown>> {
+async function readRetired({ db }: Found): Promise<Map<string, unknown>> {
   const records = db.collection<{ _id: string }>("svc_api_notif_mgmt_topic_retired");
-  const projection = { ...unforeseen, retired_on: 0, sys_id: 0 };
+  const projection = { ...unpredictable, retired_on: 0, sys_id: 0 };
   const all = await records.find({}, { projection }).toArray();
   return new Map(all.map(({ _id, ...record }) => [_id, record]));
 }
 
-const expectedPositions = ({ ends, newest }: Found): Map<string, unknown> =>
+const predictPositions = ({ ends, newest }: Found): Map<string, unknown> =>
   new Map(
     [...ends]
       .filter(([, end]) => end > 0)
@@ -121,7 +121,7 @@ const expectedPositions = ({ ends, newest }: Found): Map<string, unknown> =>
       }),
   );
 
-async function storedPositions({ db, group, topic }: Found): Promise<Map<string, unknown>> {
+async function readPositions({ db, group, topic }: Found): Promise<Map<string, unknown>> {
   const positions = db.collection<{ _id: { group: string; topic: string; partition: number } }>(
     "topicsync_positions",
   );
@@ -135,7 +135,7 @@ async function storedPositions({ db, group, topic }: Found): Promise<Map<string,
   return new Map(moved.map(({ _id, ...position }) => [String(_id.partition), position]));
 }
 
-/** At least one letter for each refusal, as it has to be, and none for anything else. */
+/** Each rejection has at least one correct dead letter, and nothing else has one. */
 function compareLetters(oracle: Oracle, { topic, letters }: Found): string[] {
   const missing = new Map(oracle.letters);
   const wrong = letters.flatMap((letter) => {
@@ -145,10 +145,10 @@ function compareLetters(oracle: Oracle, { topic, letters }: Found): string[] {
     missing.delete(id);
     if (expected === undefined) {
       return [
-        `dead letter ${offset}: ${headers["topicsync.id"] ?? "no id"} should not have been refused (${headers["topicsync.code"] ?? "no code"})`,
+        `dead letter ${offset}: ${headers["topicsync.id"] ?? "no id"} should not have been rejected (${headers["topicsync.code"] ?? "no code"})`,
       ];
     }
-    return faultsOf(letter, expected, id).map(
+    return findFaults(letter, expected, id).map(
       (fault) => `dead letter ${offset} of ${id} (${expected.move}): ${fault}`,
     );
   });
@@ -158,16 +158,17 @@ function compareLetters(oracle: Oracle, { topic, letters }: Found): string[] {
   ];
 }
 
-function faultsOf(letter: LogEntry, expected: ExpectedLetter, id: string): string[] {
+function findFaults(letter: LogEntry, expected: ExpectedLetter, id: string): string[] {
   const { headers } = letter;
   const faults: string[] = [];
   if (headers["topicsync.code"] !== expected.code)
     faults.push(`expected ${expected.code}, found ${headers["topicsync.code"] ?? "no code"}`);
   if (id !== `${headers["__connect.errors.partition"] ?? ""}-${headers["__connect.errors.offset"] ?? ""}`)
-    faults.push("its headers contradict each other about where the record lies");
-  // What is too large for the dead-letter topic is kept as a reference to where it lies.
+    faults.push("its headers contradict each other about the record's partition and offset");
+  // A record too large for the dead-letter topic is kept as a reference.
   const isReference = expected.code === "TOO_LARGE" && "topicsync.omitted" in headers;
   const original = "topicsync.keyless" in headers ? { ...letter, key: null } : letter;
-  if (!isReference && digestOf(original) !== expected.digest) faults.push("it is not the record as it came");
+  if (!isReference && digestRecord(original) !== expected.digest)
+    faults.push("it differs from the original record");
   return faults;
 }

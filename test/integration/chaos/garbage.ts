@@ -1,61 +1,65 @@
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import {
-  definitionIn,
-  definitionText,
+  encodeDefinition,
+  toDefinitionText,
   frame,
-  jsonIn,
-  notification,
-  someEnvelope,
-  type Words,
+  encodeJson,
+  toNotificationText,
+  pickEnvelope,
+  type EncodedRecord,
 } from "./envelopes.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 
-/** Makes what cannot be used out of what could. */
-type Spoiler = (definition: TopicDefinition, random: Random) => Words;
+/** Turns a valid definition into a record that is probably invalid. */
+type Spoiler = (definition: TopicDefinition, random: Random) => EncodedRecord;
 
-const limit = 100 * 1024;
-/** More than the dead-letter topic takes; it only fits into the announcements topic because it is compressed. */
-const huge = 2_300_000;
+const maxValueBytes = 100 * 1024;
+/** Too large for the dead-letter topic; fits into the announcements topic only because it is compressed. */
+const hugeValueBytes = 2_300_000;
 
-const record = (key: string | null, value: string | Buffer | null, headers = {}): Words => ({
+const toEncodedRecord = (key: string | null, value: string | Buffer | null, headers = {}): EncodedRecord => ({
   key: key === null ? null : Buffer.from(key),
   value: value === null ? null : Buffer.from(value),
   headers,
 });
 
-/** The definition with members that do not belong there or are not what they should be. */
+/** Adds or overwrites members. */
 const withMembers =
   (...choices: [object, ...object[]]): Spoiler =>
   (definition, random) =>
-    record(definition.externalId, JSON.stringify({ ...definition, ...random.pick(choices) }));
+    toEncodedRecord(definition.externalId, JSON.stringify({ ...definition, ...random.pick(choices) }));
 
-/** The definition made so long that the value has this many bytes. */
-const ofSize =
+/** Pads the value to a number of bytes. */
+const withSize =
   (bytes: number): Spoiler =>
   (definition) => {
     const text = JSON.stringify({ ...definition, contentQuery: "" });
     const contentQuery = "z".repeat(bytes - Buffer.byteLength(text));
-    return record(definition.externalId, JSON.stringify({ ...definition, contentQuery }));
+    return toEncodedRecord(definition.externalId, JSON.stringify({ ...definition, contentQuery }));
   };
 
-const notUtf8 = (text: string): Buffer => Buffer.concat([Buffer.from(text), Buffer.from([0xc3, 0x28])]);
+const toInvalidUtf8 = (text: string): Buffer => Buffer.concat([Buffer.from(text), Buffer.from([0xc3, 0x28])]);
 
-/** What is wrong with a plain record. Most come out as refusals; what may be accepted after all is for the oracle to say. */
-const plain: readonly (readonly [weight: number, spoil: Spoiler])[] = [
+/** Most of these are rejected; the oracle decides which. */
+const plainSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] = [
   [
     6,
     (definition, random) =>
-      record(
+      toEncodedRecord(
         definition.externalId,
         random.pick(["no JSON", "", "{", "{'name':1}", '{"name":"x",}', "\ufeff{}", "NaN"]),
       ),
   ],
-  [3, (definition, random) => record(definition.externalId, definitionText(definition, random).slice(0, -1))],
-  [3, (definition) => record(definition.externalId, notUtf8(JSON.stringify(definition)))],
   [
     3,
     (definition, random) =>
-      record(definition.externalId, random.pick(["[]", '"text"', "5", "null", "true", "{}"])),
+      toEncodedRecord(definition.externalId, toDefinitionText(definition, random).slice(0, -1)),
+  ],
+  [3, (definition) => toEncodedRecord(definition.externalId, toInvalidUtf8(JSON.stringify(definition)))],
+  [
+    3,
+    (definition, random) =>
+      toEncodedRecord(definition.externalId, random.pick(["[]", '"text"', "5", "null", "true", "{}"])),
   ],
   [
     10,
@@ -81,7 +85,7 @@ const plain: readonly (readonly [weight: number, spoil: Spoiler])[] = [
   [
     1,
     ({ externalId, name }) =>
-      record(
+      toEncodedRecord(
         externalId,
         `{"__proto__":{"name":"x"},"externalId":${JSON.stringify(externalId)},"name":${JSON.stringify(name)}}`,
       ),
@@ -97,46 +101,81 @@ const plain: readonly (readonly [weight: number, spoil: Spoiler])[] = [
         "",
         `"${externalId}"`,
       ]);
-      return record(key, JSON.stringify(definition));
+      return toEncodedRecord(key, JSON.stringify(definition));
     },
   ],
-  [2, (definition) => ({ ...record(null, JSON.stringify(definition)), key: notUtf8(definition.externalId) })],
-  [2, (definition) => ({ ...record(null, null), key: notUtf8(definition.externalId) })],
-  [6, () => record(null, null)],
-  [2, ofSize(limit + 1)],
-  [0.5, ofSize(limit + 20_000)],
-  [0.5, ofSize(limit)],
-  [0.2, ofSize(huge)],
+  [
+    2,
+    (definition) => ({
+      ...toEncodedRecord(null, JSON.stringify(definition)),
+      key: toInvalidUtf8(definition.externalId),
+    }),
+  ],
+  [2, (definition) => ({ ...toEncodedRecord(null, null), key: toInvalidUtf8(definition.externalId) })],
+  [6, () => toEncodedRecord(null, null)],
+  [2, withSize(maxValueBytes + 1)],
+  [0.5, withSize(maxValueBytes + 20_000)],
+  [0.5, withSize(maxValueBytes)],
+  [0.2, withSize(hugeValueBytes)],
 ];
 
-/** What is wrong with a record in an envelope. */
-const enveloped: readonly (readonly [weight: number, spoil: Spoiler])[] = [
-  [2, (definition, random) => record(definition.externalId, frame("").subarray(0, random.between(1, 4)))],
-  [2, (definition, random) => record(definition.externalId, frame(random.pick(["", "no JSON", "{"])))],
-  [2, (definition) => record(definition.externalId, frame(JSON.stringify({ ...definition, Name: "x" })))],
+const envelopeSpoilers: readonly (readonly [weight: number, spoil: Spoiler])[] = [
   [
     2,
     (definition, random) =>
-      record(definition.externalId, notification("TopicStateChangeEvent", definition, random)),
+      toEncodedRecord(definition.externalId, frame("").subarray(0, random.between(1, 4))),
   ],
-  [2, ({ externalId }, random) => record(externalId, notification("TopicCreateEvent", undefined, random))],
-  [2, ({ externalId: id }, random) => record(id, notification("TopicCreateEvent", { id, name: "" }, random))],
+  [
+    2,
+    (definition, random) => toEncodedRecord(definition.externalId, frame(random.pick(["", "no JSON", "{"]))),
+  ],
+  [
+    2,
+    (definition) =>
+      toEncodedRecord(definition.externalId, frame(JSON.stringify({ ...definition, Name: "x" }))),
+  ],
+  [
+    2,
+    (definition, random) =>
+      toEncodedRecord(definition.externalId, toNotificationText("TopicStateChangeEvent", definition, random)),
+  ],
+  [
+    2,
+    ({ externalId }, random) =>
+      toEncodedRecord(externalId, toNotificationText("TopicCreateEvent", undefined, random)),
+  ],
+  [
+    2,
+    ({ externalId: id }, random) =>
+      toEncodedRecord(id, toNotificationText("TopicCreateEvent", { id, name: "" }, random)),
+  ],
   [
     2,
     ({ externalId: id, name }, random) =>
-      record(id, notification("TopicCreateEvent", { id, name, headerQuery: 5 }, random)),
+      toEncodedRecord(id, toNotificationText("TopicCreateEvent", { id, name, headerQuery: 5 }, random)),
   ],
-  [2, ({ externalId: id }, random) => record(`${id}!`, notification("TopicDeleteEvent", { id }, random))],
-  [2, ({ externalId }, random) => record(externalId, notification("TopicDeleteEvent", {}, random))],
+  [
+    2,
+    ({ externalId: id }, random) =>
+      toEncodedRecord(`${id}!`, toNotificationText("TopicDeleteEvent", { id }, random)),
+  ],
+  [
+    2,
+    ({ externalId }, random) =>
+      toEncodedRecord(externalId, toNotificationText("TopicDeleteEvent", {}, random)),
+  ],
   [
     2,
     ({ externalId }) =>
-      record(externalId, '{"specversion":"1.0","id":"1","source":"/chaos","type":"org.example.topic"}'),
+      toEncodedRecord(
+        externalId,
+        '{"specversion":"1.0","id":"1","source":"/chaos","type":"org.example.topic"}',
+      ),
   ],
   [
     2,
     (definition, random) => ({
-      ...definitionIn("CloudEvents binary", definition, random),
+      ...encodeDefinition("CloudEvents binary", definition, random),
       headers: {
         ce_specversion: "1.0",
         ce_id: "1",
@@ -150,13 +189,13 @@ const enveloped: readonly (readonly [weight: number, spoil: Spoiler])[] = [
     2,
     (definition, random) => {
       const { externalId: key } = definition;
-      return jsonIn(someEnvelope(random), JSON.stringify({ ...definition, name: 1 }), key, random);
+      return encodeJson(pickEnvelope(random), JSON.stringify({ ...definition, name: 1 }), key, random);
     },
   ],
 ];
 
-/** A record that most probably cannot be used. */
-export function garbage(definition: TopicDefinition, random: Random): Words {
-  const spoil = random.weighted(random.chance(0.6) ? plain : enveloped);
+/** A record that is probably rejected. */
+export function createGarbage(definition: TopicDefinition, random: Random): EncodedRecord {
+  const spoil = random.pickWeighted(random.chance(0.6) ? plainSpoilers : envelopeSpoilers);
   return spoil(definition, random);
 }

@@ -1,52 +1,51 @@
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
-import { definitionIn, someEnvelope, tombstoneIn, type Words } from "./envelopes.ts";
-import { garbage } from "./garbage.ts";
-import type { Random } from "./random.ts";
-import { createStory, type Saying, type StoryOptions } from "./story.ts";
+import { encodeDefinition, pickEnvelope, encodeTombstone, type EncodedRecord } from "./envelopes.ts";
+import { createGarbage } from "./garbage.ts";
+import type { Random } from "../../support/random.ts";
+import { createScenario, type Step, type ScenarioOptions } from "./scenario.ts";
 
-/** A record to announce, and the partition that its family has. */
-export interface Sent extends Words {
+export interface GeneratedRecord extends EncodedRecord {
   readonly partition: number;
 }
 
-/** A topic that is created over HTTP, and the partition where it may be announced. */
-export interface HandMade {
+/** A topic to create over HTTP, and the partition of its announcements. */
+export interface HttpTopic {
   readonly definition: TopicDefinition;
   readonly partition: number;
 }
 
-/** The header that tells people what a record was meant to be. Nothing else looks at it. */
+/** Names the move that a record belongs to, for error messages. */
 export const moveHeader = "chaos-move";
 
-/** Announcements of every kind, the same for the same random numbers. */
-export function createGenerator(random: Random, options: StoryOptions) {
-  const story = createStory(random.fork(), options);
-  const words = random.fork();
+/** Generates announcements of every kind, reproducibly. */
+export function createGenerator(random: Random, options: ScenarioOptions) {
+  const scenario = createScenario(random.fork(), options);
+  const encoding = random.fork();
 
-  function record(saying: Saying): Sent {
-    const envelope = saying.kind === "garbage" ? "plain" : someEnvelope(words);
-    const said = saidIn(envelope, saying);
-    const move = saying.kind === "garbage" ? saying.move : `${saying.move}, ${envelope}`;
-    return { ...said, partition: saying.partition, headers: { ...said.headers, [moveHeader]: move } };
+  function toRecord(step: Step): GeneratedRecord {
+    const envelope = step.kind === "garbage" ? "plain" : pickEnvelope(encoding);
+    const encoded = encodeStep(envelope, step);
+    const move = step.kind === "garbage" ? step.move : `${step.move}, ${envelope}`;
+    return { ...encoded, partition: step.partition, headers: { ...encoded.headers, [moveHeader]: move } };
   }
 
-  function saidIn(envelope: ReturnType<typeof someEnvelope>, saying: Saying): Words {
-    switch (saying.kind) {
+  function encodeStep(envelope: ReturnType<typeof pickEnvelope>, step: Step): EncodedRecord {
+    switch (step.kind) {
       case "define":
-        return definitionIn(envelope, saying.definition, words);
+        return encodeDefinition(envelope, step.definition, encoding);
       case "retire":
-        return tombstoneIn(envelope, saying.externalId, words);
+        return encodeTombstone(envelope, step.externalId, encoding);
       case "garbage":
-        return garbage(saying.definition, words);
+        return createGarbage(step.definition, encoding);
     }
   }
 
   return {
-    handMade: story.handMade as readonly HandMade[],
-    /** The next records: `count` of them, or one or two more, since what belongs together stays together. */
-    take(count: number): Sent[] {
-      const sent: Sent[] = [];
-      while (sent.length < count) sent.push(...story.next().map(record));
+    httpTopics: scenario.httpTopics as readonly HttpTopic[],
+    /** Returns `count` records, or one or two more, because a step is not split. */
+    take(count: number): GeneratedRecord[] {
+      const sent: GeneratedRecord[] = [];
+      while (sent.length < count) sent.push(...scenario.next().map(toRecord));
       return sent;
     },
   };

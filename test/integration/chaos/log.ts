@@ -6,14 +6,13 @@ import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts"
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
 
-/** A record and its partition. */
 export interface LogEntry extends RawRecord {
   readonly partition: number;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
 }
 
-/** A client that bears a broker's death. */
+/** Retries long enough to survive a broker restart. */
 export function connectKafka(brokers: string): Kafka {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
   stopIdleChecks();
@@ -26,13 +25,13 @@ export function connectKafka(brokers: string): Kafka {
   });
 }
 
-/** Where each partition's log ends, by partition. */
-export async function logEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
+/** Returns the log end offset by partition. */
+export async function readLogEnds(admin: Admin, topic: string): Promise<Map<number, number>> {
   const offsets = await admin.fetchTopicOffsets(topic);
   return new Map(offsets.map(({ partition, high }) => [partition, Number(high)]));
 }
 
-/** Hands over every record that lies in a topic now, in offset order in each partition. */
+/** Passes every record below `ends` to `take`, in offset order per partition. */
 export async function readLog(
   kafka: Kafka,
   { topic, ends }: { readonly topic: string; readonly ends: ReadonlyMap<number, number> },
@@ -52,7 +51,7 @@ export async function readLog(
       const { partition } = batch;
       for (const { offset, timestamp, key, value, headers } of batch.messages) {
         const at = { partition, offset: Number(offset), timestamp: Number(timestamp) };
-        take({ ...at, key, value, headers: textsOf(headers) });
+        take({ ...at, key, value, headers: toTexts(headers) });
       }
       if (Number(batch.lastOffset()) + 1 >= (ends.get(partition) ?? 0)) left.delete(partition);
       if (left.size === 0) done.resolve(undefined);
@@ -63,5 +62,5 @@ export async function readLog(
   await consumer.disconnect();
 }
 
-const textsOf = (headers: IHeaders = {}): Record<string, string> =>
+const toTexts = (headers: IHeaders = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));

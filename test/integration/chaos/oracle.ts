@@ -2,31 +2,31 @@ import { createHash } from "node:crypto";
 
 import { applyOneToModel, modelWith, type Model } from "../../unit/topics/model.ts";
 import { decodeForModel, type RawRecord } from "./decoder.ts";
-import { moveHeader, type HandMade } from "./generator.ts";
+import { moveHeader, type HttpTopic } from "./generator.ts";
 import type { LogEntry } from "./log.ts";
 
-/** A refusal that has to be on the dead-letter topic. */
+/** A rejection that must have a dead letter. */
 export interface ExpectedLetter {
   readonly code: string;
   readonly digest: string;
-  /** What the record was meant to be. */
+  /** The move that the record belongs to. */
   readonly move: string;
 }
 
-/** What everything has to be in the end, by §4's table alone. */
+/** Predicts the final state from the table in section 4 of the contract. */
 export interface Oracle {
-  /** Takes the next record of the log; those of a partition in offset order. */
+  /** Applies the next record; those of a partition must come in offset order. */
   take(entry: LogEntry): void;
-  /** The model of each partition. */
+  /** By partition. */
   readonly models: readonly Model[];
   /** By `partition-offset`. */
   readonly letters: ReadonlyMap<string, ExpectedLetter>;
-  /** How many records came to what. */
+  /** The number of records by outcome. */
   readonly outcomes: ReadonlyMap<string, number>;
 }
 
-/** What a dead letter has to keep of a record: key, value and headers. */
-export function digestOf({ key, value, headers }: RawRecord): string {
+/** A digest of what a dead letter must keep: key, value and headers. */
+export function digestRecord({ key, value, headers }: RawRecord): string {
   const hash = createHash("sha1");
   for (const bytes of [key, value])
     hash.update(bytes === null ? "-" : `${bytes.length}:`).update(bytes ?? "");
@@ -35,13 +35,13 @@ export function digestOf({ key, value, headers }: RawRecord): string {
 }
 
 /**
- * An oracle that begins with the topics created over HTTP. External ids and combinations that meet share a partition, so
- * that each partition is a model of its own, and exact.
+ * Starts from the topics created over HTTP. Conflicting external ids and combinations always share a partition,
+ * so one model per partition is exact.
  */
-export function createOracle(partitions: number, handMade: readonly HandMade[]): Oracle {
+export function createOracle(partitions: number, httpTopics: readonly HttpTopic[]): Oracle {
   const models = Array.from({ length: partitions }, (_, partition) =>
     modelWith(
-      handMade
+      httpTopics
         .filter((one) => one.partition === partition)
         .map(({ definition }) => ({ ...definition, owner: "http", offset: -1 })),
     ),
@@ -57,12 +57,12 @@ export function createOracle(partitions: number, handMade: readonly HandMade[]):
       const model = models[entry.partition];
       if (model === undefined) throw new Error(`there is no partition ${entry.partition}`);
       const outcome = applyOneToModel(model, decodeForModel(entry));
-      const name = typeof outcome === "string" ? outcome : `refused, ${outcome.refused}`;
+      const name = typeof outcome === "string" ? outcome : `rejected, ${outcome.refused}`;
       outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
       if (typeof outcome === "string") return;
       letters.set(`${entry.partition}-${entry.offset}`, {
         code: outcome.refused,
-        digest: digestOf(entry),
+        digest: digestRecord(entry),
         move: entry.headers[moveHeader] ?? "",
       });
     },

@@ -1,21 +1,19 @@
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 
-/** What is done to the service and to what it runs on. */
 export const faults = ["kill", "freeze", "store", "broker"] as const;
 export type Fault = (typeof faults)[number];
 
-/** Faults that happen together once so many announcements are applied. */
-export interface Blow {
+/** Faults that are injected together once `at` announcements are applied. */
+export interface PlannedFault {
   readonly at: number;
   readonly faults: readonly Fault[];
 }
 
-/** How often each fault happens. */
 export type FaultCounts = Readonly<Record<Fault, number>>;
 
-/** Spreads the faults over the announcements; now and then two come together. */
-export function planBlows(random: Random, counts: FaultCounts, announcements: number): Blow[] {
-  const list = random.shuffled(faults.flatMap((fault) => Array.from({ length: counts[fault] }, () => fault)));
+/** Spreads the faults over the announcements; a quarter of them in pairs. */
+export function planFaults(random: Random, counts: FaultCounts, announcements: number): PlannedFault[] {
+  const list = random.shuffle(faults.flatMap((fault) => Array.from({ length: counts[fault] }, () => fault)));
   const groups: Fault[][] = [];
   for (const fault of list) {
     const last = groups.at(-1);

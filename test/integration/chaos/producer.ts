@@ -1,8 +1,8 @@
 import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
 
 import { getErrorMessage } from "../../../src/lib/errors.ts";
-import { moveHeader, type Sent } from "./generator.ts";
-import type { Random } from "./random.ts";
+import { moveHeader, type GeneratedRecord } from "./generator.ts";
+import type { Random } from "../../support/random.ts";
 
 const { None, GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
 const codecs = [None, GZIP, Snappy, LZ4, ZSTD] as const;
@@ -14,14 +14,14 @@ const codecNames = {
   [ZSTD]: "zstd",
 } as const;
 
-/** A request as large as the broker takes without compression, about. */
+/** About the largest request that the broker accepts uncompressed. */
 const maxRequestBytes = 800_000;
 
-/** Marks the records of transactions that are aborted: no consumer may ever see one. */
+/** Marks records of aborted transactions, which no consumer may see. */
 export const abortedHeader = "chaos-aborted";
 
 const dayMs = 86_400_000;
-/** Timestamps as confused producers send them: of another time, or not in milliseconds. */
+/** Timestamps of misconfigured producers: far off, or not in milliseconds. */
 const oddTimestamps = [
   () => 0,
   () => Date.now() - 365 * dayMs,
@@ -33,26 +33,26 @@ const oddTimestamps = [
 type Send = (record: ProducerRecord) => Promise<unknown>;
 
 /**
- * Sends announcements to the partitions that they are for, in order, each request in any of the codecs: some with odd
- * timestamps, some in transactions, beside which another transaction is open that is aborted.
+ * Sends announcements to their partitions in order, each request with a random codec. Some records have odd
+ * timestamps; some requests are transactions, interleaved with another one that is aborted.
  */
 export async function createAnnouncer(kafka: Kafka, topic: string, random: Random) {
-  // The announced partition is the record's family's, whatever its key says.
+  // It keeps the partition that a record names.
   const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
   const options = { createPartitioner, allowAutoTopicCreation: false };
   const producer = kafka.producer(options);
   await producer.connect();
   const transactional = new Map<string, Producer>();
-  /** Requests by codec, and transactions by how they ended. */
+  /** Requests by codec, and the number of transactions. */
   const requests = new Map<string, number>();
   const count = (name: string): void => void requests.set(name, (requests.get(name) ?? 0) + 1);
 
-  const timestamp = (): { timestamp?: string } =>
-    random.chance(0.03) ? { timestamp: String(random.pick(oddTimestamps)()) } : {};
+  const pickTimestamp = (): { pickTimestamp?: string } =>
+    random.chance(0.03) ? { pickTimestamp: String(random.pick(oddTimestamps)()) } : {};
 
   async function request(
     send: Send,
-    records: readonly Sent[],
+    records: readonly GeneratedRecord[],
     codec: (typeof codecs)[number],
   ): Promise<void> {
     const messages = records.map(({ partition, key, value, headers }) => ({
@@ -60,14 +60,14 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
       key,
       value,
       headers: { ...headers },
-      ...timestamp(),
+      ...pickTimestamp(),
     }));
     await send({ topic, acks: -1, compression: codec, messages });
     count(codecNames[codec]);
   }
 
-  /** A producer whose connection ends whatever its predecessor left open. */
-  async function transactionalProducer(name: string): Promise<Producer> {
+  /** Connecting aborts a transaction that an earlier producer of this name left open. */
+  async function getTransactionalProducer(name: string): Promise<Producer> {
     const existing = transactional.get(name);
     if (existing !== undefined) return existing;
     const made = kafka.producer({
@@ -87,8 +87,8 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
     await Promise.allSettled(dropped.map((one) => one.disconnect()));
   }
 
-  /** Records that would do harm if they were applied, now and then more of them than one fetch takes. */
-  function harmfulRecords(records: readonly Sent[]): Message[] {
+  /** Records that would change topics if applied; a tenth are larger than one fetch. */
+  function createHarmfulRecords(records: readonly GeneratedRecord[]): Message[] {
     const padding = random.chance(0.1) ? "x".repeat(90_000) : "";
     return records.slice(0, 8).map(({ partition, key }, index) => ({
       partition,
@@ -100,30 +100,33 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
     }));
   }
 
-  /** Two interleaved transactions: the records are committed, harmful ones beside them aborted. */
-  async function inTransaction(records: readonly Sent[], codec: (typeof codecs)[number]): Promise<void> {
+  /** Commits the records, interleaved with an aborted transaction of harmful ones. */
+  async function sendInTransaction(
+    records: readonly GeneratedRecord[],
+    codec: (typeof codecs)[number],
+  ): Promise<void> {
     const [good, bad] = await Promise.all([
-      transactionalProducer("chaos-1"),
-      transactionalProducer("chaos-2"),
+      getTransactionalProducer("chaos-1"),
+      getTransactionalProducer("chaos-2"),
     ]);
     const aborted = await bad.transaction();
     const committed = await good.transaction();
     const middle = random.between(0, records.length);
     for (const part of [records.slice(0, middle), records.slice(middle)]) {
-      await aborted.send({ topic, messages: harmfulRecords(records) });
+      await aborted.send({ topic, messages: createHarmfulRecords(records) });
       if (part.length > 0) await request((record) => committed.send(record), part, codec);
     }
     const ends = [() => committed.commit(), () => aborted.abort()];
-    for (const end of random.shuffled(ends)) await end();
+    for (const end of random.shuffle(ends)) await end();
     count("transactions");
   }
 
-  async function send(records: readonly Sent[], codec: (typeof codecs)[number]): Promise<void> {
+  async function send(records: readonly GeneratedRecord[], codec: (typeof codecs)[number]): Promise<void> {
     if (!random.chance(0.2)) return request((record) => producer.send(record), records, codec);
     try {
-      await inTransaction(records, codec);
+      await sendInTransaction(records, codec);
     } catch (error) {
-      // Whether it was committed is not known; sent again, its records may be doubled.
+      // It may have been committed, so retrying may duplicate records.
       await dropTransactionalProducers();
       throw new Error(`retries after a failed transaction: ${getErrorMessage(error)}`, { cause: error });
     }
@@ -131,20 +134,20 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
 
   return {
     requests: requests as ReadonlyMap<string, number>,
-    /** Resolves when the broker has them all; a broker that is away is waited for. A retry may double records. */
-    async send(records: readonly Sent[], goOn: () => void): Promise<void> {
-      let batch: Sent[] = [];
+    /** Retries while the broker is down, which may duplicate records. */
+    async send(records: readonly GeneratedRecord[], checkDeadline: () => void): Promise<void> {
+      let batch: GeneratedRecord[] = [];
       let bytes = 0;
       const flush = async (): Promise<void> => {
         if (batch.length === 0) return;
         const codec = bytes > maxRequestBytes ? GZIP : random.pick(codecs);
         for (;;) {
-          goOn();
+          checkDeadline();
           try {
             await send(batch, codec);
             break;
           } catch (error) {
-            if (!isPassing(error)) throw error;
+            if (!isTransient(error)) throw error;
           }
         }
         batch = [];
@@ -159,12 +162,14 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
       await flush();
     },
     /**
-     * Sends a last record to each partition, a tombstone of a topic that never was. Once it is stable, every transaction before it
-     * is over and its marker is written.
+     * Sends the tombstone of an unknown topic to each partition. Once it is stable, every earlier transaction
+     * has ended and its marker is written.
      */
     async sendLast(partitions: number): Promise<ReadonlyMap<number, number>> {
       const messages = Array.from({ length: partitions }, (_, partition) => ({
-        ...{ partition, key: "never/last", value: null },
+        partition,
+        key: "never/last",
+        value: null,
         headers: { [moveHeader]: "last" },
       }));
       const sent = await producer.send({ topic, acks: -1, messages });
@@ -177,7 +182,7 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
   };
 }
 
-/** Whether it is the broker's absence that was in the way. */
-const isPassing = (error: unknown): boolean =>
+/** Whether the broker was unavailable. */
+const isTransient = (error: unknown): boolean =>
   (error instanceof Error && "retriable" in error && error.retriable === true) ||
   /connect|timed? ?out|retries|leader|closed/i.test(getErrorMessage(error));

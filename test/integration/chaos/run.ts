@@ -1,18 +1,25 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 
-import { differences } from "./compare.ts";
-import { createCrew } from "./crew.ts";
-import { createDirector } from "./director.ts";
+import { findDifferences } from "./compare.ts";
+import { createInstances } from "./instances.ts";
+import { createFaultInjector } from "./fault-injector.ts";
 import { createGenerator } from "./generator.ts";
-import { logEnds, readLog, type LogEntry } from "./log.ts";
+import { readLogEnds, readLog, type LogEntry } from "./log.ts";
 import { createOracle, type Oracle } from "./oracle.ts";
-import { createPatience } from "./patience.ts";
-import { announceAndStrike } from "./act.ts";
+import { createDeadline } from "./deadline.ts";
+import { runWorkload } from "./workload.ts";
 import type { FaultCounts } from "./plan.ts";
 import { abortedHeader, createAnnouncer } from "./producer.ts";
-import { createRandom } from "./random.ts";
-import { createByHand, goneOn, logsIn, membersOf, setStage, standingOf } from "./stage.ts";
+import { createRandom } from "../../support/random.ts";
+import {
+  createOverHttp,
+  watchAdvance,
+  createLogFolder,
+  getGroupMembers,
+  startEnvironment,
+  describePositions,
+} from "./environment.ts";
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -21,129 +28,130 @@ export interface ChaosOptions {
   readonly instances: number;
   readonly faults: FaultCounts;
   readonly limitMs: number;
-  /** For the broker's and the store's data, removed afterwards, and the logs, kept when the run failed. */
+  /** For the data of broker and store, removed afterwards, and for the logs, kept if the run fails. */
   readonly folder: string;
   readonly log: (line: string) => void;
   readonly progress: (applied: number) => void;
 }
 
-/** What a run came to. */
 export interface ChaosResult {
-  /** In words; none when everything is as the oracle says. */
+  /** Descriptions of the differences from the oracle. */
   readonly differences: readonly string[];
   readonly outcomes: Oracle["outcomes"];
   readonly topics: number;
   readonly retired: number;
-  readonly refused: number;
+  readonly rejected: number;
   readonly deadLetters: number;
-  /** How many records lie in the log; a producer's retry may have doubled some. */
+  /** Records in the log, including duplicates from the producer's retries. */
   readonly records: number;
   readonly requests: ReadonlyMap<string, number>;
   readonly stack: string;
 }
 
-const byHand = 40;
-/** Later ones are not in milliseconds. */
+const httpTopicCount = 40;
+/** Later timestamps are not in milliseconds. */
 const maxTimestampMs = Date.UTC(2100, 0);
 
 /**
- * Announces, strikes, waits until everything is applied, stops the service and compares. Throws when the service does not
- * come through: an instance ended by itself, or the time was over.
+ * Announces and injects faults, waits until everything is applied, stops the service and compares the state with
+ * the oracle's. Throws if an instance exits by itself or the time is over.
  */
-export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seed, partitions, folder, limitMs } = options;
   const data = join(folder, "data");
   await using started = new AsyncDisposableStack();
   started.defer(() => {
     rmSync(data, { recursive: true, force: true });
   });
-  const stage = await setStage(data, partitions, started);
-  const patience = createPatience(limitMs, () => standingOf(stage, partitions));
-  const crew = createCrew({
-    settings: stage.settings,
-    folder: logsIn(folder),
-    failed: (error) => {
-      patience.fail(error);
+  const environment = await startEnvironment(data, partitions, started);
+  const deadline = createDeadline(limitMs, () => describePositions(environment, partitions));
+  const instances = createInstances({
+    settings: environment.settings,
+    folder: createLogFolder(folder),
+    onFailure: (error) => {
+      deadline.fail(error);
     },
   });
   started.defer(() => {
-    crew.end();
+    instances.killAll();
   });
 
   const random = createRandom(seed);
-  const generator = createGenerator(random.fork(), { partitions, byHand });
-  const announcer = await createAnnouncer(stage.kafka, stage.names.topic, random.fork());
+  const generator = createGenerator(random.fork(), { partitions, httpTopicCount });
+  const announcer = await createAnnouncer(environment.kafka, environment.names.topic, random.fork());
   started.defer(announcer.close);
-  const director = createDirector({
-    ...options,
-    ...stage,
+  const injector = createFaultInjector({
+    log: options.log,
+    store: environment.store,
+    broker: environment.broker,
     random: random.fork(),
-    crew,
+    instances,
     maxInstances: options.instances,
-    patience,
-    members: () => membersOf(stage),
-    goneOn: () => goneOn(stage, partitions),
+    deadline,
+    getMembers: () => getGroupMembers(environment),
+    watchAdvance: () => watchAdvance(environment, partitions),
   });
 
-  director.start();
-  const url = await patience.until("the first instance listens", () => crew.running()[0]?.url());
-  for (const { definition } of generator.handMade) await createByHand(stage, patience, { url, definition });
-  await announceAndStrike(options, {
-    stage,
-    patience,
+  injector.start();
+  const url = await deadline.waitUntil("the first instance listens", () => instances.running()[0]?.url());
+  for (const { definition } of generator.httpTopics)
+    await createOverHttp(environment, deadline, { url, definition });
+  await runWorkload(options, {
+    environment,
+    deadline,
     generator,
     announcer,
-    director,
+    injector,
     random: random.fork(),
   });
 
-  const last = await patience.until("the broker takes the last records", () =>
+  const last = await deadline.waitUntil("the broker takes the last records", () =>
     announcer.sendLast(partitions),
   );
-  const ends = await patience.until("every transaction is over", async () => {
-    const found = await logEnds(stage.admin, stage.names.topic);
+  const ends = await deadline.waitUntil("every transaction is over", async () => {
+    const found = await readLogEnds(environment.admin, environment.names.topic);
     return [...last].every(([partition, offset]) => (found.get(partition) ?? 0) > offset) ? found : undefined;
   });
-  await director.settle();
-  await patience.until("everything is applied", async () => {
-    await stage.positions.look();
-    options.progress(Math.min(stage.positions.total(), options.announcements));
-    return [...ends].every(([partition, end]) => stage.positions.of(partition) >= end);
+  await injector.settle();
+  await deadline.waitUntil("everything is applied", async () => {
+    await environment.positions.refresh();
+    options.progress(Math.min(environment.positions.total(), options.announcements));
+    return [...ends].every(([partition, end]) => environment.positions.get(partition) >= end);
   });
-  const stopping = Promise.all(crew.running().map((instance) => instance.stop()));
-  await patience.within("all instances have ended", stopping);
-  patience.goOn("all instances have ended well");
+  const stopping = Promise.all(instances.running().map((instance) => instance.stop()));
+  await deadline.waitFor("all instances have ended", stopping);
+  deadline.check("all instances have ended well");
 
-  const oracle = createOracle(partitions, generator.handMade);
+  const oracle = createOracle(partitions, generator.httpTopics);
   const letters: LogEntry[] = [];
   const newest = new Map<number, number>();
-  await readLog(stage.kafka, { topic: stage.names.topic, ends }, (entry) => {
+  await readLog(environment.kafka, { topic: environment.names.topic, ends }, (entry) => {
     if (abortedHeader in entry.headers) throw new Error("the oracle read a record of an aborted transaction");
     oracle.take(entry);
     if (entry.timestamp <= maxTimestampMs)
       newest.set(entry.partition, Math.max(newest.get(entry.partition) ?? -1, entry.timestamp));
   });
-  const letterEnds = await logEnds(stage.admin, stage.names.deadLetterTopic);
-  await readLog(stage.kafka, { topic: stage.names.deadLetterTopic, ends: letterEnds }, (entry) =>
+  const letterEnds = await readLogEnds(environment.admin, environment.names.deadLetterTopic);
+  await readLog(environment.kafka, { topic: environment.names.deadLetterTopic, ends: letterEnds }, (entry) =>
     letters.push(entry),
   );
   const found = {
-    ...stage.names,
-    db: stage.positions.db,
-    user: stage.administrator.user,
+    ...environment.names,
+    db: environment.positions.db,
+    user: environment.administrator.user,
     ends,
     newest,
     letters,
   };
   return {
-    differences: [...(await differences(oracle, found)), ...(await stage.sysIds.differences())],
+    differences: [...(await findDifferences(oracle, found)), ...(await environment.sysIds.findDifferences())],
     outcomes: oracle.outcomes,
     topics: oracle.models.reduce((sum, { topics }) => sum + topics.size, 0),
     retired: oracle.models.reduce((sum, { retired }) => sum + retired.length, 0),
-    refused: oracle.letters.size,
+    rejected: oracle.letters.size,
     deadLetters: letters.length,
     records: [...ends.values()].reduce((sum, end) => sum + end, 0),
     requests: announcer.requests,
-    stack: `${stage.broker.description}, ${stage.store.description}`,
+    stack: `${environment.broker.description}, ${environment.store.description}`,
   };
 }

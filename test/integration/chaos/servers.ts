@@ -9,26 +9,24 @@ import { portOf } from "../../unit/embedded/local.ts";
 export interface Server {
   readonly description: string;
   readonly address: string;
-  /** Ends it by SIGKILL. A container, whose process is the engine's, is stopped instead. */
+  /** Sends SIGKILL. A container is stopped instead, because its process belongs to the engine. */
   kill(): Promise<void>;
-  /** Starts it again on the same data and port. */
+  /** Restarts it with the same data and port. */
   restart(): Promise<void>;
-  /** Ends it for good, and removes the data that are not in the folder. */
+  /** Stops it and removes data outside the folder. */
   remove(): Promise<void>;
 }
 
-/** Starts a broker with its data in the folder. */
 export const startChaosBroker = (folder: string): Promise<Server> =>
   start(startBroker, join(folder, "broker"));
 
-/** Starts a store with its data in the folder. */
 export const startChaosStore = (folder: string): Promise<Server> => start(startStore, join(folder, "store"));
 
 async function start(
   launch: (options: ResolveOptions) => Promise<Running>,
   dataFolder: string,
 ): Promise<Server> {
-  // The same kind of stack as that of the tests, whatever else is set.
+  // Only the settings that select the stack; others must not reach it.
   const environment = Object.entries(process.env).filter(([name]) => name.startsWith("TOPICSYNC_"));
   const { stack } = readConfig(Object.fromEntries(environment));
   const toolsFolder = resolve(import.meta.dirname, "../../../.topicsync/tools");

@@ -1,33 +1,32 @@
 import type { Db } from "mongodb";
 
-const topicsName = "svc_api_notif_mgmt_topic";
-const retiredName = "svc_api_notif_mgmt_topic_retired";
+import { collections } from "../../../src/storage/names.ts";
 
-/** Watches sys_ids over a run: one that was seen stays the topic's, until a tombstone retires the topic. */
+/** Checks that a topic keeps its sys_id until a tombstone retires it. */
 export function watchSysIds(db: Db) {
   const seen = new Map<string, string>();
 
-  async function stored(): Promise<Map<string, string>> {
-    const topics = db.collection<{ _id: string; topic_id: string }>(topicsName);
+  async function readStored(): Promise<Map<string, string>> {
+    const topics = db.collection<{ _id: string; topic_id: string }>(collections.topics);
     const records = await topics.find({}, { projection: { topic_id: 1 } }).toArray();
     return new Map(records.map(({ _id, topic_id }) => [_id, topic_id]));
   }
 
-  async function retired(): Promise<Map<string, string>> {
-    const topics = db.collection<{ sys_id: string; topic_id: string }>(retiredName);
+  async function readRetired(): Promise<Map<string, string>> {
+    const topics = db.collection<{ sys_id: string; topic_id: string }>(collections.retiredTopics);
     const records = await topics.find({}, { projection: { sys_id: 1, topic_id: 1 } }).toArray();
     return new Map(records.map(({ sys_id, topic_id }) => [sys_id, topic_id]));
   }
 
   return {
-    /** Remembers the sys_ids of the topics that are stored now. A store that is away is looked at next time. */
-    async look(): Promise<void> {
-      for (const [id, externalId] of await stored().catch(() => new Map<string, string>()))
+    /** Records the sys_ids of the stored topics; does nothing while the store is down. */
+    async refresh(): Promise<void> {
+      for (const [id, externalId] of await readStored().catch(() => new Map<string, string>()))
         seen.set(id, externalId);
     },
-    /** The sys_ids that changed without a tombstone, in words. */
-    async differences(): Promise<string[]> {
-      const [now, gone] = await Promise.all([stored(), retired()]);
+    /** Describes the sys_ids that changed without a tombstone. */
+    async findDifferences(): Promise<string[]> {
+      const [now, gone] = await Promise.all([readStored(), readRetired()]);
       return [...seen].flatMap(([id, externalId]) => {
         const found = now.get(id) ?? gone.get(id);
         return found === externalId ? [] : [`sys_id ${id} of ${externalId}: found ${found ?? "nowhere"}`];

@@ -3,11 +3,11 @@ import { describe, it } from "node:test";
 
 import { installEventRuler, type Rule } from "../../../../bench/picker/event-ruler.ts";
 import { createPicker, type FilterTexts } from "../../../../src/matching/picker/index.ts";
-import { anySeed, createRandom, type Random } from "../../../integration/chaos/random.ts";
+import { randomSeed, createRandom, type Random } from "../../../support/random.ts";
 import { toolsFolder } from "../../embedded/local.ts";
 
 /** Another one each time; `PICKER_SEED` makes the same topics and events again. */
-const seed = Number(process.env["PICKER_SEED"] ?? anySeed());
+const seed = Number(process.env["PICKER_SEED"] ?? randomSeed());
 const topicCount = 1_000;
 const eventCount = 100_000;
 
@@ -89,12 +89,12 @@ const values = [
 ] as const;
 
 function anyTopic(random: Random, id: string): Topic {
-  const chosen = random.shuffled(members).slice(0, random.between(1, 4));
+  const chosen = random.shuffle(members).slice(0, random.between(1, 4));
   const header: string[] = [];
   const content: string[] = [];
   const rule = {};
   for (const member of chosen) {
-    const alternatives = random.shuffled(values).slice(0, random.between(1, 3));
+    const alternatives = random.shuffle(values).slice(0, random.between(1, 3));
     const list = alternatives.map((value) => encodeURIComponent(value)).join();
     if ("header" in member) header.push(`${member.header}=${list}`);
     else content.push(`${member.content}=${list}`);
@@ -124,7 +124,7 @@ function anyEvent(random: Random): Readonly<Record<string, unknown>> {
 }
 
 const anyValue = (random: Random): unknown =>
-  random.weighted<() => unknown>([
+  random.pickWeighted<() => unknown>([
     [70, () => anyScalar(random)],
     [25, () => Array.from({ length: random.between(0, 4) }, () => anyScalar(random))],
     [5, () => ({ name: anyScalar(random) })],

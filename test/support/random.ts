@@ -1,22 +1,20 @@
-/** Numbers that look random and are the same for the same seed. */
+/** Reproducible pseudo-random numbers. */
 export interface Random {
-  /** An integer from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, inclusive. */
   between(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** One of a list that may be empty. */
-  pickAny<T>(list: readonly T[]): T | undefined;
-  /** One of the choices, each as often as its weight says. */
-  weighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T;
-  shuffled<T>(list: readonly T[]): T[];
-  /** A source of its own, so that how much one part draws does not change what another gets. */
+  /** Undefined for an empty list. */
+  pickOptional<T>(list: readonly T[]): T | undefined;
+  pickWeighted<T>(choices: readonly (readonly [weight: number, choice: T])[]): T;
+  shuffle<T>(list: readonly T[]): T[];
+  /** An independent generator, so that one part's draws do not affect another's. */
   fork(): Random;
 }
 
-/** A seed that nobody chose. */
-export const anySeed = (): number => Math.floor(Math.random() * 2 ** 32);
+export const randomSeed = (): number => Math.floor(Math.random() * 2 ** 32);
 
-/** Makes a source by mulberry32, of which every 32-bit seed is a good one. */
+/** Uses mulberry32, which accepts every 32-bit seed. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
 
@@ -32,16 +30,16 @@ export function createRandom(seed: number): Random {
     between,
     chance: (probability) => next() < probability,
     pick: (list) => list[between(0, list.length - 1)] ?? list[0],
-    pickAny: (list) => list[between(0, list.length - 1)],
-    weighted(choices) {
+    pickOptional: (list) => list[between(0, list.length - 1)],
+    pickWeighted(choices) {
       let left = next() * choices.reduce((sum, [weight]) => sum + weight, 0);
       for (const [weight, choice] of choices) {
         left -= weight;
         if (left < 0) return choice;
       }
-      throw new Error("there is nothing to choose from");
+      throw new Error("the weights must not all be 0");
     },
-    shuffled: (list) =>
+    shuffle: (list) =>
       list
         .map((value) => ({ value, rank: next() }))
         .toSorted((one, other) => one.rank - other.rank)

@@ -5,14 +5,13 @@ import type { Admin, Kafka } from "kafkajs";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
 import { makeTopics } from "../../support/kafka-topics.ts";
-import { connectKafka, logEnds } from "./log.ts";
-import type { Patience } from "./patience.ts";
+import { connectKafka, readLogEnds } from "./log.ts";
+import type { Deadline } from "./deadline.ts";
 import { watchPositions, type Positions } from "./positions.ts";
 import { startChaosBroker, startChaosStore, type Server } from "./servers.ts";
 import { watchSysIds } from "./sys-ids.ts";
 
-/** What a run happens on. */
-export interface Stage {
+export interface Environment {
   readonly broker: Server;
   readonly store: Server;
   readonly kafka: Kafka;
@@ -28,15 +27,15 @@ export interface Stage {
 const names = { group: "chaos", topic: "announcements", deadLetterTopic: "dead-letters" } as const;
 const administrator = { user: "chaos", password: "correct horse battery staple" } as const;
 
-/** Clocks may be as wrong as they like. */
+/** The broker accepts any timestamp. */
 const anyTime = "9223372036854775807";
 
-/** Starts a broker and a store in the folder, and makes the announcements topic. Everything ends with `started`. */
-export async function setStage(
+/** Starts a broker and a store and creates the announcements topic. All of it is disposed of with `started`. */
+export async function startEnvironment(
   folder: string,
   partitions: number,
   started: AsyncDisposableStack,
-): Promise<Stage> {
+): Promise<Environment> {
   mkdirSync(folder, { recursive: true });
   const broker = await startChaosBroker(folder);
   started.defer(() => broker.remove());
@@ -52,7 +51,7 @@ export async function setStage(
   await makeTopics(admin, {
     topic: names.topic,
     numPartitions: partitions,
-    // Nothing of it may go before the oracle has read it, and records without a key belong to it.
+    // The oracle must be able to read every record, including those without a key.
     configEntries: [
       { name: "cleanup.policy", value: "delete" },
       { name: "retention.ms", value: "-1" },
@@ -84,21 +83,20 @@ export async function setStage(
   };
 }
 
-/** Where the logs of a run's instances and its difference to the oracle are kept. */
-export const logsIn = (folder: string): string => {
+export const createLogFolder = (folder: string): string => {
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
   return logs;
 };
 
-/** Creates a topic over HTTP, as soon as the service takes it. */
-export async function createByHand(
-  stage: Stage,
-  patience: Patience,
+/** Retries until the service accepts the topic. */
+export async function createOverHttp(
+  environment: Environment,
+  deadline: Deadline,
   { url, definition }: { readonly url: string; readonly definition: TopicBody },
 ): Promise<void> {
-  const { user, password } = stage.administrator;
-  await patience.until("a topic is created over HTTP", async () => {
+  const { user, password } = environment.administrator;
+  await deadline.waitUntil("a topic is created over HTTP", async () => {
     const { status } = await fetch(`${url}/api/svc_api_notif_mgmt/topic`, {
       method: "POST",
       headers: {
@@ -108,31 +106,33 @@ export async function createByHand(
       body: JSON.stringify(definition),
     });
     if (status >= 400 && status < 500 && status !== 401)
-      patience.fail(new Error(`a topic created over HTTP: ${status}`));
+      deadline.fail(new Error(`a topic created over HTTP: ${status}`));
     return status === 201;
   });
 }
 
-/** The client ids of the group's members once it is settled; undefined while it changes. */
-export async function membersOf({ admin, names }: Stage): Promise<string[] | undefined> {
+/** Client ids of the group's members; undefined during a rebalance. */
+export async function getGroupMembers({ admin, names }: Environment): Promise<string[] | undefined> {
   const { groups } = await admin.describeGroups([names.group]);
   const [group] = groups;
   return group?.state === "Stable" ? group.members.map(({ clientId }) => clientId) : undefined;
 }
 
-/** A question whether every partition has gone on since now, or has nothing left to go on with. */
-export function goneOn({ admin, positions, names }: Stage, partitions: number): () => Promise<boolean> {
-  const before = Array.from({ length: partitions }, (_, partition) => positions.of(partition));
+/** Returns a check whether every partition has advanced since the call, or has reached its end. */
+export function watchAdvance(
+  { admin, positions, names }: Environment,
+  partitions: number,
+): () => Promise<boolean> {
+  const before = Array.from({ length: partitions }, (_, partition) => positions.get(partition));
   return async () => {
-    await positions.look();
-    const ends = await logEnds(admin, names.topic);
+    await positions.refresh();
+    const ends = await readLogEnds(admin, names.topic);
     return before.every((offset, partition) => {
-      const now = positions.of(partition);
+      const now = positions.get(partition);
       return now > offset || now >= (ends.get(partition) ?? 0);
     });
   };
 }
 
-/** How far the service has come, for people. */
-export const standingOf = ({ positions }: Stage, partitions: number): string =>
-  `The positions: ${Array.from({ length: partitions }, (_, partition) => `${partition} at ${positions.of(partition)}`).join(", ")}`;
+export const describePositions = ({ positions }: Environment, partitions: number): string =>
+  `Positions: ${Array.from({ length: partitions }, (_, partition) => `${partition} at ${positions.get(partition)}`).join(", ")}`;

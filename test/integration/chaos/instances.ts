@@ -5,48 +5,46 @@ import { join, resolve } from "node:path";
 
 const cli = resolve(import.meta.dirname, "../../../src/cli.ts");
 
-/** A service in a process of its own. */
+/** A service in its own process. */
 export interface Instance {
   readonly name: string;
-  /** Whether it was told to stand still. */
   frozen: boolean;
-  /** Where it answers; undefined until it says so. */
+  /** Its base URL; undefined until it listens. */
   url(): string | undefined;
-  /** Ends it by SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** Asks it to end; fails the run when it does not end with 0. */
+  /** Sends SIGTERM; the run fails unless it exits with 0. */
   stop(): Promise<void>;
-  /** Makes it stand still where it is, and go on again. */
+  /** Sends SIGSTOP. */
   freeze(): void;
-  thaw(): void;
+  /** Sends SIGCONT. */
+  resume(): void;
 }
 
-/** The instances of a run. */
-export interface Crew {
-  /** Those that were started and neither killed nor stopped. */
+export interface Instances {
+  /** Neither killed nor stopped, but possibly frozen. */
   running(): Instance[];
   start(): Instance;
-  /** Kills whatever still runs, also what stands still. */
-  end(): void;
+  /** Frozen instances too. */
+  killAll(): void;
 }
 
-export interface CrewOptions {
+export interface InstancesOptions {
   readonly settings: Readonly<Record<string, string>>;
-  /** Where the logs go, one file for each instance. */
+  /** For one log file per instance. */
   readonly folder: string;
-  /** Called when an instance ended by itself, or not as it was told to. */
-  readonly failed: (error: Error) => void;
+  /** Called when an instance exits unexpectedly. */
+  readonly onFailure: (error: Error) => void;
 }
 
-/** Makes a crew; nobody is started yet. */
-export function createCrew({ settings, folder, failed }: CrewOptions): Crew {
-  const crew = new Set<Instance>();
+export function createInstances({ settings, folder, onFailure: failed }: InstancesOptions): Instances {
+  const active = new Set<Instance>();
   const children = new Set<ChildProcess>();
-  const end = (): void => {
+  const killAll = (): void => {
     for (const child of children) child.kill("SIGKILL");
   };
-  // A crew does not outlive whoever gave it its orders.
-  process.once("exit", end);
+  // The instances must not outlive this process.
+  process.once("exit", killAll);
   let started = 0;
 
   function start(): Instance {
@@ -55,22 +53,22 @@ export function createCrew({ settings, folder, failed }: CrewOptions): Crew {
     const logFile = join(folder, `${name}.log`);
     const log = openSync(logFile, "a");
     const child = spawn(process.execPath, [cli, "start"], {
-      env: { ...machine(), ...settings, HTTP_PORT: "0", KAFKA_CLIENT_ID: name },
+      env: { ...inheritedEnvironment(), ...settings, HTTP_PORT: "0", KAFKA_CLIENT_ID: name },
       stdio: ["ignore", log, log],
     });
     closeSync(log);
     children.add(child);
-    let told: "run" | "stop" | "die" = "run";
+    let expected: "run" | "stop" | "die" = "run";
     const ended = once(child, "exit").then(([code, signal]) => {
       children.delete(child);
-      crew.delete(instance);
-      // A signal that comes before the program has read its first line ends it at once.
+      active.delete(instance);
+      // SIGTERM before the program installs its handler ends it at once.
       const wasEarly = signal === "SIGTERM" && instance.url() === undefined;
-      if (told === "die" || (told === "stop" && (code === 0 || wasEarly))) return;
-      const wish = told === "stop" ? "did not end with 0 when it was stopped" : "ended by itself";
+      if (expected === "die" || (expected === "stop" && (code === 0 || wasEarly))) return;
+      const problem = expected === "stop" ? "did not exit with 0 when stopped" : "exited by itself";
       failed(
         new Error(
-          `${name} ${wish}: exit code ${String(code)}, signal ${String(signal)}. Its log is ${logFile}`,
+          `${name} ${problem}: exit code ${String(code)}, signal ${String(signal)}. Its log is ${logFile}`,
         ),
       );
     });
@@ -80,14 +78,14 @@ export function createCrew({ settings, folder, failed }: CrewOptions): Crew {
       frozen: false,
       url: () => /"url":"([^"]+)"/.exec(readFileSync(logFile, "utf8"))?.[1],
       async kill() {
-        told = "die";
-        crew.delete(instance);
+        expected = "die";
+        active.delete(instance);
         child.kill("SIGKILL");
         await ended;
       },
       async stop() {
-        told = "stop";
-        crew.delete(instance);
+        expected = "stop";
+        active.delete(instance);
         child.kill("SIGTERM");
         await ended;
       },
@@ -95,20 +93,20 @@ export function createCrew({ settings, folder, failed }: CrewOptions): Crew {
         instance.frozen = true;
         child.kill("SIGSTOP");
       },
-      thaw() {
+      resume() {
         instance.frozen = false;
         child.kill("SIGCONT");
       },
     };
-    crew.add(instance);
+    active.add(instance);
     return instance;
   }
 
-  return { running: () => [...crew], start, end };
+  return { running: () => [...active], start, killAll: killAll };
 }
 
-/** The machine's environment without any setting of ours. */
-function machine(): NodeJS.ProcessEnv {
+/** This process's environment without settings of the service. */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
   const ours = /^(HTTP|MONGODB|KAFKA|BOOTSTRAP|PUSH|LOG|TOPICSYNC)_/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)));
 }
