@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { httpFloor, httpService, parseServer, type Registrar } from "./contestants.ts";
 import { findLoadGenerator } from "./load.ts";
 import { isInvalid, measureRegistrar, warmUp, type Measurement } from "./measure.ts";
-import { compareRegistrars } from "./ratios.ts";
+import { compareRegistrars } from "./comparison.ts";
 import { reportRegistrars } from "./report.ts";
 import { commonOptions, positive, positives, type CommonOptions } from "../support/options.ts";
 import { print, progress, type Report } from "../support/report.ts";

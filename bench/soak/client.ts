@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { rawRequest } from "../http/request.ts";
 import { openConnection, type End, type SoakConnection } from "./connection.ts";
-import type { SoakOrder, SoakResult } from "./order.ts";
+import type { SoakOrder, SoakResult } from "./load.ts";
 import { numberedTokens } from "./tokens.ts";
 
 const [, , orderFile = ""] = process.argv;

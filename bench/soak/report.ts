@@ -1,6 +1,6 @@
 import { median, type Report } from "../support/report.ts";
 import type { SoakCheck } from "./check.ts";
-import type { SoakResult } from "./order.ts";
+import type { SoakResult } from "./load.ts";
 import type { BenchStore } from "../support/stack.ts";
 
 /** What a soak found. */

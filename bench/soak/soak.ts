@@ -11,7 +11,7 @@ import { commonOptions, positive, type CommonOptions } from "../support/options.
 import { readMemory } from "../support/process-usage.ts";
 import { print, progress } from "../support/report.ts";
 import { checkStored } from "./check.ts";
-import type { SoakOrder, SoakResult } from "./order.ts";
+import type { SoakOrder, SoakResult } from "./load.ts";
 import { isBad, reportSoak, type Soak } from "./report.ts";
 import { startMortal, type MortalService } from "./service.ts";
 import { newSeed } from "./tokens.ts";
