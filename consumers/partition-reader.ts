@@ -109,7 +109,6 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   function startPositioning(): void {
-    member.pause(partition);
     position().catch((error: unknown) => {
       log.error({ err: error }, "positioning failed");
       failed(error);
@@ -118,15 +117,17 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   /** Leads from `paused` to `reading` or `examining`. */
   async function position(): Promise<void> {
+    member.pause(partition);
     const pausedAt = Date.now();
-    const failedWrite = await writing;
-    for (let isConfirmed = false; ;) {
+    let unconfirmed = await writing;
+    for (;;) {
       await waitAfterFailure();
       if (isClosed()) return;
       try {
         const claimed = await handler.claim();
-        if (!isConfirmed) confirmWrite(failedWrite, claimed);
-        isConfirmed = true;
+        const failedWrite = unconfirmed;
+        unconfirmed = undefined;
+        confirmWrite(failedWrite, claimed);
         const fetchFrom = await locate(claimed);
         if (isClosed()) return;
         writing = Promise.resolve(undefined);

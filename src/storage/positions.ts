@@ -171,7 +171,8 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     async begin(step) {
       const { partition, unlock } = await lock(step.key);
       const { session } = partition;
-      const options = (): SessionOptions => (session?.inTransaction() ? { session } : {});
+      /** Of every step once the first `write` has begun the transaction: none may happen outside it then. */
+      let options: SessionOptions = {};
 
       async function abort(): Promise<void> {
         if (session?.inTransaction()) await session.abortTransaction().catch(() => undefined);
@@ -187,14 +188,17 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       return {
         write: (write) =>
           run(async () => {
-            if (session !== undefined && !session.inTransaction()) session.startTransaction();
-            await write(options());
+            if (session !== undefined) {
+              if (!session.inTransaction()) session.startTransaction();
+              options = { session };
+            }
+            await write(options);
           }),
-        checkPosition: () => run(() => check(step, options())),
+        checkPosition: () => run(() => check(step, options)),
         commit: () =>
           run(async () => {
-            await move(step, options());
-            if (session?.inTransaction()) await session.commitTransaction();
+            await move(step, options);
+            await options.session?.commitTransaction();
           }),
         canRetry: createConflictRetry(),
         end: () => abort().finally(unlock),

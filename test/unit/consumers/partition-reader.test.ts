@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import type { BatchHandler } from "../../../consumers/batch.ts";
 import { createPartitionReader } from "../../../consumers/partition-reader.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { RecordBatch } from "../../../src/sync/records.ts";
@@ -19,7 +20,10 @@ const batchAt = (offset: number): RecordBatch => ({
 });
 
 /** A reader at offset 10, and what the broker answers when it is asked for newer records. */
-async function scene(stored: { readonly newest?: number } = { newest: 1_000 }) {
+async function scene(
+  stored: { readonly newest?: number } = { newest: 1_000 },
+  handler: Partial<BatchHandler<undefined>> = {},
+) {
   const seeks: number[] = [];
   const written: number[] = [];
   const bounds = { low: 0, high: 20 };
@@ -49,6 +53,7 @@ async function scene(stored: { readonly newest?: number } = { newest: 1_000 }) {
         return Promise.resolve();
       },
       confirm: () => undefined,
+      ...handler,
     },
     log,
     failed: (error) => {
@@ -108,5 +113,32 @@ describe("the reader of a partition", () => {
     await reader.batch(batchAt(0));
     await reader.close();
     assert.deepEqual([seeks, written], [[10, 0], [2]]);
+  });
+
+  it("reports once a write that was stored though it failed, and reads on where the report fails", async () => {
+    const confirmed: string[] = [];
+    let position = 10;
+    const { reader, written } = await scene(
+      {},
+      {
+        claim: () => Promise.resolve({ offset: position, epoch: 1, isOurs: true }),
+        write: (_, { to }) => {
+          written.push(to.offset);
+          position = to.offset;
+          return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve();
+        },
+        confirm: () => {
+          confirmed.push("batch");
+          throw new Error("the listener fails");
+        },
+      },
+    );
+    await reader.batch(batchAt(10));
+    await until("the write failed", () => reader.status().state === "paused");
+    await until("the reader reads again", () => reader.status().state === "reading");
+    assert.equal(reader.status().offset, 11);
+    await reader.batch(batchAt(11));
+    await reader.close();
+    assert.deepEqual([written, confirmed], [[11, 12], ["batch"]]);
   });
 });
