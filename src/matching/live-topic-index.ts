@@ -65,11 +65,11 @@ interface Load {
  * Creates the index; nothing is loaded yet.
  *
  * Invariant: a topic in an index is never replaced by an older version of itself.
- *   - A load skips `changedIds`: what it reads of them may be older than the change.
+ *   - A load skips `changedIds`, of which it may read an older version. Those that still wait to be read again
+ *     it takes: until then an older version is better than none.
  *   - A re-read skips topics that this process wrote meanwhile: a write removes them from `rereading`.
- * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of
- * a write of
- *   this process (`ownWrites`) is not read again.
+ * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of a
+ *   write of this process (`ownWrites`) is not read again.
  */
 export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicIndex {
   const closing = new AbortController();
@@ -84,6 +84,8 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
 
   const serving = (): TopicIndex | undefined => ("serving" in state ? state.serving : undefined);
   const currentLoad = (): Load | undefined => ("loading" in state ? state.loading : undefined);
+
+  const isUnread = (externalId: string): boolean => stale.has(externalId) || rereading.has(externalId);
 
   /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
   function apply(externalId: string, topic: PickableTopic | undefined): void {
@@ -163,7 +165,7 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
     let reportedAt = Date.now();
     for await (const topic of feed.all()) {
       if (closing.signal.aborted) return;
-      if (!changedIds.has(topic.externalId)) index.set(topic);
+      if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
       loading.topicsRead += 1;
       if (Date.now() - reportedAt < progressIntervalMs) continue;
       reportedAt = Date.now();
