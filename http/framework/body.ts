@@ -19,9 +19,9 @@ export const readBody = <Body>({ check, wrongTypeStatus }: BodyRules<Body>): Han
     if (expectsContinue(request)) response.writeContinue();
     next();
   },
-  readJson,
+  readBytes,
   (request, _response, next) => {
-    const checked = check(request.body ?? null);
+    const checked = check(parseJson(request.body));
     if (!checked.ok)
       throw new RefusalError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
     request.body = checked.value;
@@ -55,19 +55,11 @@ function isJson(contentType = ""): boolean {
   return type?.trim() === mediaType && (charset === undefined || /^charset="?utf-?8"?\s*$/.test(charset));
 }
 
-const parseJson: Handler = express.json({
-  limit: maxBodyBytes,
-  // What a body must be is the schema's to say.
-  strict: false,
-  type: () => true,
-  verify(_request, _response, bytes) {
-    const fault = isUtf8(bytes) ? findStructureFault(bytes.toString()) : "it is not UTF-8";
-    if (fault !== undefined) throw new SyntaxError(fault);
-  },
-});
+/** Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. */
+const readWhole: Handler = express.raw({ limit: maxBodyBytes, type: () => true });
 
-/** express.json, except that an oversized chunked body is rejected at once: express.json would first read it to its end. */
-const readJson: Handler = (request, response, next) => {
+/** express.raw, except that an oversized chunked body is rejected at once: express.raw would first read it to its end. */
+const readBytes: Handler = (request, response, next) => {
   let isDone = false;
   const done = (error?: unknown): void => {
     if (isDone) return;
@@ -82,18 +74,30 @@ const readJson: Handler = (request, response, next) => {
       if (received > maxBodyBytes) done(tooLarge());
     });
   }
-  parseJson(request, response, done);
+  readWhole(request, response, done);
 };
 
 /** Errors of body-parser have a `type`. */
 function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  const type = error instanceof Error && "type" in error ? error.type : undefined;
-  if (type === "entity.too.large") return tooLarge();
-  if (type === "entity.parse.failed" || type === "entity.verify.failed")
-    return new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
+  if (error instanceof Error && "type" in error && error.type === "entity.too.large") return tooLarge();
   // Truncated, or not decompressible.
   return new HttpError("BAD_REQUEST", `The body could not be read: ${getErrorMessage(error)}`);
+}
+
+/** The value of a body; null if there is none. Throws an HttpError. */
+function parseJson(body: unknown): unknown {
+  if (!Buffer.isBuffer(body) || body.length === 0) return null;
+  try {
+    if (!isUtf8(body)) throw new SyntaxError("it is not UTF-8");
+    // A byte order mark may be ignored (RFC 8259, section 8.1).
+    const json = body.toString().replace(/^\uFEFF/u, "");
+    const fault = findStructureFault(json);
+    if (fault !== undefined) throw new SyntaxError(fault);
+    return JSON.parse(json);
+  } catch (error) {
+    throw new HttpError("MALFORMED_JSON", `The body is not valid JSON: ${getErrorMessage(error)}`);
+  }
 }
 
 const tooLarge = (): HttpError => new HttpError("BODY_TOO_LARGE", `The body exceeds ${maxBodyBytes} bytes.`);
