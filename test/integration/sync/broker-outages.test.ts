@@ -95,7 +95,7 @@ describe("a dead-letter topic that cannot be written", () => {
     const service = await startTopicsync(own.settings);
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
-    await notReady(service, "consumer", /refuses a record: .*larger than the max message size/);
+    await notReady(service, "consumer", /rejects a record: .*larger than the max message size/);
     assert.equal(await own.count(), 0);
     await admin.alterConfigs({
       validateOnly: false,

@@ -67,7 +67,7 @@ describe("a MongoDB that refuses to write", () => {
       await metricIs(1);
       await notReady(service, "consumer", new RegExp(`: unexpected error: ${message.source.slice(1, -1)}`));
       const line = service.log.findLast(({ msg }) =>
-        msg?.startsWith("a batch failed with an unexpected error"),
+        msg?.startsWith("batch failed with an unexpected error"),
       );
       assert.equal(line?.level, 50);
       store.forgive();

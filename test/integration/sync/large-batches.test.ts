@@ -64,7 +64,7 @@ describe("a batch that is too large to decompress", () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     assert.deepEqual(
       letters.map(({ id, code }) => [id, code]),
-      [1, 3, 5, 7].map((offset) => [`${at.topic}-0-${offset}`, "TOO_LARGE"]),
+      [7, 5, 3, 1].map((offset) => [`${at.topic}-0-${offset}`, "TOO_LARGE"]),
     );
     const replayed = await runCli(["dead-letters", "replay", "--all", "--dry-run"], at.settings);
     assert.match(replayed.output + replayed.errors, /the records are at the offsets 6 to 7 of/);
