@@ -1,59 +1,57 @@
-/** Hands things from one who gives them to one who takes them, one at a time: neither runs ahead of the other. */
+/** Passes items from a producer to a consumer, one at a time. */
 export interface AsyncQueue<T> {
-  /** Resolves when everything given was taken, or will never be. */
-  give(one: T): Promise<void>;
-  /** Whether something lies there that was not taken yet. */
-  isWaiting(): boolean;
-  /** What was given is still taken; nothing comes after it. */
+  /** Resolves when the queue is empty again, or was failed or closed. */
+  push(item: T): Promise<void>;
+  isEmpty(): boolean;
+  /** No more items follow; those in the queue are still delivered. */
   end(): void;
-  /** Whoever takes gets this error next. */
+  /** Discards the items; `shift` throws this error. */
   fail(error: unknown): void;
-  /** Nobody takes any more. */
+  /** The consumer has stopped. */
   close(): void;
-  /** The next; undefined after the end. Throws what `fail` was given. */
-  take(): Promise<T | undefined>;
+  /** Waits for the next item; undefined after the end. Throws the error given to `fail`. */
+  shift(): Promise<T | undefined>;
 }
 
-/** Makes a handover. */
 export function createAsyncQueue<T>(): AsyncQueue<T> {
-  const given: T[] = [];
+  const items: T[] = [];
   let state: "open" | "ended" | "closed" = "open";
   let failure: { readonly error: unknown } | undefined;
   let changed = Promise.withResolvers<undefined>();
 
-  function change(): void {
+  function notify(): void {
     changed.resolve(undefined);
     changed = Promise.withResolvers();
   }
 
   return {
-    async give(one) {
+    async push(item) {
       if (state !== "open" || failure !== undefined) return;
-      given.push(one);
-      change();
-      while (given.length > 0) await changed.promise;
+      items.push(item);
+      notify();
+      while (items.length > 0) await changed.promise;
     },
-    isWaiting: () => given.length > 0,
+    isEmpty: () => items.length === 0,
     end() {
       if (state === "open") state = "ended";
-      change();
+      notify();
     },
     fail(error) {
       failure ??= { error };
-      given.length = 0;
-      change();
+      items.length = 0;
+      notify();
     },
     close() {
       state = "closed";
-      given.length = 0;
-      change();
+      items.length = 0;
+      notify();
     },
-    async take() {
+    async shift() {
       for (;;) {
         if (failure !== undefined) throw failure.error;
-        const next = given.shift();
+        const next = items.shift();
         if (next !== undefined) {
-          change();
+          notify();
           return next;
         }
         if (state !== "open") return undefined;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import kafkajs, { type Batch, type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
+import kafkajs, { type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GroupListener, GroupMember, LogRecord, RecordBatch } from "../sync/records.ts";
+import type { GroupListener, GroupMember, RecordBatch } from "../sync/records.ts";
 import { restoreDenial } from "./workarounds/denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
 import { toLogRecord } from "./codecs/record-batches.ts";
@@ -16,33 +16,33 @@ export interface MemberOptions {
   readonly log: Logger;
 }
 
-const commitEveryMs = 1_000;
-/** Short, so that an idle consumer stops soon; a record that arrives ends the wait at once. */
+const commitIntervalMs = 1_000;
+/** Short, so that an idle consumer stops quickly; a new record ends the wait at once. */
 const fetchWaitMs = 500;
-const partitionsAtOnce = 8;
-/** Partitions that were added to the topic are found by asking; kafkajs asks every five minutes unless told otherwise. */
-const metadataForMs = 10_000;
-/** How long a member that was killed keeps its partitions: nothing is synced meanwhile. */
+const maxConcurrentPartitions = 8;
+/** How soon partitions that were added to the topic are noticed; kafkajs' default is five minutes. */
+const metadataMaxAgeMs = 10_000;
+/** How long a killed member keeps its partitions, which nobody reads meanwhile. */
 const sessionTimeoutMs = 10_000;
-const heartbeatEveryMs = 2_000;
-const leaveWithinMs = 5_000;
-const startAnewAfterMs = 1_000;
+const heartbeatIntervalMs = 2_000;
+const leaveTimeoutMs = 5_000;
+const restartDelayMs = 1_000;
 
-/** A member of a consumer group, by kafkajs. */
+/** Creates a member of a consumer group. */
 export function createMember(
   { kafka, giveUp }: KafkaClient,
   { groupId, topic, log }: MemberOptions,
 ): GroupMember {
-  /** Set when the member is to end: kafkajs would otherwise start a member anew that was stopped while it joined. */
+  /** Without this, kafkajs would restart a member that is stopped while it joins. */
   let stopping = false;
   const consumer = kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: fetchWaitMs,
     sessionTimeout: sessionTimeoutMs,
-    heartbeatInterval: heartbeatEveryMs,
-    metadataMaxAge: metadataForMs,
-    // Whatever can be tried again is, for as long as it takes: an outage must not end the program.
+    heartbeatInterval: heartbeatIntervalMs,
+    metadataMaxAge: metadataMaxAgeMs,
+    // Retries forever: an outage must not end the process.
     retry: {
       initialRetryTime: 300,
       maxRetryTime: 1_000,
@@ -55,16 +55,15 @@ export function createMember(
     TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
     GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
   };
-  /** Offsets to tell the broker, by partition. */
+  /** Offsets to commit, by partition. */
   const uncommitted = new Map<number, number>();
-  let committing: NodeJS.Timeout | undefined;
-  let startingAnew: NodeJS.Timeout | undefined;
-  /** Between a member that kafkajs gave up and the next one there is none to steer; kafkajs throws then. */
+  let commitTimer: NodeJS.Timeout | undefined;
+  let restartTimer: NodeJS.Timeout | undefined;
   let joined = false;
 
-  /** Partitions that are assigned anew are steered anew, so nothing is lost with a step that meets no member. */
-  function steer(step: () => void): void {
-    if (joined) step();
+  /** kafkajs throws while there is no member. Skipping is safe: after the next join the listener starts over. */
+  function ifJoined(action: () => void): void {
+    if (joined) action();
   }
 
   async function flushCommits(): Promise<void> {
@@ -75,15 +74,15 @@ export function createMember(
     }));
     uncommitted.clear();
     if (offsets.length === 0) return;
-    // Positions live in the database; the broker's copy only feeds lag monitors.
+    // Positions are stored in the database; committed offsets are for lag monitoring only.
     await consumer.commitOffsets(offsets).catch((error: unknown) => {
       log.debug({ reason: getErrorMessage(error) }, "offset commit failed");
     });
   }
 
   async function eachBatch(payload: EachBatchPayload, listener: GroupListener): Promise<void> {
-    const leave: Leave = {};
-    const batch = toBatch(payload, leave);
+    const heartbeat: HeartbeatState = {};
+    const batch = toBatch(payload, heartbeat);
     for (const { skippedBatch } of batch.records)
       if (skippedBatch !== undefined)
         log.warn(
@@ -91,8 +90,8 @@ export function createMember(
           "batch too large to decompress, refused unread",
         );
     await listener.batch(batch);
-    // The batch's finished part is stored; kafkajs rejoins the group on this error.
-    if (leave.because !== undefined) throw leave.because;
+    // What was applied is stored; kafkajs rejoins the group on this error.
+    if (heartbeat.error !== undefined) throw heartbeat.error;
   }
 
   function watch(listener: GroupListener): void {
@@ -104,9 +103,9 @@ export function createMember(
     });
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const { partition, batchSize, lastOffset } = payload;
-      // The types of kafkajs omit the null, which means that nothing new was fetched.
+      // The types omit null, which means that nothing was fetched.
       const firstOffset = payload.firstOffset as string | null;
-      // kafkajs calls `eachBatch` only where there is something to deliver.
+      // kafkajs calls `eachBatch` only when there are records to deliver.
       if (batchSize > 0 || firstOffset === null || !joined) return;
       listener.skipped({ topic, partition }, { first: Number(firstOffset), end: Number(lastOffset) + 1 });
     });
@@ -118,17 +117,17 @@ export function createMember(
       const error = restoreDenial(groupId, payload.error);
       if (findDenial(error) !== undefined) listener.died(toKafkaError(error, rights));
       else if (isOutage(payload.error))
-        startingAnew = setTimeout(() => void consume(listener), startAnewAfterMs);
+        restartTimer = setTimeout(() => void consume(listener), restartDelayMs);
       else listener.died(payload.error);
     });
   }
 
-  /** Fails by the event CRASH alone. */
+  /** Never rejects: errors arrive as CRASH events. */
   const consume = (listener: GroupListener): Promise<void> =>
     consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: partitionsAtOnce,
+      partitionsConsumedConcurrently: maxConcurrentPartitions,
       eachBatch: (payload) => eachBatch(payload, listener),
     });
 
@@ -142,51 +141,48 @@ export function createMember(
       }
       watch(listener);
       await consume(listener);
-      committing = setInterval(() => void flushCommits(), commitEveryMs);
+      commitTimer = setInterval(() => void flushCommits(), commitIntervalMs);
     },
     pause: ({ partition }) => {
-      steer(() => {
+      ifJoined(() => {
         consumer.pause([{ topic, partitions: [partition] }]);
       });
     },
     resume: ({ partition }) => {
-      steer(() => {
+      ifJoined(() => {
         consumer.resume([{ topic, partitions: [partition] }]);
       });
     },
     seek: ({ partition }, offset) => {
-      steer(() => {
+      ifJoined(() => {
         consumer.seek({ topic, partition, offset: String(offset) });
       });
     },
     commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
     async stop() {
       stopping = true;
-      clearInterval(committing);
-      clearTimeout(startingAnew);
+      clearInterval(commitTimer);
+      clearTimeout(restartTimer);
       await flushCommits();
-      // A request to join waits at the broker for members that were killed; nothing is lost by not waiting with it.
-      await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
+      // The broker may delay the answer until killed members expire; there is no need to wait for it.
+      await Promise.race([consumer.disconnect(), sleep(leaveTimeoutMs, undefined, { ref: false })]);
     },
   };
 }
 
-/**
- * Whether this is an outage all the same, though kafkajs takes it for a fault that no restart mends: no broker could tell who
- * coordinates the group, as when the only one was killed while it was asked.
- */
+/** Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator. */
 const isOutage = (error: Error): boolean => error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound;
 
-/** Why a batch has to be left before its end. */
-interface Leave {
-  because?: Error;
+/** Set when a heartbeat failed: the rest of the batch must not be processed. */
+interface HeartbeatState {
+  error?: Error;
 }
 
-function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
+function toBatch(payload: EachBatchPayload, heartbeat: HeartbeatState): RecordBatch {
   const { batch } = payload;
   return {
     partition: { topic: batch.topic, partition: batch.partition },
-    records: recordsOf(batch),
+    records: batch.messages.map(toLogRecord),
     end: Number(batch.lastOffset()) + 1,
     advance: (offset) => {
       payload.resolveOffset(String(offset));
@@ -195,12 +191,10 @@ function toBatch(payload: EachBatchPayload, leave: Leave): RecordBatch {
       try {
         await payload.heartbeat();
       } catch (error) {
-        leave.because = error instanceof Error ? error : new Error(getErrorMessage(error));
+        heartbeat.error = error instanceof Error ? error : new Error(getErrorMessage(error));
       }
-      return leave.because === undefined;
+      return heartbeat.error === undefined;
     },
-    isCurrent: () => payload.isRunning() && !payload.isStale() && leave.because === undefined,
+    isCurrent: () => payload.isRunning() && !payload.isStale() && heartbeat.error === undefined,
   };
 }
-
-const recordsOf = (batch: Batch): LogRecord[] => batch.messages.map(toLogRecord);

@@ -15,25 +15,25 @@ import type { KafkaClient } from "./sockets.ts";
 export interface LogReaderOptions {
   readonly client: KafkaClient;
   readonly admin: Admin;
-  /** The throwaway groups' names begin with it, so that access rules for the prefix hold for them as well. */
+  /** The prefix of the temporary groups' ids, so that access rules for the prefix cover them. */
   readonly groupId: string;
   readonly log: Logger;
 }
 
-/** Records that were fetched together, those that are wanted. */
-interface Fetched {
+/** The unread records of one fetched batch. */
+interface FetchedBatch {
   readonly partition: number;
   readonly records: readonly PartitionRecord["record"][];
 }
 
 const fetchWaitMs = 250;
-const heartbeatEveryMs = 2_000;
-const lookAfterMs = 1_000;
-/** Longer than an answer that comes at all may take. */
-const maxSilenceMs = 30_000;
-const leaveWithinMs = 5_000;
+const heartbeatIntervalMs = 2_000;
+const checkIntervalMs = 1_000;
+/** Longer than kafkajs' request timeout. */
+const stallTimeoutMs = 30_000;
+const leaveTimeoutMs = 5_000;
 
-/** Where each partition of a Kafka topic begins and ends; undefined when there is no such topic. Throws UnavailableError. */
+/** The first and end offsets of each partition; undefined when the topic does not exist. Throws UnavailableError. */
 export async function readBounds(
   admin: Admin,
   topic: string,
@@ -57,8 +57,8 @@ export async function* readLog(
 ): AsyncGenerator<PartitionRecord, void, undefined> {
   const bounds = await readBounds(admin, topic);
   if (bounds === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
-  const stretch = createStretch(bounds, from);
-  if (stretch.open().length === 0) return;
+  const unread = createUnreadRanges(bounds, from);
+  if (unread.list().length === 0) return;
 
   const ended = new AbortController();
   const groupId = `${prefix}.reader-${randomBytes(6).toString("hex")}`;
@@ -66,8 +66,8 @@ export async function* readLog(
     groupId,
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: fetchWaitMs,
-    heartbeatInterval: heartbeatEveryMs,
-    // A broker that has just started asks for patience; for how much of it, is looked after below.
+    heartbeatInterval: heartbeatIntervalMs,
+    // A broker that has just started refuses at first. createStallCheck limits the time.
     retry: {
       initialRetryTime: 300,
       retries: 3,
@@ -75,60 +75,60 @@ export async function* readLog(
     },
   });
   consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
-  const handover = createAsyncQueue<Fetched>();
+  const queue = createAsyncQueue<FetchedBatch>();
   const rights = {
     TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
     GROUP_AUTHORIZATION_FAILED: `Read on the groups whose names begin with ${JSON.stringify(`${prefix}.reader-`)}`,
   };
   const stop = (): void => {
-    handover.fail(new KafkaUnavailableError(`reading ${topic} was stopped`));
+    queue.fail(new KafkaUnavailableError(`reading ${topic} was stopped`));
   };
-  const ask = () => readBounds(admin, topic);
-  const lookingAfter = setInterval(watchOver({ topic, stretch, handover, ask }), lookAfterMs);
+  const checkStall = createStallCheck({ topic, unread, queue, getBounds: () => readBounds(admin, topic) });
+  const stallTimer = setInterval(checkStall, checkIntervalMs);
   try {
     abort.addEventListener("abort", stop, { once: true });
     if (abort.aborted) stop();
-    await consume({ consumer, groupId, topic, stretch, handover, rights });
-    for (let next = await handover.take(); next !== undefined; next = await handover.take()) {
+    await consume({ consumer, groupId, topic, unread, queue, rights });
+    for (let next = await queue.shift(); next !== undefined; next = await queue.shift()) {
       const { partition, records } = next;
       for (const record of records) yield { partition, record };
     }
   } finally {
     ended.abort();
     abort.removeEventListener("abort", stop);
-    clearInterval(lookingAfter);
-    handover.close();
-    await Promise.race([consumer.disconnect(), sleep(leaveWithinMs, undefined, { ref: false })]);
+    clearInterval(stallTimer);
+    queue.close();
+    await Promise.race([consumer.disconnect(), sleep(leaveTimeoutMs, undefined, { ref: false })]);
     await admin.deleteGroups([groupId]).catch((error: unknown) => {
-      // The broker forgets an empty group by itself; nothing hangs on its being deleted now.
+      // The broker deletes an empty group eventually.
       log.debug({ groupId, reason: getErrorMessage(error) }, "temporary consumer group not deleted");
     });
   }
 }
 
-/** The part of each partition that is still to be read. */
-type Stretch = ReturnType<typeof createStretch>;
+/** The offsets of each partition that are still to be read. */
+type UnreadRanges = ReturnType<typeof createUnreadRanges>;
 
-function createStretch(bounds: ReadonlyMap<number, LogBounds>, from: ReadOptions["from"]) {
-  const parts = new Map<number, { next: number; readonly end: number }>();
+function createUnreadRanges(bounds: ReadonlyMap<number, LogBounds>, from: ReadOptions["from"]) {
+  const ranges = new Map<number, { next: number; readonly end: number }>();
   for (const [partition, { low, high }] of bounds) {
     const next = Math.max(low, from?.get(partition) ?? low);
-    if (next < high) parts.set(partition, { next, end: high });
+    if (next < high) ranges.set(partition, { next, end: high });
   }
   return {
-    open: () => [...parts].map(([partition, { next, end }]) => ({ partition, next, end })),
-    /** The records of a batch that are still wanted; none twice, whatever is fetched again. */
-    wanted({ partition, messages }: Batch): Fetched["records"] {
-      const part = parts.get(partition);
-      if (part === undefined) return [];
-      return messages.map(toLogRecord).filter(({ offset }) => offset >= part.next && offset < part.end);
+    list: () => [...ranges].map(([partition, { next, end }]) => ({ partition, next, end })),
+    /** The records of a batch that were not read yet: after a rebalance some are fetched twice. */
+    filter({ partition, messages }: Batch): FetchedBatch["records"] {
+      const range = ranges.get(partition);
+      if (range === undefined) return [];
+      return messages.map(toLogRecord).filter(({ offset }) => offset >= range.next && offset < range.end);
     },
-    /** Everything before `offset` was read, or is not there. True when the partition's end is reached by it. */
+    /** Marks everything before `offset` as read. Returns true when this completes the partition. */
     advance(partition: number, offset: number): boolean {
-      const part = parts.get(partition);
-      if (part === undefined) return false;
-      part.next = Math.max(part.next, offset);
-      return part.next >= part.end && parts.delete(partition);
+      const range = ranges.get(partition);
+      if (range === undefined) return false;
+      range.next = Math.max(range.next, offset);
+      return range.next >= range.end && ranges.delete(partition);
     },
   };
 }
@@ -136,35 +136,35 @@ function createStretch(bounds: ReadonlyMap<number, LogBounds>, from: ReadOptions
 interface Consumption {
   readonly consumer: Consumer;
   readonly topic: string;
-  readonly stretch: Stretch;
-  readonly handover: AsyncQueue<Fetched>;
+  readonly unread: UnreadRanges;
+  readonly queue: AsyncQueue<FetchedBatch>;
   readonly groupId: string;
-  /** What the broker may deny. */
+  /** The required rights, for errors. */
   readonly rights: Rights;
 }
 
-/** Fetches what is to be read and hands it over. Throws UnavailableError; what goes wrong later fails the handover. */
-async function consume({ consumer, groupId, topic, stretch, handover, rights }: Consumption): Promise<void> {
+/** Starts to fetch the unread records into the queue. Throws UnavailableError; later errors fail the queue. */
+async function consume({ consumer, groupId, topic, unread, queue, rights }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
-    if (stretch.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
-    if (stretch.open().length === 0) handover.end();
+    if (unread.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
+    if (unread.list().length === 0) queue.end();
   };
 
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-    // The group keeps no offsets: each time that it is joined, reading goes on from our own.
-    const open = new Map(stretch.open().map(({ partition, next }) => [partition, next]));
+    // Nothing is committed, so each join seeks to our own offsets.
+    const offsets = new Map(unread.list().map(({ partition, next }) => [partition, next]));
     for (const partition of payload.memberAssignment[topic] ?? []) {
-      const next = open.get(partition);
+      const next = offsets.get(partition);
       if (next === undefined) consumer.pause([{ topic, partitions: [partition] }]);
       else consumer.seek({ topic, partition, offset: String(next) });
     }
   });
-  // Told of every batch, also of those that hold nothing but the marks of transactions.
+  // Unlike eachBatch, also called for batches that contain transaction markers only.
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     advance(payload.partition, Number(payload.lastOffset) + 1);
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) handover.fail(toKafkaError(restoreDenial(groupId, payload.error), rights));
+    if (!payload.restart) queue.fail(toKafkaError(restoreDenial(groupId, payload.error), rights));
   });
 
   try {
@@ -174,11 +174,10 @@ async function consume({ consumer, groupId, topic, stretch, handover, rights }: 
       autoCommit: false,
       async eachBatch(payload) {
         const { batch } = payload;
-        const records = stretch.wanted(batch);
-        const taken =
-          records.length === 0 ? undefined : handover.give({ partition: batch.partition, records });
+        const records = unread.filter(batch);
+        const taken = records.length === 0 ? undefined : queue.push({ partition: batch.partition, records });
         advance(batch.partition, Number(batch.lastOffset()) + 1);
-        while (taken !== undefined && !(await isDone(taken, heartbeatEveryMs))) await payload.heartbeat();
+        while (taken !== undefined && !(await waitFor(taken, heartbeatIntervalMs))) await payload.heartbeat();
       },
     });
   } catch (error) {
@@ -186,51 +185,51 @@ async function consume({ consumer, groupId, topic, stretch, handover, rights }: 
   }
 }
 
-/** True once the promise is resolved; false when that takes longer. */
-async function isDone(promise: Promise<void>, withinMs: number): Promise<boolean> {
-  const late = new AbortController();
-  const waited = sleep(withinMs, false, { signal: late.signal }).catch(() => false);
-  const done = await Promise.race([promise.then(() => true), waited]);
-  late.abort();
-  return done;
+/** Waits for the promise; returns false when it is not resolved in time. */
+async function waitFor(promise: Promise<void>, timeoutMs: number): Promise<boolean> {
+  const timer = new AbortController();
+  const expired = sleep(timeoutMs, false, { signal: timer.signal }).catch(() => false);
+  const isResolved = await Promise.race([promise.then(() => true), expired]);
+  timer.abort();
+  return isResolved;
 }
 
 /**
- * Ends what would never end by itself: a partition whose remaining records were deleted while it was read, and a broker
- * that gives nothing for long. Called every second.
+ * Returns a check, to be called every second, that completes partitions whose remaining records were deleted meanwhile, and
+ * fails the queue when Kafka delivers nothing for `stallTimeoutMs`.
  */
-function watchOver({
+function createStallCheck({
   topic,
-  stretch,
-  handover,
-  ask,
-}: Pick<Consumption, "topic" | "stretch" | "handover"> & {
-  readonly ask: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  unread,
+  queue,
+  getBounds,
+}: Pick<Consumption, "topic" | "unread" | "queue"> & {
+  readonly getBounds: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
 }): () => void {
-  let before = "";
-  let since = Date.now();
+  let lastRanges = "";
+  let changedAt = Date.now();
 
-  async function removeDeleted(): Promise<void> {
-    const bounds = await ask();
-    for (const { partition } of stretch.open()) stretch.advance(partition, bounds?.get(partition)?.low ?? 0);
-    if (stretch.open().length === 0) handover.end();
+  async function skipDeleted(): Promise<void> {
+    const bounds = await getBounds();
+    for (const { partition } of unread.list()) unread.advance(partition, bounds?.get(partition)?.low ?? 0);
+    if (unread.list().length === 0) queue.end();
   }
 
   return () => {
-    const now = JSON.stringify(stretch.open());
-    if (now !== before || now === "[]" || handover.isWaiting()) {
-      before = now;
-      since = Date.now();
+    const ranges = JSON.stringify(unread.list());
+    if (ranges !== lastRanges || ranges === "[]" || !queue.isEmpty()) {
+      lastRanges = ranges;
+      changedAt = Date.now();
       return;
     }
-    if (Date.now() - since > maxSilenceMs) {
-      handover.fail(
+    if (Date.now() - changedAt > stallTimeoutMs) {
+      queue.fail(
         new KafkaUnavailableError(
-          `Kafka does not answer: nothing more of ${topic} came for ${maxSilenceMs / 1_000} s`,
+          `Kafka does not answer: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,
         ),
       );
       return;
     }
-    removeDeleted().catch(() => undefined);
+    skipDeleted().catch(() => undefined);
   };
 }
