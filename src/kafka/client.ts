@@ -24,19 +24,19 @@ import { ensureTopics } from "./admin/topics.ts";
 import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
-/** The only access to Kafka. */
+/** The client for Kafka. */
 export interface Broker extends LogReader {
-  /** Waits until a broker answers, and creates nothing; ends early when aborted. */
+  /** Waits until a broker responds; ends early when aborted. */
   reach(abort: AbortSignal): Promise<void>;
-  /** Waits until a broker answers and creates missing topics; ends early when aborted. Throws a ConfigurationError. */
+  /** Waits until a broker responds, then creates missing topics; ends early when aborted. Throws a ConfigurationError. */
   connect(abort: AbortSignal): Promise<void>;
-  /** Resolves when a broker answers; throws UnavailableError. */
+  /** Throws UnavailableError when no broker responds. */
   ping(): Promise<void>;
-  /** A member of a consumer group, reading one topic. */
+  /** Creates a member of a consumer group that reads one topic. */
   member(read: ReaderSettings): GroupMember;
   /** Bounds and settings of the topic that the sync reads. */
   watch(topic: string): LogWatch;
-  /** A topic and the group that reads it, for observers: over connections of their own. */
+  /** Observes a topic and the group that reads it, over separate connections. */
   observe(read: ReaderSettings): LogObserver;
   /** Sends records to a topic. Connects with the first record. */
   producer(topic: string): RecordProducer;
@@ -65,32 +65,32 @@ export function createBroker(
   stopIdleChecks();
   const sockets = createSockets();
   const options: KafkaJsConfig = {
-    ...clientOptions(config),
+    ...toClientOptions(config),
     logCreator: () => (entry) => {
       logEntry(log, entry, !sockets.isClosed && !isDuplicateLogEntry(entry, config));
     },
   };
-  const client = (retry: RetryOptions): KafkaClient => {
-    const own = sockets.ofClient();
+  const createClient = (retry: RetryOptions): KafkaClient => {
+    const clientSockets = sockets.createClientSockets();
     return {
-      kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: own.open }),
-      giveUp: ({ payload }) => {
-        own.giveUp(payload.broker);
+      kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open }),
+      dropConnection: ({ payload }) => {
+        clientSockets.drop(payload.broker);
       },
     };
   };
-  const newAdmin = (create = (kafka: Kafka): Admin => kafka.admin()): Admin => {
-    const { kafka, giveUp } = client(fastRetry);
+  const createAdmin = (create = (kafka: Kafka): Admin => kafka.admin()): Admin => {
+    const { kafka, dropConnection } = createClient(fastRetry);
     const admin = create(kafka);
-    admin.on(admin.events.REQUEST_TIMEOUT, giveUp);
+    admin.on(admin.events.REQUEST_TIMEOUT, dropConnection);
     return admin;
   };
-  /** For the sync and for `ping`. Observers use clients of their own, which connect when first used. */
-  const admin = newAdmin();
-  const observer = newAdmin();
-  const uncommitted = newAdmin(createUncommittedAdmin);
+  /** For the sync and for `ping`. Observers have their own clients, which connect when first used. */
+  const admin = createAdmin();
+  const observer = createAdmin();
+  const uncommitted = createAdmin(createUncommittedAdmin);
 
-  const connectThen = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
+  const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
       async () => {
         try {
@@ -104,8 +104,8 @@ export function createBroker(
     );
 
   return {
-    reach: (abort) => connectThen(abort, () => Promise.resolve()),
-    connect: (abort) => connectThen(abort, () => ensureTopics(admin, config, log)),
+    reach: (abort) => connectAndRun(abort, () => Promise.resolve()),
+    connect: (abort) => connectAndRun(abort, () => ensureTopics(admin, config, log)),
 
     async ping() {
       await admin.describeCluster().catch((error: unknown) => {
@@ -113,22 +113,26 @@ export function createBroker(
       });
     },
 
-    member: (read) => createMember(client(fastRetry), { ...read, log }),
+    member: (read) => createMember(createClient(fastRetry), { ...read, log }),
     watch: (topic) => createWatch(admin, topic),
     observe: (read) => createObserver({ committed: observer, uncommitted }, read),
     bounds: (topic) => readBounds(observer, topic),
     read: (topic, options) =>
-      readLog({ client: client(fastRetry), admin: observer, groupId: config.groupId, log }, topic, options),
-    producer: (topic) => createProducer(client(slowRetry), topic),
+      readLog(
+        { client: createClient(fastRetry), admin: observer, groupId: config.groupId, log },
+        topic,
+        options,
+      ),
+    producer: (topic) => createProducer(createClient(slowRetry), topic),
     async close() {
-      // First: a connection that waits for an answer keeps kafkajs from disconnecting.
+      // First: kafkajs does not disconnect while a request is pending.
       sockets.close();
-      await Promise.all([admin, observer, uncommitted].map((one) => one.disconnect()));
+      await Promise.all([admin, observer, uncommitted].map((client) => client.disconnect()));
     },
   };
 }
 
-function clientOptions(config: KafkaConfig & { readonly brokers: readonly string[] }): KafkaJsConfig {
+function toClientOptions(config: KafkaConfig & { readonly brokers: readonly string[] }): KafkaJsConfig {
   return {
     clientId: config.clientId,
     brokers: [...config.brokers],
@@ -141,8 +145,8 @@ function clientOptions(config: KafkaConfig & { readonly brokers: readonly string
 }
 
 /**
- * kafkajs logs as errors what it retries itself: "Connection" every retriable response, "BrokerPool" every attempt to
- * connect. With a single broker, our own log line has the reason.
+ * kafkajs logs errors that it retries: "Connection" each retriable response, "BrokerPool" each attempt to connect. With a
+ * single broker, our own log line has the reason.
  */
 const isDuplicateLogEntry = (
   { namespace, log: { message } }: LogEntry,
@@ -151,8 +155,8 @@ const isDuplicateLogEntry = (
   namespace === "Connection" ||
   (brokers.length === 1 && message.startsWith("Failed to connect to seed broker"));
 
-/** kafkajs logs at "info" what only its developers need. */
-function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNews: boolean): void {
+/** Logs kafkajs' errors and warnings as warnings, everything else at "debug". */
+function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNew: boolean): void {
   const { message, ...rest } = entry as Record<string, unknown> & { readonly message: string };
   const details = {
     kafkajs: namespace,
@@ -161,6 +165,6 @@ function logEntry(log: Logger, { level, namespace, log: entry }: LogEntry, isNew
     broker: rest["broker"],
   };
   const isWarning = level === kafkajs.logLevel.ERROR || level === kafkajs.logLevel.WARN;
-  if (isWarning && isNews) log.warn(details, `kafkajs: ${message}`);
+  if (isWarning && isNew) log.warn(details, `kafkajs: ${message}`);
   else log.debug(details, `kafkajs: ${message}`);
 }

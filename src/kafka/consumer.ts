@@ -30,7 +30,7 @@ const restartDelayMs = 1_000;
 
 /** Creates a member of a consumer group. */
 export function createMember(
-  { kafka, giveUp }: KafkaClient,
+  { kafka, dropConnection }: KafkaClient,
   { groupId, topic, log }: MemberOptions,
 ): GroupMember {
   /** Without this, kafkajs would restart a member that is stopped while it joins. */
@@ -50,7 +50,7 @@ export function createMember(
       restartOnFailure: () => Promise.resolve(!stopping),
     },
   });
-  consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
+  consumer.on(consumer.events.REQUEST_TIMEOUT, dropConnection);
   const rights = {
     TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,
     GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,

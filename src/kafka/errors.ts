@@ -6,7 +6,7 @@ import {
 } from "../lib/errors.ts";
 import type { Rejection } from "../sync/records.ts";
 
-/** What a broker answers when its access rules deny something, and of what kind the missing right is. */
+/** The error codes of denied requests, with the kind of the missing right. */
 const denials = {
   TOPIC_AUTHORIZATION_FAILED: "a right on a topic",
   GROUP_AUTHORIZATION_FAILED: "a right on a consumer group",
@@ -16,15 +16,15 @@ const denials = {
 
 type Denial = keyof typeof denials;
 
-/** The right whose lack each answer means, with its resource. */
+/** The missing right, with its resource, by error code. */
 export type Rights = Readonly<Partial<Record<Denial, string>>>;
 
 export const quoteTopic = (topic: string): string => `topic "${topic}"`;
 export const quoteGroup = (group: string): string => `group "${group}"`;
 
 /**
- * The error as the rest of the program knows it: a ConfigurationError that names the missing right where the broker denies
- * something, an outage otherwise.
+ * Converts an error of kafkajs: a ConfigurationError that names the missing right if the broker denied the request, otherwise
+ * an UnavailableError.
  */
 export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableError | ConfigurationError {
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
@@ -35,11 +35,11 @@ export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableEr
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }
 
-/** What the broker denied; undefined when the error is of another kind. */
+/** The denial's error code; undefined when the error is not a denial. */
 export const findDenial = (error: unknown): Denial | undefined =>
   findTypes(error).find((type): type is Denial => Object.hasOwn(denials, type));
 
-/** The types of the broker's answers that an error of kafkajs was made of. */
+/** The Kafka error codes in an error of kafkajs and its causes. */
 function findTypes(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   const own = "type" in error ? [String(error.type)] : [];
@@ -48,8 +48,8 @@ function findTypes(error: unknown): string[] {
 }
 
 /**
- * What a broker answers to a record that it will never take as it is (Kafka's protocol, "Error Codes"). Brokers before 2.4
- * call a record without a key CORRUPT_MESSAGE where the topic is compacted.
+ * Errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before 2.4 report a record
+ * without a key on a compacted topic as CORRUPT_MESSAGE.
  */
 const rejections: ReadonlyMap<string, Rejection["reason"]> = new Map([
   ["MESSAGE_TOO_LARGE", "too-large"],
@@ -60,7 +60,7 @@ const rejections: ReadonlyMap<string, Rejection["reason"]> = new Map([
   ["UNSUPPORTED_FOR_MESSAGE_FORMAT", "not-acceptable"],
 ]);
 
-/** Why the broker will never take what was sent; undefined when the error says nothing of that kind. */
+/** Why the broker will never accept these records; undefined for other errors. */
 export function findRejection(error: unknown): Rejection | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const reason = "type" in cause ? rejections.get(String(cause.type)) : undefined;

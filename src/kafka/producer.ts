@@ -9,19 +9,19 @@ import type { KafkaClient } from "./sockets.ts";
 const maxBytesPerBatch = 512 * 1024;
 
 /** Creates a producer for one topic. Connects with the first record. */
-export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): RecordProducer {
-  const chooseByKey = kafkajs.Partitioners.DefaultPartitioner();
+export function createProducer({ kafka, dropConnection }: KafkaClient, topic: string): RecordProducer {
+  const choosePartition = kafkajs.Partitioners.DefaultPartitioner();
   // kafkajs returns one offset per partition, but not which message went where. A retry keeps the first choice.
   const partitions = new WeakMap<Message, number>();
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
-    createPartitioner: () => (choice) => {
-      const partition = partitions.get(choice.message) ?? chooseByKey(choice);
-      partitions.set(choice.message, partition);
+    createPartitioner: () => (args) => {
+      const partition = partitions.get(args.message) ?? choosePartition(args);
+      partitions.set(args.message, partition);
       return partition;
     },
   });
-  producer.on(producer.events.REQUEST_TIMEOUT, giveUp);
+  producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
   const rights = { TOPIC_AUTHORIZATION_FAILED: `Write on ${quoteTopic(topic)}` };
   let connecting: Promise<void> | undefined;
 
@@ -33,7 +33,7 @@ export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): R
     });
   }
 
-  /** The results of a batch that is accepted or rejected as a whole. */
+  /** Kafka accepts or rejects a batch as a whole. */
   async function sendBatch(batch: readonly OutgoingRecord[]): Promise<SendResult[]> {
     await connect();
     const messages = batch.map(toMessage);
@@ -54,9 +54,9 @@ export function createProducer({ kafka, giveUp }: KafkaClient, topic: string): R
     async send(records) {
       const results: SendResult[] = [];
       for (const batch of splitIntoBatches(records)) {
-        const together = await sendBatch(batch);
-        const isRejected = together.some((result) => "rejection" in result);
-        if (!isRejected || batch.length === 1) results.push(...together);
+        const batchResults = await sendBatch(batch);
+        const isRejected = batchResults.some((result) => "rejection" in result);
+        if (!isRejected || batch.length === 1) results.push(...batchResults);
         else for (const record of batch) results.push(...(await sendBatch([record])));
       }
       return results;
@@ -96,7 +96,7 @@ const toMessage = ({ key, value, headers, timestamp, partition }: OutgoingRecord
   ...(partition === undefined ? {} : { partition }),
 });
 
-/** The position of each message: the broker acknowledges the first offset of each partition. */
+/** Derives the offset of each message from the first offset per partition, which the broker acknowledges. */
 function locate(
   partitions: readonly (number | undefined)[],
   acknowledged: readonly RecordMetadata[],

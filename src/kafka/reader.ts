@@ -51,7 +51,7 @@ export async function readBounds(
 
 /** See LogReader.read in src/sync/records.ts. */
 export async function* readLog(
-  { client: { kafka, giveUp }, admin, groupId: prefix, log }: LogReaderOptions,
+  { client: { kafka, dropConnection }, admin, groupId: prefix, log }: LogReaderOptions,
   topic: string,
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PartitionRecord, void, undefined> {
@@ -74,7 +74,7 @@ export async function* readLog(
       restartOnFailure: () => Promise.resolve(!ended.signal.aborted),
     },
   });
-  consumer.on(consumer.events.REQUEST_TIMEOUT, giveUp);
+  consumer.on(consumer.events.REQUEST_TIMEOUT, dropConnection);
   const queue = createAsyncQueue<FetchedBatch>();
   const rights = {
     TOPIC_AUTHORIZATION_FAILED: `Read on ${quoteTopic(topic)}`,

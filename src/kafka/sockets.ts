@@ -5,38 +5,38 @@ import type { ISocketFactory, ISocketFactoryArgs, Kafka, RequestTimeoutEvent } f
 
 const keepAliveMs = 60_000;
 
-/** kafkajs with connections of its own, for one admin, consumer or producer. */
+/** A kafkajs client with its own connections, for one admin, consumer or producer. */
 export interface KafkaClient {
   readonly kafka: Kafka;
-  /** Listens to `REQUEST_TIMEOUT`: the connection to that broker is given up. */
-  readonly giveUp: (event: RequestTimeoutEvent) => void;
+  /** Listener for `REQUEST_TIMEOUT`: drops the connection to that broker. */
+  readonly dropConnection: (event: RequestTimeoutEvent) => void;
 }
 
-/** The connections of one client of kafkajs. */
+/** The connections of one client. */
 export interface ClientSockets {
   readonly open: ISocketFactory;
-  /** Ends the connections to a broker (`host:port`); kafkajs makes new ones when it needs them. */
-  giveUp(broker: string): void;
+  /** Drops the connections to a broker (`host:port`); kafkajs reconnects when needed. */
+  drop(broker: string): void;
 }
 
 /** The connections of all clients. */
 export interface Sockets {
-  ofClient(): ClientSockets;
-  /** Ends all connections, and refuses new ones: what kafkajs still tries keeps no process from its end. */
+  createClientSockets(): ClientSockets;
+  /** Closes all connections and refuses new ones, so that retries of kafkajs cannot keep the process alive. */
   close(): void;
   readonly isClosed: boolean;
 }
 
 /**
- * Makes connections that can be given up. kafkajs goes on using one that does not answer, for the quarter of an hour that
- * TCP takes to notice that nobody is at its other end, and on trying to connect after it was told to disconnect.
+ * Creates connections that can be dropped. kafkajs keeps using an unresponsive connection until TCP gives up after some 15
+ * minutes, and keeps reconnecting after it was disconnected.
  */
 export function createSockets(): Sockets {
   const all = new Map<Socket, string>();
   let isClosed = false;
 
   function open({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {
-    if (isClosed) throw new Error("the connections to Kafka are closed");
+    if (isClosed) throw new Error("the Kafka client is closed");
     const name = isIP(host) === 0 ? { servername: host } : {};
     const socket: Socket =
       (ssl as unknown) === undefined || (ssl as unknown) === null
@@ -48,18 +48,17 @@ export function createSockets(): Sockets {
   }
 
   return {
-    ofClient() {
+    createClientSockets() {
       const own = new WeakSet<Socket>();
       return {
-        open(to) {
-          const socket = open(to);
+        open(args) {
+          const socket = open(args);
           own.add(socket);
           return socket;
         },
-        giveUp(broker) {
-          for (const [socket, to] of all)
-            if (own.has(socket) && to === broker)
-              socket.destroy(new Error("a request was not answered in time"));
+        drop(broker) {
+          for (const [socket, address] of all)
+            if (own.has(socket) && address === broker) socket.destroy(new Error("request timed out"));
         },
       };
     },

@@ -9,14 +9,14 @@ type TopicSettings = Readonly<Record<string, string>>;
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** Compacted: the last definition of every topic is kept. Tombstones stay for as long as a consumer may be away. */
-const forAnnouncements = {
+/** Compacted, so that the last definition of each topic is kept. Tombstones outlive a consumer outage of 30 days. */
+const announcementSettings = {
   "cleanup.policy": "compact",
   "delete.retention.ms": String(30 * dayMs),
 } satisfies TopicSettings;
 
-/** Everything is kept, whatever the broker's defaults. A letter has headers besides a record that was just small enough. */
-const forDeadLetters = {
+/** Keeps everything. The size limit leaves room for the headers added to a record of the default limit. */
+const deadLetterSettings = {
   "cleanup.policy": "delete",
   "retention.ms": "-1",
   "retention.bytes": "-1",
@@ -29,26 +29,26 @@ interface OwnTopic {
   readonly settings: TopicSettings;
 }
 
-function ownTopics({ announcementsTopic, deadLetterTopic, pushFeedback }: KafkaConfig): OwnTopic[] {
+function listOwnTopics({ announcementsTopic, deadLetterTopic, pushFeedback }: KafkaConfig): OwnTopic[] {
   return [
-    { topic: announcementsTopic, settings: forAnnouncements },
-    { topic: deadLetterTopic, settings: forDeadLetters },
-    // Reports are kept as long as the broker keeps anything: a token that is still dead is reported again.
+    { topic: announcementsTopic, settings: announcementSettings },
+    { topic: deadLetterTopic, settings: deadLetterSettings },
+    // The broker's default retention is enough: a token that is still dead is reported again.
     ...(pushFeedback === undefined
       ? []
       : [
           { topic: pushFeedback.topic, settings: {} },
-          { topic: pushFeedback.deadLetterTopic, settings: forDeadLetters },
+          { topic: pushFeedback.deadLetterTopic, settings: deadLetterSettings },
         ]),
   ];
 }
 
 /**
- * Creates the topics that are missing, each with one partition, and warns of settings that lose records. Those that exist
- * are left as they are. Throws a ConfigurationError when the broker denies what is needed.
+ * Creates missing topics with one partition each, and warns about settings that lose records. Does not change existing
+ * topics. Throws a ConfigurationError when the broker denies a right.
  */
 export async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
-  const topics = ownTopics(config);
+  const topics = listOwnTopics(config);
   const existing = new Set(await admin.listTopics());
   const missing = topics.filter(({ topic }) => !existing.has(topic));
   if (missing.length > 0) await createTopics(admin, missing, log);
@@ -67,7 +67,7 @@ async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logg
       })),
     });
     if (isCreated) log.info({ topics: names }, "kafka topics created");
-    // All exist: created by another instance meanwhile, or hidden from this user, which is denied here.
+    // All exist: created by another instance meanwhile, or hidden from this user, in which case this is denied.
     else await admin.fetchTopicMetadata({ topics: names });
   } catch (error) {
     const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
@@ -75,17 +75,17 @@ async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logg
   }
 }
 
-/** Only warns, so a user without the right DescribeConfigs is served too. */
+/** Only warns, so DescribeConfigs is an optional right. */
 async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
   for (const { topic, settings } of topics) {
     try {
       const actual = await readTopicSettings(admin, topic, Object.keys(settings));
       const lossy = findLossySettings(settings, actual);
       if (Object.keys(lossy).length === 0) continue;
-      if (settings === forAnnouncements)
+      if (settings === announcementSettings)
         log.warn(
           { topic, ...lossy },
-          "announcements topic not compacted: Kafka deletes definitions with time, and an emptied database could not be refilled",
+          "announcements topic not compacted: Kafka deletes old definitions, so an empty database cannot be refilled",
         );
       else log.warn({ topic, ...lossy }, "dead-letter topic does not keep all records");
     } catch (error) {
@@ -98,7 +98,7 @@ async function checkSettings(admin: Admin, topics: readonly OwnTopic[], log: Log
   }
 }
 
-/** The settings of a Kafka topic with these names. */
+/** Reads settings of a Kafka topic. */
 export async function readTopicSettings(
   admin: Admin,
   topic: string,
@@ -113,7 +113,7 @@ export async function readTopicSettings(
   return Object.fromEntries(entries.map(({ configName, configValue }) => [configName, configValue]));
 }
 
-/** The settings by which a topic loses records that it should keep. How long tombstones stay is looked at when one is missed. */
+/** The settings by which a topic loses records. `delete.retention.ms` is not checked here. */
 function findLossySettings(wanted: TopicSettings, actual: TopicSettings): TopicSettings {
   const policy = actual["cleanup.policy"] ?? "";
   const lossy = Object.entries(actual).filter(([name, value]) => {

@@ -6,7 +6,7 @@ import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "../errors.ts";
 import { readBounds } from "../reader.ts";
 import { readTopicSettings } from "./topics.ts";
 
-/** Creates what the sync asks of a Kafka topic, by kafkajs. */
+/** Creates the reader of a topic's bounds and settings. */
 export function createWatch(admin: Admin, topic: string): LogWatch {
   return {
     async bounds() {
@@ -35,13 +35,13 @@ export function createWatch(admin: Admin, topic: string): LogWatch {
   };
 }
 
-/** The admin clients of an observer. The ends that `committed` tells are last stable offsets, those of `uncommitted` high watermarks. */
+/** As the end of a partition, `committed` reports the last stable offset, `uncommitted` the high watermark. */
 export interface ObserverAdmins {
   readonly committed: Admin;
   readonly uncommitted: Admin;
 }
 
-/** Observes a Kafka topic and the group that reads it, by kafkajs. */
+/** Creates the observer of a topic and the group that reads it. */
 export function createObserver(
   { committed, uncommitted }: ObserverAdmins,
   { topic, groupId }: { readonly topic: string; readonly groupId: string },

@@ -11,7 +11,6 @@ interface Encoder {
   readonly buffer: Buffer;
 }
 
-/** Compresses and decompresses the records of one batch. */
 interface Codec {
   readonly compress: (encoder: Encoder) => Promise<Buffer>;
   /** Never allocates much more than `maxBytes`. Throws BatchTooLargeError. */
@@ -33,7 +32,7 @@ function checkSize(bytes: number, maxBytes: number): void {
 
 type Inflate = (buffer: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
 
-/** zlib stops by itself behind the limit. */
+/** zlib stops at the limit. */
 const inflateWith =
   (inflate: Inflate): Codec["decompress"] =>
   async (buffer, maxBytes) => {
@@ -66,7 +65,7 @@ const lz4: Codec = {
   },
 };
 
-/** Head of the framing that Kafka's Java client puts around snappy (of xerial's snappy-java), two versions behind it. */
+/** Magic of snappy-java's framing, which Kafka's Java client uses; two version numbers follow. */
 const xerialMagic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const xerialHeaderBytes = 16;
 
@@ -74,9 +73,9 @@ const snappy: Codec = {
   compress: ({ buffer }) => snappyCompress(buffer),
 
   async decompress(buffer, maxBytes) {
-    const blocks = snappyBlocks(buffer);
+    const blocks = splitSnappyBlocks(buffer);
     checkSize(
-      blocks.reduce((sum, block) => sum + snappyLength(block), 0),
+      blocks.reduce((sum, block) => sum + readSnappyLength(block), 0),
       maxBytes,
     );
     const plain: Buffer[] = [];
@@ -85,7 +84,7 @@ const snappy: Codec = {
   },
 };
 
-function snappyBlocks(buffer: Buffer): Buffer[] {
+function splitSnappyBlocks(buffer: Buffer): Buffer[] {
   if (!buffer.subarray(0, xerialMagic.length).equals(xerialMagic)) return [buffer];
   const blocks: Buffer[] = [];
   for (let at = xerialHeaderBytes; at < buffer.length;) {
@@ -96,8 +95,8 @@ function snappyBlocks(buffer: Buffer): Buffer[] {
   return blocks;
 }
 
-/** The decompressed length, which stands in front of a block as a varint. snappy allocates no more than that. */
-function snappyLength(block: Buffer): number {
+/** The decompressed length: a varint at the start of the block. snappy allocates no more than that. */
+function readSnappyLength(block: Buffer): number {
   let length = 0;
   for (const [index, byte] of block.subarray(0, 5).entries()) {
     length += (byte & 0x7f) * 2 ** (7 * index);
@@ -111,7 +110,7 @@ async function uncompress(block: Buffer): Promise<Buffer> {
   return Buffer.isBuffer(plain) ? plain : Buffer.from(plain);
 }
 
-/** The codecs by the number that a batch's attributes have for them (kafkajs' `CompressionTypes`). */
+/** The codecs by their number in a batch's attributes (`CompressionTypes` in kafkajs). */
 export const codecs: ReadonlyMap<number, Codec> = new Map([
   [1, gzipCodec],
   [2, snappy],
@@ -120,8 +119,8 @@ export const codecs: ReadonlyMap<number, Codec> = new Map([
 ]);
 
 /**
- * Registers every codec of Kafka with kafkajs, which has only gzip, and that without a limit: a record in an unknown one
- * would end the consumer. kafkajs decompresses with them only what was written in the formats of Kafka before 0.11.
+ * Registers all codecs of Kafka with kafkajs, which has gzip only, without a limit; an unknown codec would end the consumer.
+ * kafkajs uses them only for the record formats before Kafka 0.11.
  */
 export function registerCodecs(maxBytes: number): void {
   const registered: Record<number, unknown> = kafkajs.CompressionCodecs;

@@ -1,5 +1,5 @@
 const frameMagic = 0x184d2204;
-/** Frames of the user's own, which decoders skip: 0x184D2A50 to 0x184D2A5F. */
+/** Skippable frames: 0x184D2A50 to 0x184D2A5F. */
 const skippableMagic = 0x184d2a50;
 
 const hasBlockChecksum = 0x10;
@@ -10,8 +10,8 @@ const isUncompressed = 0x8000_0000;
 const minMatch = 4;
 
 /**
- * The number of bytes that LZ4 frames decompress to, without decompressing them: lz4-napi takes no limit, and the size that
- * a frame may state can be absent or wrong. Throws a RangeError for what is no frame or is cut off.
+ * Computes the decompressed size of LZ4 frames without decompressing them: lz4-napi has no limit, and the content size in a
+ * frame may be absent or wrong. Throws a RangeError for data that is not a complete frame.
  * Format: github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md.
  */
 export function measureLz4(frames: Buffer): number {
@@ -30,7 +30,7 @@ export function measureLz4(frames: Buffer): number {
       at += 4;
       if (head === 0) break;
       const length = head & ~isUncompressed;
-      if (at + length > frames.length) throw new RangeError("an LZ4 block is cut off");
+      if (at + length > frames.length) throw new RangeError("an LZ4 block is truncated");
       size += head >= isUncompressed ? length : measureBlock(frames.subarray(at, at + length));
       at += length + (flags & hasBlockChecksum ? 4 : 0);
     }
@@ -43,7 +43,7 @@ function measureBlock(block: Buffer): number {
   let size = 0;
   let at = 0;
 
-  /** A length of 15 in the token goes on in the bytes that follow, up to the first that is not 255. */
+  /** A length of 15 continues in the following bytes, up to the first that is not 255. */
   function readLength(first: number): number {
     let length = first;
     if (first === 15) {

@@ -9,7 +9,7 @@ export interface DecodedMessage extends RecordBatchEntry {
   readonly batchContext: BatchContext;
 }
 
-/** What kafkajs reads of a batch's header once it is decoded. */
+/** The part of a batch's header that kafkajs reads after decoding. */
 interface BatchContext {
   readonly producerId: string;
   readonly inTransaction: boolean;
@@ -21,26 +21,25 @@ interface Batch extends BatchContext {
   readonly lastOffset: bigint;
   readonly codec: number;
   readonly isControl: boolean;
-  readonly isStampedByBroker: boolean;
+  readonly hasLogAppendTime: boolean;
   readonly firstTimestamp: bigint;
   readonly maxTimestamp: bigint;
   readonly count: number;
-  /** Compressed, where there is a codec. */
+  /** Compressed by `codec`. */
   readonly records: Buffer;
 }
 
 const headerBytes = 61;
-/** What stands before the part that the batch's length counts. */
+/** The batch's length does not count the bytes up to here. */
 const lengthFieldEnd = 12;
-/** What a decoded record takes in memory besides its bytes, about; a batch of empty records would cost nothing otherwise. */
+/** Approximate memory of a decoded record besides its bytes; without it, empty records would count as free. */
 const recordOverheadBytes = 256;
 
 const skipped = new WeakMap<object, SkippedBatch>();
 
-/** The batch that the message stands for; undefined for a message that was read. */
+/** The skipped batch that this message represents; undefined for an ordinary message. */
 export const findSkippedBatch = (message: object): SkippedBatch | undefined => skipped.get(message);
 
-/** Converts a message of kafkajs to the record that the rest of the program knows. */
 export function toLogRecord(message: KafkaMessage): LogRecord {
   const { offset, timestamp, key, value, headers = {} } = message;
   const record = { offset: Number(offset), timestamp, key, value, headers };
@@ -49,11 +48,11 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 }
 
 /**
- * Decodes what a broker answered for one partition: record batches one after another, the last one perhaps cut off.
+ * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
  *
- * Invariant: what is decoded takes at most `maxBytes` of memory. What does not fit beside the batches before it is left to
- * the next fetch. A batch that does not fit alone becomes one message without key and value at its last offset
- * (`findSkippedBatch`): reading goes on after it, and the reader can tell which records it did not see.
+ * Invariant: the result takes at most `maxBytes` of memory. Batches that do not fit are left to the next fetch. A batch that
+ * is too large by itself becomes one message without key and value at its last offset (`findSkippedBatch`), so that reading
+ * continues after it and the skipped offsets are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
@@ -85,7 +84,7 @@ function readBatch(bytes: Buffer): Batch {
     firstOffset,
     lastOffset: firstOffset + BigInt(bytes.readInt32BE(23)),
     codec: attributes & 0x07,
-    isStampedByBroker: (attributes & 0x08) !== 0,
+    hasLogAppendTime: (attributes & 0x08) !== 0,
     inTransaction: (attributes & 0x10) !== 0,
     isControl: (attributes & 0x20) !== 0,
     firstTimestamp: bytes.readBigInt64BE(27),
@@ -99,7 +98,7 @@ function readBatch(bytes: Buffer): Batch {
 /** Throws BatchTooLargeError. */
 async function decompress({ codec: type, records, count }: Batch, maxBytes: number): Promise<Buffer> {
   if (maxBytes < 0) throw new BatchTooLargeError(maxBytes);
-  // Compaction leaves empty batches behind, compressed ones without any bytes.
+  // Compaction leaves empty batches; compressed ones have no bytes at all.
   if (count === 0) return Buffer.alloc(0);
   if (type === 0) {
     if (records.length > maxBytes) throw new BatchTooLargeError(maxBytes);
@@ -127,8 +126,8 @@ function skip(batch: Batch, maxBytes: number): DecodedMessage {
 }
 
 /**
- * A message that is not delivered, at the end of a batch that compaction took the last records of. kafkajs goes on behind the
- * last message; where a segment ends with an empty batch it would fetch that batch for ever.
+ * An undelivered message at the end of a batch whose last records were removed by compaction. kafkajs continues after the
+ * last message, so it would fetch an empty batch at the end of a segment forever.
  */
 const markEnd = (batch: Batch): DecodedMessage => ({
   ...toMessage(batch, {
@@ -153,7 +152,7 @@ const toMessage = (
 
 function decodeRecords(batch: Batch, records: Buffer, into: DecodedMessage[]): void {
   const reader = createReader(records);
-  const { isStampedByBroker, firstTimestamp, maxTimestamp, firstOffset } = batch;
+  const { hasLogAppendTime, firstTimestamp, maxTimestamp, firstOffset } = batch;
   for (let index = 0; index < batch.count; index += 1) {
     const end = reader.readVarint() + reader.at();
     reader.skip(1);
@@ -162,15 +161,15 @@ function decodeRecords(batch: Batch, records: Buffer, into: DecodedMessage[]): v
     const key = reader.readBytes();
     const value = reader.readBytes();
     const headers = readHeaders(reader);
-    if (reader.at() !== end) throw new RangeError("a record is longer or shorter than it says");
-    const timestamp = isStampedByBroker ? maxTimestamp : firstTimestamp + timestampDelta;
+    if (reader.at() !== end) throw new RangeError("a record does not have its stated length");
+    const timestamp = hasLogAppendTime ? maxTimestamp : firstTimestamp + timestampDelta;
     into.push(
       toMessage(batch, { offset: String(offset), timestamp: String(timestamp), key, value, headers }),
     );
   }
 }
 
-/** A name that stands once has its value, one that stands more than once a list of them. */
+/** A repeated header has a list of values. */
 function readHeaders(reader: Reader): RecordBatchEntry["headers"] {
   const count = reader.readVarint();
   if (count === 0) return {};
@@ -189,7 +188,7 @@ function readHeaders(reader: Reader): RecordBatchEntry["headers"] {
 
 type Reader = ReturnType<typeof createReader>;
 
-/** Reads Kafka's variable-length numbers (zigzag, as in Protocol Buffers) and bytes. Throws a RangeError behind the end. */
+/** Reads zigzag varints (as in Protocol Buffers) and byte strings. Throws a RangeError at the end of the buffer. */
 function createReader(buffer: Buffer) {
   let at = 0;
 
@@ -225,7 +224,7 @@ function createReader(buffer: Buffer) {
     readBytes(): Buffer | null {
       const length = readVarint();
       if (length < 0) return null;
-      if (at + length > buffer.length) throw new RangeError("a record is cut off");
+      if (at + length > buffer.length) throw new RangeError("a record is truncated");
       at += length;
       return buffer.subarray(at - length, at);
     },

@@ -71,7 +71,7 @@ describe("the service's own Kafka topics", () => {
           topic,
           "delete",
           undefined,
-          "announcements topic not compacted: Kafka deletes definitions with time, and an emptied database could not be refilled",
+          "announcements topic not compacted: Kafka deletes old definitions, so an empty database cannot be refilled",
         ],
         [deadLetterTopic, undefined, "604800000", "dead-letter topic does not keep all records"],
       ],
