@@ -28,12 +28,12 @@ before(async () => {
 
 const audited = (action: string, lines: readonly Line[] = service.log): Line[] =>
   lines.filter(({ audit, msg }) => audit === true && msg === action);
-const linesOf = (file: string): Line[] =>
+const readLines = (file: string): Line[] =>
   readFileSync(file, "utf8")
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Line);
-/** Without its time, which no test can know; and without the id of a request that brought none. */
+/** Removes the time and generated request ids. */
 const plain = ({ time, ...rest }: Line): Line => {
   assert.ok(Math.abs(Number(time) - Date.now()) < 600_000);
   return rest;
@@ -47,8 +47,8 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
 const line = { level: 30, audit: true };
 const overHttp = { ...line, via: "http", by: bootstrap.user, from: "127.0.0.1" };
 
-describe("the audit", () => {
-  it("has what the settings brought into being", () => {
+describe("the audit log", () => {
+  it("records what the settings created at start", () => {
     const from = { ...line, via: "settings", by: "settings", from: hostname() };
     const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
     assert.deepEqual(service.log.filter(({ via }) => via === "settings").map(plain), [
@@ -58,7 +58,7 @@ describe("the audit", () => {
     ]);
   });
 
-  it("has one line for a registration, with a digest of the token, and the log none", async () => {
+  it("records a registration with a digest of the token, which the service's log does not", async () => {
     const [token, next] = [unique("token"), unique("token")] as const;
     const url = `${service.url}/api/now/push/App/installation`;
     const requestId = unique("request");
@@ -83,7 +83,7 @@ describe("the audit", () => {
     );
   });
 
-  it("has removals, and what is refused only the log has", async () => {
+  it("records removals, but not rejected requests, which are in the service's log", async () => {
     const url = `${service.url}/api/now/push/App/removeInstallation`;
     await call(url, { body: { platform: "ios" } });
     await call(url, { body: { platform: "none" } });
@@ -98,7 +98,7 @@ describe("the audit", () => {
     ]);
   });
 
-  it("has topics that were created over HTTP", async () => {
+  it("records topics created over HTTP", async () => {
     const externalId = unique("topic");
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     const { json } = await call(url, { body: { name: externalId, externalId } });
@@ -109,7 +109,7 @@ describe("the audit", () => {
     assert.deepEqual(withoutId(found), { ...overHttp, externalId, id: json.id, msg: "topic.created" });
   });
 
-  it("has what announcements changed, with the place of each, and nothing of those that changed nothing", async () => {
+  it("records changes by announcements with their position, and nothing for the others", async () => {
     const externalId = unique("topic");
     const announce = async (value: object | null): Promise<string> => {
       const [sent] = await producer.send({
@@ -138,8 +138,8 @@ describe("the audit", () => {
   });
 });
 
-describe("the audit's file", () => {
-  it("has what commands and services did, and nothing of what failed", async () => {
+describe("the audit file", () => {
+  it("records what commands and services changed, and no failures", async () => {
     const file = ownLogFile("audit");
     const withFile = { ...settings, ...ownNames(), AUDIT_LOG: file };
     const name = unique("user");
@@ -153,7 +153,7 @@ describe("the audit's file", () => {
     assert.equal(await run("disable", unique("nobody")), 1);
     assert.equal(await run("list"), 0);
     const command = { ...line, via: "cli", by: userInfo().username, from: hostname(), user: name };
-    assert.deepEqual(linesOf(file).map(plain), [
+    assert.deepEqual(readLines(file).map(plain), [
       { ...command, roles: ["push_admin"], msg: "user.added" },
       { ...command, msg: "user.password-changed" },
       { ...command, msg: "user.disabled" },
@@ -164,7 +164,10 @@ describe("the audit's file", () => {
     await other.ready();
     const url = `${other.url}/api/now/push/App/installation`;
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
-    await until("the line is written", () => audited("installation.registered", linesOf(file)).length === 1);
+    await until(
+      "the line is written",
+      () => audited("installation.registered", readLines(file)).length === 1,
+    );
 
     const moved = ownLogFile("audit-1");
     renameSync(file, moved);
@@ -172,21 +175,21 @@ describe("the audit's file", () => {
     await until("there is a new file", () => existsSync(file));
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await other.stop();
-    assert.equal(audited("installation.registered", linesOf(file)).length, 1);
-    assert.equal(audited("installation.registered", linesOf(moved)).length, 1);
+    assert.equal(audited("installation.registered", readLines(file)).length, 1);
+    assert.equal(audited("installation.registered", readLines(moved)).length, 1);
     assert.deepEqual(
       other.log.filter(({ audit }) => audit === true),
       [],
     );
   });
 
-  it("must be one that can be written", async () => {
+  it("must be writable", async () => {
     const { code, output } = await runCli(["start"], { ...settings, AUDIT_LOG: join(folder, "no/such") });
     assert.equal(code, 78);
     assert.match(output, /AUDIT_LOG cannot be written/);
   });
 
-  it("can be none: then the log has the requests", async () => {
+  it("can be off; then the service's log has the requests", async () => {
     const silent = await startTopicsync({ ...settings, ...ownNames(), AUDIT_LOG: "off" });
     await silent.ready();
     await call(`${silent.url}/api/now/push/App/removeInstallation`, { body: { platform: "ios" } });

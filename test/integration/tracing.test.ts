@@ -28,7 +28,7 @@ after(() => {
 const receiver = await startReceiver();
 let service: TestService;
 
-/** Settings under which a service writes down which modules of OpenTelemetry it loads, and what it wrote. */
+/** Settings under which a service records the OpenTelemetry modules that it loads, and a function to read them. */
 function watched(name: string) {
   const file = join(folder, name);
   const hooks = pathToFileURL(join(import.meta.dirname, "../support/loaded-modules.ts")).href;
@@ -58,20 +58,20 @@ before(async () => {
   await service.ready();
 });
 
-/** A trace that begins outside: its id, the span that a record or a request is of, and the header. */
+/** A trace that began elsewhere: its id, the parent span, and the header. */
 function outside({ sampled = true } = {}) {
   const traceId = randomBytes(16).toString("hex");
   const spanId = randomBytes(8).toString("hex");
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` };
 }
 
-const spansOf = ({ traceId }: { readonly traceId: string }): ReceivedSpan[] =>
+const findSpans = ({ traceId }: { readonly traceId: string }): ReceivedSpan[] =>
   receiver.spans.filter((span) => span.traceId === traceId);
 const received = (trace: { readonly traceId: string }, count: number): Promise<ReceivedSpan[]> =>
   until(
     `${count} spans of the trace came`,
     () => {
-      const spans = spansOf(trace);
+      const spans = findSpans(trace);
       return spans.length >= count && spans;
     },
     10_000,
@@ -84,7 +84,7 @@ const announcement = (externalId: string, traceparent: string, more: object = {}
 const stages = ["decode", "decide", "write", "commit"];
 
 describe("the trace of an announcement", () => {
-  it("goes from the record's traceparent through decode, decide, write and commit, one after the other", async () => {
+  it("continues the record's traceparent with decode, decide, write and commit, one after the other", async () => {
     const trace = outside();
     const [sent] = await producer.send({
       topic,
@@ -122,7 +122,7 @@ describe("the trace of an announcement", () => {
     }
   });
 
-  it("is an error with the code where the record is refused, and its dead letter carries the trace on", async () => {
+  it("is an error with the code if the record is rejected, and the dead letter continues the trace", async () => {
     const trace = outside();
     await producer.send({
       topic,
@@ -146,32 +146,32 @@ describe("the trace of an announcement", () => {
     assert.deepEqual(letters, [trace.traceparent]);
   });
 
-  it("is told of each sampled record of a batch, of the others nothing, with the stages of twenty", async () => {
+  it("has a span for each sampled record of a batch, and the stages of twenty", async () => {
     const traces = Array.from({ length: 25 }, () => outside());
     const unsampled = outside({ sampled: false });
     const last = outside();
     const messages = [unsampled, ...traces].map((one) => announcement(unique("topic"), one.traceparent));
     await producer.send({ topic, messages });
     await producer.send({ topic, messages: [announcement(unique("topic"), last.traceparent)] });
-    // It may have come into the same batch; whatever was told before it was received before it.
+    // It may be in the same batch; spans sent earlier were received earlier.
     await received(last, 1);
-    assert.deepEqual(spansOf(unsampled), []);
+    assert.deepEqual(findSpans(unsampled), []);
     const [shown, alone] = [traces.slice(0, 20), traces.slice(20)];
     for (const trace of shown)
       assert.deepEqual(
-        spansOf(trace).map(({ name }) => name),
+        findSpans(trace).map(({ name }) => name),
         [`process ${topic}`, ...stages],
       );
-    const first = spansOf(traces[0] ?? last)[0];
+    const first = findSpans(traces[0] ?? last)[0];
     for (const trace of alone) {
-      const [process, ...others] = spansOf(trace);
+      const [process, ...others] = findSpans(trace);
       assert.equal(process?.parentSpanId, trace.spanId);
       assert.deepEqual(process.links, [{ traceId: first?.traceId, spanId: first?.spanId }]);
       assert.deepEqual(others, []);
     }
   });
 
-  it("is that of a report of push feedback as well", async () => {
+  it("also covers push feedback", async () => {
     const { traceId, traceparent } = outside();
     await producer.send({ topic: feedbackTopic, messages: [{ value: "no JSON", headers: { traceparent } }] });
     const spans = await received({ traceId }, 5);
@@ -185,7 +185,7 @@ describe("the trace of an announcement", () => {
 describe("the trace of a request", () => {
   const path = "/api/svc_api_notif_mgmt/v1/topic";
 
-  it("is one span with its route and status, within the caller's", async () => {
+  it("is one span with route and status, a child of the caller's", async () => {
     const trace = outside();
     const externalId = unique("topic");
     const requestId = unique("request");
@@ -211,7 +211,7 @@ describe("the trace of a request", () => {
     });
   });
 
-  it("has the path's template, the code of a refusal, and no query", async () => {
+  it("has the path template, the error code, and no query", async () => {
     const trace = outside();
     await call(`${service.url}/api/now/push/None/installation?secret=1`, {
       body: { platform: "ios", token: unique("token") },
@@ -222,11 +222,11 @@ describe("the trace of a request", () => {
     assert.equal(span.attributes["url.path"], "/api/now/push/None/installation");
     assert.equal(span.attributes["http.response.status_code"], 400);
     assert.equal(span.attributes["topicsync.code"], "UNKNOWN_APPLICATION");
-    // The caller is to blame: no error of the service.
+    // A client error is not an error of the service.
     assert.equal(span.status, 0);
   });
 
-  it("begins here without a caller's, and there is none of probes or where the caller's is not sampled", async () => {
+  it("starts here without a caller's span, but not for probes or if the caller's is not sampled", async () => {
     const [probe, unsampled, last] = [outside(), outside({ sampled: false }), outside()];
     const get = (where: string, headers = {}) => call(service.url + where, { method: "GET", headers });
     for (const where of ["/healthz", "/readyz", "/metrics"])
@@ -236,7 +236,7 @@ describe("the trace of a request", () => {
     await get("/nothing", { "X-Request-Id": requestId });
     await get("/nothing", { traceparent: last.traceparent });
     await received(last, 1);
-    assert.deepEqual([...spansOf(probe), ...spansOf(unsampled)], []);
+    assert.deepEqual([...findSpans(probe), ...findSpans(unsampled)], []);
     const own = receiver.spans.filter(({ attributes }) => attributes["topicsync.request.id"] === requestId);
     assert.deepEqual(
       own.map(({ name, parentSpanId, attributes }) => [
@@ -250,7 +250,7 @@ describe("the trace of a request", () => {
 });
 
 describe("traces", () => {
-  it("that nobody receives disturb nothing, and are warned of once a minute at most", async () => {
+  it("that cannot be sent disturb nothing, and are logged at most once a minute", async () => {
     receiver.close();
     const get = () => call(`${service.url}/nothing`, { method: "GET" });
     const warnings = () => service.log.filter(({ msg }) => msg === "trace export failed");
@@ -266,7 +266,7 @@ describe("traces", () => {
     assert.ok(traced.packages().includes("@opentelemetry/sdk-trace"));
   });
 
-  it("that are not sent yet are sent before the service ends", async () => {
+  it("are flushed before the service exits", async () => {
     const late = await startReceiver();
     const other = await startTopicsync({
       ...settings,
@@ -283,22 +283,22 @@ describe("traces", () => {
     );
   });
 
-  it("are off where nobody asks for them: nothing of OpenTelemetry's SDK is loaded", async () => {
+  it("are off by default, without loading the OpenTelemetry SDK", async () => {
     const off = watched("off");
     const silent = await startTopicsync({ ...settings, ...ownNames(), ...off.settings });
     const { traceparent } = outside();
     await call(`${silent.url}/nothing`, { method: "GET", headers: { traceparent } });
     assert.equal(await silent.stop(), 0);
-    // The metrics' library depends on the interfaces, which do nothing by themselves.
+    // The metrics library depends on the API package, which does nothing by itself.
     assert.deepEqual(off.packages(), ["@opentelemetry/api"]);
   });
 });
 
-describe("OpenTelemetry's variables", () => {
+describe("the OpenTelemetry variables", () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
   const exporters = (environment: Record<string, string>) => readTraceSettings(environment).exporters;
 
-  it("turn traces on by an endpoint or an exporter's name, and off", () => {
+  it("enable traces by an endpoint or an exporter, and disable them", () => {
     assert.deepEqual(exporters({}), []);
     assert.deepEqual(exporters({ OTEL_SERVICE_NAME: "a", OTEL_EXPORTER_OTLP_ENDPOINT: "" }), []);
     assert.deepEqual(exporters({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1" }), []);
@@ -311,7 +311,7 @@ describe("OpenTelemetry's variables", () => {
     assert.deepEqual(exporters({ ...endpoint, OTEL_SDK_DISABLED: "false" }), ["otlp"]);
   });
 
-  it("say what is sampled and how spans are gathered", () => {
+  it("configure the sampler and the batches", () => {
     const given = readTraceSettings({
       ...endpoint,
       OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
@@ -324,7 +324,7 @@ describe("OpenTelemetry's variables", () => {
     assert.deepEqual(given.faults, []);
   });
 
-  it("that cannot be used count as unset, and are told", () => {
+  it("are ignored with a warning if they are invalid", () => {
     const {
       exporters: to,
       sampler,

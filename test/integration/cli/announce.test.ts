@@ -45,7 +45,7 @@ async function logEnd(): Promise<number> {
 }
 
 describe("topicsync announce", () => {
-  it("publishes NDJSON, arrays, single objects and standard input; waits, and everything is stored then", async () => {
+  it("publishes NDJSON, arrays, single objects and standard input, and waits until they are stored", async () => {
     const bodies = Array.from({ length: 1_203 }, definition);
     const many = file("many.ndjson", ndjson(...bodies.slice(0, 1_200)));
     const list = file("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
@@ -64,10 +64,10 @@ describe("topicsync announce", () => {
     );
   });
 
-  it("says which were refused and why, with 3", async () => {
+  it("lists the rejected definitions with the reasons and exits with 3", async () => {
     const [holder, other] = [definition(), definition()];
     const path = file("refused.ndjson", ndjson(holder, { ...other, name: holder.name }, other));
-    // Keys of different partitions arrive in any order, so the holder is there first.
+    // Keys of different partitions arrive in any order, so the existing topic is stored first.
     await runCli(["announce", "--wait", "-"], settings, JSON.stringify(holder));
     const { code, output, errors } = await runCli(["announce", "--wait", "--json", path], settings);
     assert.equal(code, 3, errors);
@@ -87,7 +87,7 @@ describe("topicsync announce", () => {
     assert.match(table.output, /refused\.ndjson:2.*DUPLICATE_COMBINATION/);
   });
 
-  it("announces nothing when something is faulty, and names file and line of every fault", async () => {
+  it("publishes nothing if a definition is invalid, and names file and line of every fault", async () => {
     const before = await logEnd();
     const path = file(
       "faulty.ndjson",
@@ -103,14 +103,14 @@ describe("topicsync announce", () => {
     assert.equal(await logEnd(), before);
   });
 
-  it("finds the line although the first one is broken", async () => {
+  it("names the right line even if the first one is malformed", async () => {
     const path = file("first.ndjson", `{"externalId":\n${ndjson(definition())}`);
     const { code, errors } = await runCli(["announce", path], settings);
     assert.equal(code, 3);
     assert.match(errors, /first\.ndjson:1: is not JSON/);
   });
 
-  it("takes a line with U+2028 in a string for one line, as JSON does, and no notice of a byte order mark", async () => {
+  it("accepts U+2028 within a string, and ignores a byte order mark", async () => {
     const body = { ...definition(), namespace: "one\u2028two\u2029three" };
     const path = file("separators.ndjson", `\uFEFF${ndjson(definition(), body)}`);
     const { code, errors } = await runCli(["announce", "--wait", path], settings);
@@ -118,7 +118,7 @@ describe("topicsync announce", () => {
     assert.equal((await records.findOne({ topic_id: body.externalId }))?.["namespace"], body.namespace);
   });
 
-  it("ends well with an empty file, and says that a file is not there", async () => {
+  it("accepts an empty file, and reports a missing one", async () => {
     const empty = await runCli(["announce", "--wait", file("empty.ndjson", "")], settings);
     assert.equal(empty.code, 0, empty.errors);
     assert.match(empty.output, /stored: 0 of 0/);
@@ -129,14 +129,14 @@ describe("topicsync announce", () => {
     assert.equal((await runCli(["announce", "-", "-"], settings)).code, 64);
   });
 
-  it("does not wait unless it is told to", async () => {
+  it("does not wait without --wait", async () => {
     const body = definition();
     const { code, output } = await runCli(["announce", file("one.ndjson", ndjson(body))], settings);
     assert.equal(code, 0);
     assert.match(output, new RegExp(`announced 1 definition to ${topic}`));
   });
 
-  it("says within bounds that a broker does not answer", async () => {
+  it("reports within a time limit that a broker does not answer", async () => {
     const { code, errors } = await runCli(["announce", file("x.ndjson", ndjson(definition()))], {
       ...settings,
       KAFKA_BROKERS: "127.0.0.1:1",

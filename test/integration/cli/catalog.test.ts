@@ -28,7 +28,7 @@ for (const catalog of ["applications", "platforms"]) {
   const noRule = catalog === "platforms" ? { tokenRule: null } : {};
 
   describe(`topicsync ${catalog}`, () => {
-    it("says how to add the first one", async () => {
+    it("explains how to add the first one", async () => {
       const { code, output } = await cli(catalog, "list");
       assert.equal(code, 0);
       assert.match(output, new RegExp(`${catalog} add NAME`));

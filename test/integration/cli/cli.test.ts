@@ -18,13 +18,13 @@ const list = async () => {
 };
 
 describe("topicsync users", () => {
-  it("says what to do when there are none", async () => {
+  it("explains what to do when there are none", async () => {
     const { code, output } = await runCli(["users", "list"], settings);
     assert.equal(code, 0);
     assert.match(output, /users add/);
   });
 
-  it("adds a user with roles, whose password is stored as a memory-hard hash only", async () => {
+  it("adds a user with roles, and stores only a memory-hard hash of the password", async () => {
     const roles = ["push_admin", "svc_api_notif_mgmt.event_mgmt_integration"];
     const args = ["users", "add", "ann", "--role", ...roles];
     const { code, errors } = await runCli(args, settings, "ann's secret\nsecond line");
@@ -34,12 +34,12 @@ describe("topicsync users", () => {
     assert.deepEqual(await list(), [{ name: "ann", roles, active: true }]);
   });
 
-  it("shows them in a table", async () => {
+  it("lists users in a table", async () => {
     const { output } = await runCli(["users", "list"], settings);
     assert.match(output, /ann.*push_admin.*yes/);
   });
 
-  it("refuses a name that is taken, an unknown role, an empty or short password and a colon", async () => {
+  it("rejects a name that is taken or has a colon, an unknown role, and an empty or short password", async () => {
     const taken = await runCli(["users", "add", "ann"], settings, "long enough");
     assert.deepEqual([taken.code, /exists already/.test(taken.errors)], [1, true]);
     const role = await runCli(["users", "add", "bob", "--role", "king"], settings, "x");
@@ -77,7 +77,7 @@ describe("topicsync users", () => {
     assert.deepEqual(Object.keys(JSON.parse(json.output)), ["name", "roles", "active"]);
   });
 
-  it("gives roles and takes them away", async () => {
+  it("grants and revokes roles", async () => {
     await users.updateOne({ user_name: "ann" }, { $set: { roles: ["push_admin", "of old"] } });
     const roles = async (...args: string[]) => {
       const { code, output, errors } = await runCli(["users", "roles", "ann", "--json", ...args], settings);
@@ -95,7 +95,7 @@ describe("topicsync users", () => {
       assert.equal((await runCli(["users", "roles", "ann", ...wrong], settings)).code, 64);
   });
 
-  it("gives every answer to programs as well, and never a hash", async () => {
+  it("prints every result as JSON, without the hash", async () => {
     const user = { name: "carl", roles: [], active: true };
     for (const [args, expected] of [
       [["add", "carl"], user],
@@ -109,7 +109,7 @@ describe("topicsync users", () => {
     }
   });
 
-  it("says when there is no such user", async () => {
+  it("reports an unknown user", async () => {
     for (const args of [
       ["disable", "nobody"],
       ["show", "nobody"],
@@ -124,18 +124,18 @@ describe("topicsync users", () => {
 });
 
 describe("the command line", () => {
-  it("explains itself", async () => {
+  it("has a help page", async () => {
     const { code, output } = await runCli(["--help"], {});
     assert.equal(code, 0);
     for (const word of ["start", "users", "Exit codes"]) assert.match(output, new RegExp(word));
   });
 
-  it("tells its version", async () => {
+  it("prints its version", async () => {
     const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
     assert.deepEqual(await runCli(["--version"], {}), { code: 0, output: `${version}\n`, errors: "" });
   });
 
-  it("ends quietly when nobody reads its answer", async () => {
+  it("ends quietly when its output is closed", async () => {
     const child = spawn(process.execPath, [cli, "--help"], { stdio: ["ignore", "pipe", "pipe"] });
     child.stdout.destroy();
     let errors = "";
@@ -144,18 +144,18 @@ describe("the command line", () => {
     assert.deepEqual([child.exitCode, errors], [0, ""]);
   });
 
-  it("exits with 64 when it is used wrongly", async () => {
+  it("exits with 64 for a usage error", async () => {
     assert.equal((await runCli(["stert"], {})).code, 64);
     assert.equal((await runCli(["users", "add"], settings)).code, 64);
   });
 
-  it("exits with 78 and every fault when the settings are wrong", async () => {
+  it("exits with 78 and lists every fault if the settings are invalid", async () => {
     const { code, errors } = await runCli(["start"], { HTTP_PORT: "x", LOG_LEVEL: "y" });
     assert.equal(code, 78);
     assert.match(errors, /HTTP_PORT[^]*LOG_LEVEL/);
   });
 
-  it("exits with 1 and the address when the port is taken", async () => {
+  it("exits with 1 and names the address if the port is in use", async () => {
     const { createServer } = await import("node:net");
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));

@@ -18,7 +18,7 @@ after(() => {
 });
 const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
 
-/** What each line is completed to, in every shell alike; the last word is the one that is completed. */
+/** The completions of the last word of each line, the same in every shell. */
 const lines: readonly (readonly [line: readonly string[], expected: readonly string[]])[] = [
   [["st"], ["start", "status"]],
   [["top"], ["topics"]],
@@ -51,8 +51,8 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [["nothing", ""], []],
 ];
 
-describe("the completion of a shell", () => {
-  /** The scripts, as printed. */
+describe("shell completion", () => {
+  /** The scripts by shell. */
   before(async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
       const { code, output, errors } = await runCli(["completion", shell], {});
@@ -65,7 +65,7 @@ describe("the completion of a shell", () => {
     assert.equal(existsSync(join(folder, "pwned")), false, "what stands on a line was run");
   });
 
-  it("is that of bash", async () => {
+  it("works in bash", async () => {
     for (const [line, expected] of lines) {
       const script = `set -u; source ./topicsync.bash; source ./topicsync.bash
         COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync 2>/dev/null
@@ -75,7 +75,7 @@ describe("the completion of a shell", () => {
     }
   });
 
-  it("is that of bash, with --option=value as it splits it", async () => {
+  it("works in bash with --option=value, which bash splits", async () => {
     const script = `source ./topicsync.bash
       COMP_WORDS=(topicsync topics list --source = h); COMP_CWORD=5; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"
       COMP_WORDS=(topicsync topics list --source =); COMP_CWORD=4; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
@@ -83,7 +83,7 @@ describe("the completion of a shell", () => {
     assert.equal(stdout, "http\nhttp announcement\n");
   });
 
-  it("leaves files to bash where files may stand, and nowhere else", async () => {
+  it("leaves file names to bash where a file is expected, and nowhere else", async () => {
     const script = `source ./topicsync.bash
       compopt() { echo "no files"; }
       COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync; echo "\${#COMPREPLY[@]} words"`;
@@ -105,9 +105,9 @@ describe("the completion of a shell", () => {
   });
 
   for (const [shell, complete] of Object.entries({ zsh: inZsh, fish: inFish })) {
-    // They are not everywhere.
+    // Not installed everywhere.
     if (!isThere(shell)) continue;
-    it(`is that of ${shell}`, async () => {
+    it(`works in ${shell}`, async () => {
       const answers = await complete(lines.map(([line]) => line));
       for (const [index, [line, expected]] of lines.entries())
         assert.deepEqual(answers[index], expected.toSorted(), `${shell}: ${line.join(" ")}`);
@@ -116,7 +116,7 @@ describe("the completion of a shell", () => {
 });
 
 describe("a completion script", () => {
-  it("holds whatever descriptions say as mere text", async () => {
+  it("escapes descriptions", async () => {
     const program = new Command("topicsync");
     const description = `it's $(touch pwned) \`touch pwned\` [a]:b \\ "c"`;
     program
@@ -135,14 +135,14 @@ describe("a completion script", () => {
     assert.equal(existsSync(join(folder, "pwned")), false);
   });
 
-  it("offers no choice that a shell would take for more than a word", () => {
+  it("offers only choices that are single words to a shell", () => {
     const program = new Command("topicsync").addOption(new Option("--o <v>").choices(["a b"]));
     for (const shell of ["bash", "zsh", "fish"] as const)
       assert.throws(() => writers[shell](program), /not a single shell word/);
   });
 });
 
-/** The answers in the order of the alphabet. */
+/** The completions, sorted. */
 const offered = (output: string): string[] =>
   output
     .split("\n")
@@ -158,7 +158,7 @@ function isThere(shell: string): boolean {
   }
 }
 
-/** Asks fish, which tells what it would offer. */
+/** Asks fish for its completions. */
 async function inFish(asked: readonly (readonly string[])[]): Promise<string[][]> {
   const ask = async (line: readonly string[]): Promise<string[]> => {
     const script = "source ./topicsync.fish; complete -C $argv[1]";
@@ -169,7 +169,7 @@ async function inFish(asked: readonly (readonly string[])[]): Promise<string[][]
   return Promise.all(asked.map(ask));
 }
 
-/** Types the lines into a zsh on a terminal, with a function in the place of the one that takes what is offered. */
+/** Types the lines into zsh on a terminal, with a function that prints the completions instead of adding them. */
 async function inZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
   writeFileSync(
     join(folder, "setup.zsh"),

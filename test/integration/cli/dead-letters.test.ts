@@ -30,7 +30,7 @@ before(async () => {
 });
 after(() => broker.close());
 
-/** A database, Kafka topics and the command line of a test's own. */
+/** Creates a database and Kafka topics for a test, with the command line connected to them. */
 function scene() {
   const { uri, db } = testDatabase(stack.mongodb);
   const names = ownNames();
@@ -84,7 +84,7 @@ describe("a dead letter of a running service", () => {
     readonly value: unknown;
     readonly headers?: Record<string, string>;
   }
-  /** Sends announcements, waits until they are applied, and gives the first one's id. */
+  /** Sends announcements, waits until they are applied, and returns the id of the first one. */
   async function announce(...sent: Sent[]): Promise<string> {
     const messages = sent.map(({ key, value, headers = {} }) => ({
       key,

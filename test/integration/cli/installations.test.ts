@@ -18,7 +18,7 @@ after(() => {
 const dayMs = 86_400_000;
 const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
 
-/** A database of its own, and the command line connected to it. */
+/** Creates a database with the command line connected to it. */
 function scene() {
   const { uri, db } = testDatabase(stack.mongodb);
   const named = (name: string) => ({ _id: unique("id") as never, name, active: true });

@@ -105,7 +105,7 @@ describe("topicsync pick", () => {
     assert.match((await pick(["--explain", "every", path])).output, /Every event matches every/);
   });
 
-  it("says why a topic cannot be explained", async () => {
+  it("reports why a topic cannot be explained", async () => {
     const path = file("calm.json", JSON.stringify(calm));
     const broken = await pick(["--explain", "broken", path]);
     assert.equal(broken.code, 3);

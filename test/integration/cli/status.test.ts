@@ -11,7 +11,7 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 const stack = sharedStack();
 const { uri } = testDatabase(stack.mongodb);
 const names = ownNames();
-// Nothing listens at port 1, so that no service of somebody else answers.
+// Nothing listens on port 1, so no other service answers.
 const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, HTTP_PORT: "1" };
 const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
 const { admin, producer } = testKafka(stack.kafka);

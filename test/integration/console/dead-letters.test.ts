@@ -54,14 +54,14 @@ const nameless = Array.from({ length: 3 }, () => ({
   headerQuery: 7,
 }));
 
-describe("the dead letters", () => {
-  it("may be none", async () => {
+describe("the dead-letter pages", () => {
+  it("say so when there are none", async () => {
     const page = await openLetters();
     await page.getByRole("heading", { name: "No dead letters" }).waitFor();
     await assertAccessible(page);
   });
 
-  it("lead from the overview to the reason, and are replayed once it is fixed", async () => {
+  it("show the reason of a dead letter, and replay it once the cause is fixed", async () => {
     await announce(holder, heir);
     const page = await openPage(browser);
     await signIn(page, service.url);
@@ -79,7 +79,7 @@ describe("the dead letters", () => {
     assert.equal((await own.topics.findOne({ topic_id: heir.externalId }))?.topic_name, heir.name);
   });
 
-  it("are filtered by code, and several are replayed by keyboard", async () => {
+  it("filter by code, and replay several dead letters by keyboard", async () => {
     await announce(...nameless);
     const page = await openLetters();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 3" }).click();

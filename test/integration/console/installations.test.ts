@@ -1,4 +1,3 @@
-/** The page Installations, as somebody uses it who is asked what became of a telephone. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
@@ -56,28 +55,28 @@ async function openInstallations(options = {}): Promise<Page> {
   return page;
 }
 
-const rowsOf = (page: Page, of: string) =>
+const findRows = (page: Page, of: string) =>
   page.getByRole("region", { name: "Installations", exact: true }).getByRole("row", { name: of });
 
 describe("the page Installations", () => {
-  it("finds a token by its end, however much of it is pasted, and says when there is none", async () => {
+  it("finds a token by its suffix, even if all of it is pasted, and reports no matches", async () => {
     const page = await openInstallations();
     await page.getByText("Search by user or by the end of a token").waitFor();
     await page.getByLabel("End of the token").fill(token("d4e5f6", "deadbeef"));
     await page.keyboard.press("Enter");
-    await rowsOf(page, "d4e5f6…beef").getByText("bob.beeper").waitFor();
-    assert.equal(await rowsOf(page, "…").count(), 1);
+    await findRows(page, "d4e5f6…beef").getByText("bob.beeper").waitFor();
+    assert.equal(await findRows(page, "…").count(), 1);
     await page.getByLabel("End of the token").fill("deadbee0");
     await page.keyboard.press("Enter");
     await page.getByText("No installations match.").waitFor();
   });
 
-  it("deactivates chosen ones of a user after asking why", async () => {
+  it("deactivates selected installations with a reason", async () => {
     const page = await openInstallations();
     await page.getByLabel("User", { exact: true }).fill("bob.beeper");
     await page.keyboard.press("Enter");
-    await rowsOf(page, "1a2b3c…0002").getByText("Unregistered").waitFor();
-    assert.equal(await rowsOf(page, "…").count(), 3);
+    await findRows(page, "1a2b3c…0002").getByText("Unregistered").waitFor();
+    assert.equal(await findRows(page, "…").count(), 3);
     const button = page.getByRole("button", { name: /^Deactivate/ });
     assert.equal(await button.isDisabled(), true);
     await page.getByLabel("Select all active installations on this page").check();
@@ -87,7 +86,7 @@ describe("the page Installations", () => {
     await page.getByLabel("Reason").fill("lost on the train");
     await page.keyboard.press("Enter");
     await page.getByText("2 installations deactivated.").waitFor();
-    await rowsOf(page, "d4e5f6…beef").getByText("lost on the train").waitFor();
+    await findRows(page, "d4e5f6…beef").getByText("lost on the train").waitFor();
     const reasons = (await records.find({ user: "bob.beeper" }).toArray()).map(
       (one) => one.deactivated_reason,
     );
@@ -95,22 +94,22 @@ describe("the page Installations", () => {
     assert.equal(await records.countDocuments({ active: true }), 60);
   });
 
-  it("shows many page after page", async () => {
+  it("shows several pages", async () => {
     const page = await openInstallations();
     await page.getByLabel("User", { exact: true }).fill("ann.alert");
     await page.getByRole("button", { name: "Search" }).click();
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByText("Page 2").waitFor();
-    await rowsOf(page, "ann.alert").nth(9).waitFor();
-    assert.equal(await rowsOf(page, "ann.alert").count(), 10);
+    await findRows(page, "ann.alert").nth(9).waitFor();
+    assert.equal(await findRows(page, "ann.alert").count(), 10);
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be used by everybody: ${look}`, async () => {
+    it(`is accessible: ${look}`, async () => {
       const page = await openInstallations(options);
       await page.getByLabel("User", { exact: true }).fill("bob.beeper");
       await page.keyboard.press("Enter");
-      await rowsOf(page, "cafe").or(rowsOf(page, "0002")).first().waitFor();
+      await findRows(page, "cafe").or(findRows(page, "0002")).first().waitFor();
       await page.getByRole("heading", { name: "Totals" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);

@@ -1,4 +1,4 @@
-/** Signing in on the console by way of a real OpenID provider, which is another site for the browser. */
+/** Signing in on the console with a real OpenID provider, on another site. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
@@ -50,7 +50,7 @@ before(async () => {
   await service.ready();
 });
 
-/** From the console to the provider, and back with this name. */
+/** Signs in at the provider with this name and returns to the console. */
 async function signInAs(page: Page, name: string, from = "/console"): Promise<void> {
   await page.goto(`${service.url}${from}`);
   await page.getByRole("button", { name: "Sign in with OpenID" }).click();
@@ -60,7 +60,7 @@ async function signInAs(page: Page, name: string, from = "/console"): Promise<vo
 }
 
 describe("signing in with OpenID", () => {
-  it("leads back to where one was, under the provider's name, with what its roles allow", async () => {
+  it("returns to the page where it began, with the provider's user name and roles", async () => {
     const page = await openPage(browser);
     await signInAs(page, "ann", "/console/picker");
     await page.getByRole("heading", { name: "Picker" }).waitFor();
@@ -80,7 +80,7 @@ describe("signing in with OpenID", () => {
     await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
   });
 
-  it("shows nobody what their roles do not allow", async () => {
+  it("hides pages that the roles do not allow", async () => {
     const page = await openPage(browser);
     await signInAs(page, "bob");
     await page.getByText("oidc:bob").waitFor();
@@ -90,7 +90,7 @@ describe("signing in with OpenID", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  it("says so when one declines, and one may begin again", async () => {
+  it("reports that the user declined, and can be repeated", async () => {
     const page = await openPage(browser);
     await page.goto(`${service.url}/console`);
     await page.getByRole("button", { name: "Sign in with OpenID" }).click();
@@ -99,11 +99,11 @@ describe("signing in with OpenID", () => {
     await assertAccessible(page);
     await page.reload();
     await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
-    assert.equal(await page.getByRole("alert").count(), 0, "it is told once");
+    assert.equal(await page.getByRole("alert").count(), 0, "the error is shown once");
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`is offered to everybody: ${look}`, async () => {
+    it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await page.goto(`${service.url}/console?sign-in=expired`);
       await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();

@@ -28,7 +28,7 @@ before(async () => {
 });
 
 describe("the page", () => {
-  it("runs and loads nothing but the service's own files, and stands in no frame", async () => {
+  it("loads only the service's own files, and cannot be framed", async () => {
     const { headers } = await call(`${service.url}/console`, { method: "GET", as: undefined });
     const policy = (headers.get("content-security-policy") ?? "").split(";");
     for (const directive of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
@@ -39,7 +39,7 @@ describe("the page", () => {
 });
 
 describe("signing in on the console", () => {
-  it("says what is wrong, and lets in who is right, by keyboard alone", async () => {
+  it("reports wrong credentials and accepts right ones, by keyboard alone", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url, { ...bootstrap, password: "wrong" });
     await page.getByRole("alert").getByText("The user name or the password is wrong").waitFor();
@@ -51,7 +51,7 @@ describe("signing in on the console", () => {
     assert.equal(new URL(page.url()).pathname, "/console/overview");
   });
 
-  it("ends with signing out: the cookie is worth nothing any more", async () => {
+  it("ends when the user signs out, which invalidates the cookie", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -69,7 +69,7 @@ describe("signing in on the console", () => {
     assert.equal((await call(`${service.url}/api/topicsync/v1/session`, session)).status, 401);
   });
 
-  it("is asked for again when the session is over", async () => {
+  it("is required again after the session has expired", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -80,7 +80,7 @@ describe("signing in on the console", () => {
 });
 
 describe("the overview", () => {
-  it("shows what was refused and what was registered, as it happens", async () => {
+  it("shows rejections and registrations as they happen", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("heading", { name: "All systems operational" }).waitFor();
@@ -100,11 +100,11 @@ describe("the overview", () => {
       .waitFor({ timeout: 90_000 });
     assert.equal(await page.getByRole("row", { name: /this process/ }).count(), 2);
     const line = (await page.locator(".sparkline path").getAttribute("d")) ?? "";
-    // What is known of the last hour stands at its right end, and this instance has seen minutes of it.
+    // The instance has run for minutes, so only the right end of the hour has values.
     assert.match(line, /^M3[1-5]\d\.\d .*L360\.0 /);
   });
 
-  it("says which role it takes to see what was refused", async () => {
+  it("names the role that is required to see dead letters", async () => {
     const id = unique("faulty");
     await own.send({ externalId: id, name: "" });
     const page = await openPage(browser);
@@ -121,7 +121,7 @@ describe("the overview", () => {
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be read by everybody: ${look}`, async () => {
+    it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await page.goto(`${service.url}/console`);
       await page.getByRole("button", { name: "Sign in" }).waitFor();

@@ -38,7 +38,7 @@ before(async () => {
 });
 
 describe("the picker", () => {
-  it("says which topics an event belongs to, and why another is not among them", async () => {
+  it("lists the topics that match an event, and explains why another does not", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("link", { name: "Picker" }).click();
@@ -60,7 +60,7 @@ describe("the picker", () => {
     await page.getByRole("alert").getByText('There is no topic with the external id "nothing".').waitFor();
   });
 
-  it("says what is wrong with an event while it is typed", async () => {
+  it("shows what is wrong with an event while typing", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url);
     await page.getByRole("link", { name: "Picker" }).click();
@@ -73,7 +73,7 @@ describe("the picker", () => {
     await page.getByRole("heading", { name: "The event matches no topic" }).waitFor();
   });
 
-  it("is not shown to who may not use it", async () => {
+  it("is hidden from users without the role", async () => {
     const [user, password] = [unique("reader"), "a reader's password"];
     const { code, errors } = await runCli(["users", "add", user], settings, password);
     assert.equal(code, 0, errors);
@@ -86,7 +86,7 @@ describe("the picker", () => {
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be used by everybody: ${look}`, async () => {
+    it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await signIn(page, service.url);
       await page.getByRole("link", { name: "Picker" }).click();

@@ -28,7 +28,7 @@ const announced = (offset: number): Source => ({
 const ago = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
 const places = ["Aarau", "Basel", "Chur", "Davos", "Genf", "Bern"];
 
-/** 66 topics, more than a page has; the first has been another. */
+/** 66 topics, more than fit on a page. The first one has a previous definition. */
 const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
   const place = places[i % places.length] ?? "";
   const number = String(i).padStart(3, "0");
@@ -80,8 +80,8 @@ async function openTopics(options?: Parameters<typeof openPage>[1]): Promise<Pag
   return page;
 }
 
-describe("the topics", () => {
-  it("are found, page after page, and by what they begin with; a search has an address", async () => {
+describe("the topic pages", () => {
+  it("page through the topics and search by prefix; the search is part of the URL", async () => {
     const page = await openTopics();
     assert.equal(await page.getByRole("row").count(), 51);
     await page.getByRole("button", { name: "Next" }).click();
@@ -106,20 +106,20 @@ describe("the topics", () => {
     await page.getByRole("heading", { name: "This topic is retired" }).waitFor();
   });
 
-  it("say of one what it means, where it came from, and what it was before", async () => {
+  it("explain a topic with its filters, its source and its previous definition", async () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
     await page.getByText("troubleTicket.severity is Critical or Major").waitFor();
     await page.getByText("by an announcement in topicsync.announcements, partition 2, offset 4000").waitFor();
     await page.getByText("Content query, previously").waitFor();
     await page.getByText("troubleTicket.severity=Critical", { exact: true }).waitFor();
-    // It belongs to the channel.
+    // Announced topics cannot be disabled.
     assert.equal(await page.getByRole("button", { name: "Disable" }).count(), 0);
     await page.getByRole("link", { name: "Try an event in the picker" }).click();
     assert.equal(await page.getByLabel("Why does a topic not match?").inputValue(), "ticket-000");
   });
 
-  it("made by hand are disabled after a question, and enabled again", async () => {
+  it("disable a topic that was created by hand after confirmation, and enable it", async () => {
     const body = { name: "By hand", externalId: "50% / by hand?" };
     assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body })).status, 201);
     const page = await openTopics();
@@ -127,7 +127,7 @@ describe("the topics", () => {
     await page.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
     await page.getByRole("heading", { name: "This topic is disabled" }).waitFor();
-    // The address holds whatever an external id holds.
+    // The URL encodes any external id.
     await page.reload();
     await page.getByRole("button", { name: "Enable" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Enable" }).click();
@@ -135,7 +135,7 @@ describe("the topics", () => {
     await topics.deleteOne({ topic_id: body.externalId });
   });
 
-  it("are created with each fault told while it is typed, the caret at its place", async () => {
+  it("create a topic, showing each fault while typing, with the caret at its position", async () => {
     const page = await openTopics();
     await page.getByRole("link", { name: "Create a topic" }).click();
     await page.getByRole("button", { name: "Create" }).click();
@@ -153,7 +153,7 @@ describe("the topics", () => {
     await page.getByRole("button", { name: "Create" }).click();
     assert.equal(await focused(page), "contentQuery");
     const caret = await page.evaluate<number>("document.activeElement.selectionStart");
-    // Behind the first "&": the second is where a condition should begin.
+    // After the first "&", where a condition is missing.
     assert.equal(caret, "troubleTicket.severity=Critical&".length);
     await content.fill("troubleTicket.severity=Critical");
     await page.getByText("Matches if troubleTicket.severity is Critical.").waitFor();
@@ -164,7 +164,7 @@ describe("the topics", () => {
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be used by everybody: ${look}`, async () => {
+    it(`are accessible: ${look}`, async () => {
       const page = await openTopics(options);
       await page.getByLabel("Search").fill("Tickets of Aarau");
       await until("the others are gone", async () => (await page.getByRole("row").count()) === 12);

@@ -47,8 +47,8 @@ async function openAs(name: "Users" | "Applications", options = looks.light): Pr
   return page;
 }
 
-describe("administration", () => {
-  it("is not shown to who may not do it", async () => {
+describe("the administration pages", () => {
+  it("are hidden from users without the role", async () => {
     const page = await openPage(browser);
     await signIn(page, service.url, { user: "dora.delay", password });
     await page.getByRole("link", { name: "Picker" }).waitFor();
@@ -59,7 +59,7 @@ describe("administration", () => {
   });
 
   for (const [look, options] of Object.entries(looks)) {
-    it(`can be done by everybody who may: ${look}`, async () => {
+    it(`are accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await signIn(page, service.url);
       for (const [name, row] of [
@@ -77,7 +77,7 @@ describe("administration", () => {
 });
 
 describe("the page Users", () => {
-  it("adds a user, who signs in; changes roles and password; and locks the user out", async () => {
+  it("adds a user who can sign in, changes roles and password, and disables the user", async () => {
     const [user, second] = [unique("ann"), "another password of hers"];
     keepSecret(second);
     const page = await openAs("Users");
@@ -125,7 +125,7 @@ describe("the page Users", () => {
     });
   });
 
-  it("says what is refused, gives the focus back, and lets nobody lock themselves out", async () => {
+  it("shows errors, restores the focus, and prevents users from locking themselves out", async () => {
     const page = await openAs("Users");
     const add = page.getByRole("button", { name: "Add a user" });
     await add.click();
@@ -158,7 +158,7 @@ describe("the page Users", () => {
 });
 
 describe("the page Applications", () => {
-  it("adds an application and a platform with its rule, and disables them", async () => {
+  it("adds an application and a platform with a token rule, and disables them", async () => {
     const [application, platform] = [unique("app"), unique("platform")];
     const page = await openAs("Applications");
     await page.getByRole("button", { name: "Add an application" }).click();

@@ -3,23 +3,22 @@ import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { alertsText, namesOfAlerts } from "./alerts.ts";
-import { exposedSeries, selectorsWithoutSeries } from "./exposition.ts";
-import { promtool } from "./promtool.ts";
+import { readAlerts, readAlertNames } from "./alerts.ts";
+import { collectSeries, findUnmatchedSelectors } from "./exposition.ts";
+import { runPromtool } from "./promtool.ts";
 
 const folder = fileURLToPath(new URL("../../../deploy/prometheus", import.meta.url));
 
 describe("the alert rules", () => {
-  it("are rules to Prometheus", () => promtool(folder, "check", "rules", "alerts.yml"));
+  it("are valid for Prometheus", () => runPromtool(folder, "check", "rules", "alerts.yml"));
 
-  it("fire when they should and keep quiet otherwise", () =>
-    promtool(folder, "test", "rules", "alerts.test.yml"));
+  it("pass their unit tests", () => runPromtool(folder, "test", "rules", "alerts.test.yml"));
 
-  it("are each shown firing and keeping quiet", () => {
+  it("each have a test that fires and one that does not", () => {
     const tests = readFileSync(`${folder}/alerts.test.yml`, "utf8")
       .split(/^ {2}- name: /m)
       .slice(1);
-    const names = namesOfAlerts();
+    const names = readAlertNames();
     assert.ok(names.length > 0);
     for (const name of names) {
       const firing = tests.filter((test) => test.startsWith(`${name} fires `));
@@ -33,10 +32,10 @@ describe("the alert rules", () => {
     }
   });
 
-  it("ask only for series that GET /metrics has", async () => {
-    const rules = alertsText().replaceAll(/^\s*#.*$|runbook_url: .*$/gm, "");
-    assert.deepEqual(selectorsWithoutSeries(rules, await exposedSeries()), []);
-    assert.deepEqual(selectorsWithoutSeries('topicsync_ready{check="moon"}', await exposedSeries()), [
+  it("query only series that GET /metrics returns", async () => {
+    const rules = readAlerts().replaceAll(/^\s*#.*$|runbook_url: .*$/gm, "");
+    assert.deepEqual(findUnmatchedSelectors(rules, await collectSeries()), []);
+    assert.deepEqual(findUnmatchedSelectors('topicsync_ready{check="moon"}', await collectSeries()), [
       'topicsync_ready{check="moon"}',
     ]);
   });

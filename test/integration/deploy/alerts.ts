@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-export const alertsText = (): string =>
+export const readAlerts = (): string =>
   readFileSync(new URL("../../../deploy/prometheus/alerts.yml", import.meta.url), "utf8");
 
-/** The names of all alerts, in their order. */
-export const namesOfAlerts = (): string[] =>
-  [...alertsText().matchAll(/^ *- alert: (\w+)$/gm)].map(([, name = ""]) => name);
+/** Returns the names of all alerts, in order. */
+export const readAlertNames = (): string[] =>
+  [...readAlerts().matchAll(/^ *- alert: (\w+)$/gm)].map(([, name = ""]) => name);
 
-/** Where each alert sends whoever is called, in their order. */
-export const runbookLinks = (): string[] =>
-  [...alertsText().matchAll(/^ *runbook_url: (\S+)$/gm)].map(([, link = ""]) => link);
+/** Returns the runbook link of each alert, in order. */
+export const readRunbookLinks = (): string[] =>
+  [...readAlerts().matchAll(/^ *runbook_url: (\S+)$/gm)].map(([, link = ""]) => link);

@@ -1,9 +1,9 @@
-/** Values to render the chart with: what has to be given, each option, and what has to be refused. */
+/** Values for the chart: the required ones, every option, and invalid ones. */
 const brokers = ["kafka-0:9092", "kafka-1:9092"];
 const uri = { name: "topicsync-mongodb", key: "connectionString.standardSrv" };
-const least = { settings: { KAFKA_BROKERS: brokers }, secrets: { existing: { MONGODB_URI: uri } } };
+const minimal = { settings: { KAFKA_BROKERS: brokers }, secrets: { existing: { MONGODB_URI: uri } } };
 
-/** What stands in no manifest but the Secret that is made of it. */
+/** Texts that may occur in no manifest except the Secret. */
 export const plainSecrets = {
   MONGODB_URI: "mongodb://topicsync:geheim-1@mongo:27017/topicsync",
   KAFKA_SASL_PASSWORD: "geheim-2",
@@ -61,9 +61,9 @@ const everything = {
   affinity: { nodeAffinity: {} },
 };
 
-/** What the chart renders. */
+/** Values that the chart accepts. */
 export const good = {
-  least,
+  minimal,
   everything,
   existing: {
     settings: { ...loginSettings, KAFKA_TLS: true, KAFKA_GROUP_ID: "mobile" },
@@ -77,7 +77,7 @@ export const good = {
     autoscaling: { by: "lag", maxReplicas: 12 },
   },
   busy: {
-    ...least,
+    ...minimal,
     autoscaling: { by: "cpu" },
     podDisruptionBudget: { enabled: false },
     serviceAccount: { create: false },
@@ -87,44 +87,44 @@ export const good = {
   },
 };
 
-/** What the chart refuses, with a part of the reason. */
+/** Values that the chart rejects, with a part of the reason. */
 export const bad: Readonly<Record<string, { readonly values: object; readonly reason: RegExp }>> = {
-  "no broker": { values: { ...least, settings: {} }, reason: /settings\.KAFKA_BROKERS: give the brokers/ },
+  "no broker": { values: { ...minimal, settings: {} }, reason: /settings\.KAFKA_BROKERS: give the brokers/ },
   "no database": {
-    values: { ...least, secrets: {} },
+    values: { ...minimal, secrets: {} },
     reason: /secrets\.existing\.MONGODB_URI: give the name/,
   },
-  "a misspelt value": { values: { ...least, replicas: 3 }, reason: /'replicas' not allowed/ },
+  "a misspelt value": { values: { ...minimal, replicas: 3 }, reason: /'replicas' not allowed/ },
   "a misspelt value within another": {
-    values: { ...least, autoscaling: { enabled: true } },
+    values: { ...minimal, autoscaling: { enabled: true } },
     reason: /at '\/autoscaling'.*'enabled' not allowed/,
   },
   "a misspelt setting": {
-    values: { ...least, settings: { KAFKA_BROKERS: brokers, LOG_LEVL: "debug" } },
+    values: { ...minimal, settings: { KAFKA_BROKERS: brokers, LOG_LEVL: "debug" } },
     reason: /at '\/settings'.*'LOG_LEVL' not allowed/,
   },
   "a setting out of its range": {
-    values: { ...least, settings: { KAFKA_BROKERS: brokers, HTTP_PORT: 70_000 } },
+    values: { ...minimal, settings: { KAFKA_BROKERS: brokers, HTTP_PORT: 70_000 } },
     reason: /at '\/settings\/HTTP_PORT'/,
   },
   "a secret among the settings": {
-    values: { ...least, settings: { KAFKA_BROKERS: brokers, MONGODB_URI: plainSecrets.MONGODB_URI } },
+    values: { ...minimal, settings: { KAFKA_BROKERS: brokers, MONGODB_URI: plainSecrets.MONGODB_URI } },
     reason: /at '\/settings'.*'MONGODB_URI' not allowed/,
   },
   "a secret from two places": {
-    values: { ...least, secrets: { existing: { MONGODB_URI: uri }, values: plainSecrets } },
+    values: { ...minimal, secrets: { existing: { MONGODB_URI: uri }, values: plainSecrets } },
     reason: /MONGODB_URI is both in existing and in values/,
   },
   "a login without its password": {
-    values: { ...least, settings: { ...loginSettings } },
+    values: { ...minimal, settings: { ...loginSettings } },
     reason: /settings\.BOOTSTRAP_USER and secrets\.existing\.BOOTSTRAP_PASSWORD .*belong together/,
   },
-  "the secret of no client": {
-    values: { ...least, secrets: { existing: { MONGODB_URI: uri, OIDC_CLIENT_SECRET: uri } } },
+  "a secret without its client": {
+    values: { ...minimal, secrets: { existing: { MONGODB_URI: uri, OIDC_CLIENT_SECRET: uri } } },
     reason: /OIDC_CLIENT_SECRET is the secret of settings\.OIDC_CLIENT_ID/,
   },
   "half of a pair of settings": {
-    values: { ...least, settings: { KAFKA_BROKERS: brokers, OIDC_ISSUER: "https://id.example.org" } },
+    values: { ...minimal, settings: { KAFKA_BROKERS: brokers, OIDC_ISSUER: "https://id.example.org" } },
     reason: /at '\/settings'.*OIDC_AUDIENCE/,
   },
 };

@@ -1,4 +1,4 @@
-/** The Helm chart: rendered by Helm, held against Kubernetes' schemas and against the service's own settings. */
+/** The Helm chart: rendered by Helm, checked against Kubernetes' schemas and the service's settings. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,16 +12,16 @@ import { readConfig } from "../../../src/config.ts";
 import { root } from "../docs/pages.ts";
 import { bad, good, plainSecrets } from "./chart-values.ts";
 import { chartFolder, renderChart, type Manifest, type RenderedChart } from "./helm/render.ts";
-import { kubernetesCheck, kubernetesVersions } from "./kubernetes/schemas.ts";
+import { createManifestCheck, kubernetesVersions } from "./kubernetes/schemas.ts";
 
 type Good = keyof typeof good;
 const goodNames = Object.keys(good) as Good[];
 
-/** What an operator gives to upgrade the one with the least values: another version, and one more setting. */
+/** An upgrade of the minimal values: another version, and one more setting. */
 const upgraded = {
-  ...good.least,
+  ...good.minimal,
   image: { tag: "9.9.9" },
-  settings: { ...good.least.settings, LOG_LEVEL: "debug" },
+  settings: { ...good.minimal.settings, LOG_LEVEL: "debug" },
 };
 
 let chart: RenderedChart;
@@ -33,15 +33,15 @@ before(async () => {
 
 const chartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
 
-function manifests(name: Good): readonly Manifest[] {
+function getManifests(name: Good): readonly Manifest[] {
   const rendered = chart.rendered.get(name);
   assert.ok(rendered !== undefined);
   assert.equal(rendered.refusal, "", name);
   return rendered.manifests;
 }
 
-function one(name: Good, kind: string): Manifest {
-  const [found, ...others] = manifests(name).filter((manifest) => manifest.kind === kind);
+function getManifest(name: Good, kind: string): Manifest {
+  const [found, ...others] = getManifests(name).filter((manifest) => manifest.kind === kind);
   assert.ok(found !== undefined && others.length === 0, `${kind} of ${name}`);
   return found;
 }
@@ -59,16 +59,16 @@ interface Pod {
   readonly spec: any;
 }
 
-const kinds = (name: Good): string[] =>
-  manifests(name)
+const listKinds = (name: Good): string[] =>
+  getManifests(name)
     .map(({ kind }) => kind)
     .toSorted();
-const podOf = (name: Good): Pod => one(name, "Deployment").spec.template as Pod;
-const containerOf = (name: Good): Container => podOf(name).spec.containers[0] as Container;
-const environmentOf = (name: Good): Record<string, string> =>
-  Object.fromEntries(containerOf(name).env.map(({ name, value }) => [name, value]));
-const volumeOf = (name: Good, volume: string) =>
-  (podOf(name).spec.volumes as { name: string; projected?: { sources: object[] } }[]).find(
+const getPod = (name: Good): Pod => getManifest(name, "Deployment").spec.template as Pod;
+const getContainer = (name: Good): Container => getPod(name).spec.containers[0] as Container;
+const getEnvironment = (name: Good): Record<string, string> =>
+  Object.fromEntries(getContainer(name).env.map(({ name, value }) => [name, value]));
+const findVolume = (name: Good, volume: string) =>
+  (getPod(name).spec.volumes as { name: string; projected?: { sources: object[] } }[]).find(
     (one) => one.name === volume,
   );
 
@@ -77,28 +77,28 @@ type Labels = Readonly<Record<string, string>>;
 const matches = (labels: Labels, selector: Labels): boolean =>
   Object.entries(selector).every(([name, value]) => labels[name] === value);
 
-/** Kinds that operators bring: Kubernetes itself has no schema of them. */
-const brought = ["ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
+/** Kinds that operators define: Kubernetes has no schemas for them. */
+const customKinds = ["ScaledObject", "ServiceMonitor", "TriggerAuthentication"];
 
 describe("the Helm chart", () => {
-  it("has nothing that the strict linter complains of", () => {
+  it("passes the strict linter", () => {
     assert.equal(chart.complaints, "");
   });
 
   for (const release of kubernetesVersions)
-    it(`renders what Kubernetes ${release} takes`, async () => {
-      const faultsOf = await kubernetesCheck(release);
+    it(`renders valid manifests for Kubernetes ${release}`, async () => {
+      const findFaults = await createManifestCheck(release);
       for (const name of goodNames)
-        for (const manifest of manifests(name).filter(({ kind }) => !brought.includes(kind)))
-          assert.deepEqual(faultsOf(manifest), [], `${manifest.kind} of ${name}`);
+        for (const manifest of getManifests(name).filter(({ kind }) => !customKinds.includes(kind)))
+          assert.deepEqual(findFaults(manifest), [], `${manifest.kind} of ${name}`);
     });
 
-  it("renders what was asked for, and no more", () => {
+  it("renders the selected kinds only", () => {
     const always = ["Deployment", "Service"];
-    assert.deepEqual(kinds("least"), [...always, "PodDisruptionBudget", "ServiceAccount"].toSorted());
-    assert.deepEqual(kinds("busy"), [...always, "HorizontalPodAutoscaler"].toSorted());
+    assert.deepEqual(listKinds("minimal"), [...always, "PodDisruptionBudget", "ServiceAccount"].toSorted());
+    assert.deepEqual(listKinds("busy"), [...always, "HorizontalPodAutoscaler"].toSorted());
     assert.deepEqual(
-      kinds("existing"),
+      listKinds("existing"),
       [
         ...always,
         "PodDisruptionBudget",
@@ -108,11 +108,11 @@ describe("the Helm chart", () => {
       ].toSorted(),
     );
     const options = ["Ingress", "NetworkPolicy", "Secret", "ServiceMonitor"];
-    assert.deepEqual(kinds("everything"), [...kinds("existing"), ...options].toSorted());
+    assert.deepEqual(listKinds("everything"), [...listKinds("existing"), ...options].toSorted());
   });
 
   for (const [name, { reason }] of Object.entries(bad))
-    it(`refuses ${name}`, () => {
+    it(`rejects ${name}`, () => {
       const rendered = chart.rendered.get(name);
       assert.match(rendered?.refusal ?? "", reason);
       assert.deepEqual(rendered?.manifests, []);
@@ -125,31 +125,31 @@ describe("the Helm chart", () => {
     );
   });
 
-  it("is of the service's version, and explains each of its values", () => {
+  it("has the version of the service, and a README that explains each value", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     assert.equal(parse(chartFile("Chart.yaml")).appVersion, version);
     const readme = chartFile("README.md");
-    const unexplained = leaves(parse(chartFile("values.yaml"))).filter(
+    const unexplained = listPaths(parse(chartFile("values.yaml"))).filter(
       (path) => !readme.includes(`\`${path}\``),
     );
     assert.deepEqual(unexplained, []);
   });
 });
 
-/** The paths of the values: `image.tag`. What Kubernetes takes as it is counts as one. */
-function leaves(values: Record<string, unknown>, before = ""): string[] {
+/** Returns the paths of the values, such as `image.tag`. A value that is passed to Kubernetes as it is counts as one. */
+function listPaths(values: Record<string, unknown>, before = ""): string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const path = `${before}${name}`;
     const whole = typeof value !== "object" || value === null || Array.isArray(value);
     if (whole || Object.keys(value).length === 0 || /^(resources|.*ecurityContext)$/.test(path))
       return [path];
-    return leaves(value as Record<string, unknown>, `${path}.`);
+    return listPaths(value as Record<string, unknown>, `${path}.`);
   });
 }
 
 describe("an upgrade", () => {
-  /** Each line of a manifest that differs, as `diff` tells it. */
-  const differences = (before: Manifest, after: Manifest): string[] => {
+  /** Returns the lines of a manifest that differ, as `diff` prints them. */
+  const diff = (before: Manifest, after: Manifest): string[] => {
     const lines = (manifest: Manifest) => stringify(manifest).split("\n");
     const [old, young] = [lines(before), lines(after)];
     return [
@@ -158,9 +158,9 @@ describe("an upgrade", () => {
     ];
   };
 
-  it("changes what was changed and the version's label, and nothing that Kubernetes lets nobody change", () => {
+  it("changes only the changed values and the version label", () => {
     const after = chart.rendered.get("upgraded")?.manifests ?? [];
-    const before = manifests("least");
+    const before = getManifests("minimal");
     assert.deepEqual(
       after.map(({ kind, metadata }) => [kind, metadata.name]),
       before.map(({ kind, metadata }) => [kind, metadata.name]),
@@ -168,27 +168,27 @@ describe("an upgrade", () => {
     const label = (version: string) => `app.kubernetes.io/version: ${version}`;
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     for (const [index, manifest] of before.entries()) {
-      const told = differences(manifest, after[index] ?? manifest);
+      const changed = diff(manifest, after[index] ?? manifest);
       const expected = [`< ${label(version)}`, `> ${label("9.9.9")}`];
       if (manifest.kind === "Deployment")
         expected.push(
           ...[`< image: topicsync:${version}`, "> image: topicsync:9.9.9"],
           ...["> - name: LOG_LEVEL", "> value: debug"],
         );
-      assert.deepEqual(told.toSorted(), expected.toSorted(), manifest.kind);
+      assert.deepEqual(changed.toSorted(), expected.toSorted(), manifest.kind);
     }
   });
 });
 
 for (const name of goodNames)
   describe(`the chart with the values "${name}"`, () => {
-    it("has selectors that find its pods, and references that lead somewhere", () => {
-      const deployment = one(name, "Deployment");
-      const { labels } = podOf(name).metadata;
-      const service = one(name, "Service");
+    it("has selectors that match its pods, and valid references", () => {
+      const deployment = getManifest(name, "Deployment");
+      const { labels } = getPod(name).metadata;
+      const service = getManifest(name, "Service");
       assert.ok(matches(labels, deployment.spec.selector.matchLabels));
       assert.ok(matches(labels, service.spec.selector));
-      for (const { kind, spec } of manifests(name)) {
+      for (const { kind, spec } of getManifests(name)) {
         if (kind === "PodDisruptionBudget") assert.ok(matches(labels, spec.selector.matchLabels));
         if (kind === "NetworkPolicy") assert.ok(matches(labels, spec.podSelector.matchLabels));
         if (kind === "ServiceMonitor") assert.ok(matches(service.metadata.labels, spec.selector.matchLabels));
@@ -197,30 +197,30 @@ for (const name of goodNames)
           for (const { backend } of spec.rules[0].http.paths)
             assert.deepEqual(backend.service, { name: service.metadata.name, port: { name: "http" } });
       }
-      for (const { labelSelector } of podOf(name).spec.topologySpreadConstraints)
+      for (const { labelSelector } of getPod(name).spec.topologySpreadConstraints)
         if (labelSelector) assert.ok(matches(labels, labelSelector.matchLabels));
       assert.deepEqual(
-        manifests(name).map(({ metadata }) => metadata.namespace),
-        manifests(name).map(() => "messaging"),
+        getManifests(name).map(({ metadata }) => metadata.namespace),
+        getManifests(name).map(() => "messaging"),
       );
     });
 
-    it("may do nothing in its pods but its work", () => {
-      const { spec } = podOf(name);
+    it("restricts the privileges of its pods", () => {
+      const { spec } = getPod(name);
       assert.equal(spec.automountServiceAccountToken, false);
       assert.equal(spec.securityContext.runAsNonRoot, true);
       assert.ok(spec.securityContext.runAsUser > 0);
       assert.deepEqual(spec.securityContext.seccompProfile, { type: "RuntimeDefault" });
-      assert.deepEqual(containerOf(name).securityContext, {
+      assert.deepEqual(getContainer(name).securityContext, {
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,
         capabilities: { drop: ["ALL"] },
       });
-      assert.ok(containerOf(name).resources.requests.memory && containerOf(name).resources.limits.memory);
+      assert.ok(getContainer(name).resources.requests.memory && getContainer(name).resources.limits.memory);
     });
 
-    it("is asked by three probes at the port where it listens, and has the time to stop", () => {
-      const { startupProbe, livenessProbe, readinessProbe, ports, lifecycle } = containerOf(name);
+    it("has three probes on the port of the service, and enough time to stop", () => {
+      const { startupProbe, livenessProbe, readinessProbe, ports, lifecycle } = getContainer(name);
       const scheme = name === "everything" ? "HTTPS" : "HTTP";
       for (const [probe, path] of [
         [startupProbe, "/healthz"],
@@ -229,24 +229,24 @@ for (const name of goodNames)
       ])
         assert.deepEqual(probe.httpGet, { path, port: "http", scheme });
       assert.deepEqual(ports, [
-        { name: "http", containerPort: Number(environmentOf(name)["HTTP_PORT"]), protocol: "TCP" },
+        { name: "http", containerPort: Number(getEnvironment(name)["HTTP_PORT"]), protocol: "TCP" },
       ]);
-      assert.equal(environmentOf(name)["HTTP_HOST"], "0.0.0.0");
-      // HTTP alone may take ten seconds to drain.
+      assert.equal(getEnvironment(name)["HTTP_HOST"], "0.0.0.0");
+      // Draining HTTP connections may take ten seconds.
       assert.ok(
-        podOf(name).spec.terminationGracePeriodSeconds >= Number(lifecycle.preStop.sleep.seconds) + 30,
+        getPod(name).spec.terminationGracePeriodSeconds >= Number(lifecycle.preStop.sleep.seconds) + 30,
       );
     });
 
-    it("has in its environment settings of the service, which understands them", () => {
-      const environment = environmentOf(name);
+    it("sets only valid settings of the service", () => {
+      const environment = getEnvironment(name);
       const files = secretSettings.map((secret) => `${secret}_FILE`);
       const known = [...Object.keys(settingsSchema.properties), ...files, "NODE_EXTRA_CA_CERTS"];
       assert.deepEqual(
         Object.keys(environment).filter((variable) => !known.includes(variable)),
         [],
       );
-      // The files are there in the pod only.
+      // The files exist in the pod only.
       const open = Object.entries(environment).filter(([, value]) => !value.startsWith("/"));
       const secrets = secretSettings.filter((secret) => environment[`${secret}_FILE`] !== undefined);
       const config = readConfig({
@@ -256,24 +256,24 @@ for (const name of goodNames)
       assert.deepEqual(config.kafka.brokers, ["kafka-0:9092", "kafka-1:9092"]);
     });
 
-    it("mounts every file that its settings name, and keeps secrets out of everything else", () => {
-      const mounts = containerOf(name).volumeMounts;
-      for (const mount of mounts) assert.ok(volumeOf(name, mount.name) !== undefined, mount.name);
-      for (const [variable, value] of Object.entries(environmentOf(name)))
+    it("mounts every file that its settings name, and keeps secrets out of all other manifests", () => {
+      const mounts = getContainer(name).volumeMounts;
+      for (const mount of mounts) assert.ok(findVolume(name, mount.name) !== undefined, mount.name);
+      for (const [variable, value] of Object.entries(getEnvironment(name)))
         if (value.startsWith("/")) {
           const mount = mounts.find(({ mountPath }) => value.startsWith(`${mountPath}/`));
           assert.ok(mount !== undefined, `${variable} is mounted`);
         }
-      const rest = manifests(name).filter(({ kind }) => kind !== "Secret");
+      const rest = getManifests(name).filter(({ kind }) => kind !== "Secret");
       for (const secret of Object.values(plainSecrets))
-        assert.ok(!JSON.stringify(rest).includes(secret), "a secret stands in a manifest");
+        assert.ok(!JSON.stringify(rest).includes(secret), "a manifest contains a secret");
     });
   });
 
-describe("what the chart is told", () => {
-  it("comes to the service as it was meant, numbers and lists too", () => {
+describe("the values of the chart", () => {
+  it("reach the service unchanged, including numbers and lists", () => {
     const { HTTP_MAX_CONNECTIONS, HTTP_TRUSTED_PROXIES, KAFKA_TLS, HTTP_TLS_CERT, KAFKA_TLS_CERT } =
-      environmentOf("everything");
+      getEnvironment("everything");
     assert.deepEqual(
       { HTTP_MAX_CONNECTIONS, HTTP_TRUSTED_PROXIES, KAFKA_TLS, HTTP_TLS_CERT, KAFKA_TLS_CERT },
       {
@@ -286,12 +286,12 @@ describe("what the chart is told", () => {
     );
   });
 
-  it("makes a Secret of the values, or mounts those that are there under the settings' names", () => {
-    const { stringData, metadata } = one("everything", "Secret");
+  it("create a Secret, or mount existing ones under the names of the settings", () => {
+    const { stringData, metadata } = getManifest("everything", "Secret");
     assert.deepEqual(stringData, plainSecrets);
-    const sourcesOf = (name: Good) => volumeOf(name, "secrets")?.projected?.sources;
-    assert.deepEqual(sourcesOf("everything"), [{ secret: { name: metadata.name } }]);
-    assert.deepEqual(sourcesOf("existing"), [
+    const getSources = (name: Good) => findVolume(name, "secrets")?.projected?.sources;
+    assert.deepEqual(getSources("everything"), [{ secret: { name: metadata.name } }]);
+    assert.deepEqual(getSources("existing"), [
       { secret: { name: "admin", items: [{ key: "password", path: "BOOTSTRAP_PASSWORD" }] } },
       { secret: { name: "kafka-user", items: [{ key: "password", path: "KAFKA_SASL_PASSWORD" }] } },
       {
@@ -303,7 +303,7 @@ describe("what the chart is told", () => {
     ]);
   });
 
-  it("lets KEDA ask the brokers for the lag of the groups that the service has, as it does itself", () => {
+  it("let KEDA read the lag of the service's groups, with the service's connection settings", () => {
     const shared = { offsetResetPolicy: "earliest", allowIdleConsumers: "false", lagThreshold: "5000" };
     const bootstrapServers = "kafka-0:9092,kafka-1:9092";
     const secured = { sasl: "scram_sha512", tls: "enable" };
@@ -313,19 +313,19 @@ describe("what the chart is told", () => {
       metadata: { bootstrapServers, consumerGroup, topic, ...shared, ...secured },
       authenticationRef,
     });
-    assert.deepEqual(one("existing", "ScaledObject").spec.triggers, [
+    assert.deepEqual(getManifest("existing", "ScaledObject").spec.triggers, [
       trigger("mobile", "topicsync.announcements"),
     ]);
-    assert.deepEqual(one("everything", "ScaledObject").spec.triggers, [
+    assert.deepEqual(getManifest("everything", "ScaledObject").spec.triggers, [
       trigger("topicsync", "topicsync.announcements"),
       trigger("topicsync.push-feedback", "push.feedback"),
     ]);
     const username = { parameter: "username", name: "KAFKA_SASL_USERNAME", containerName: "topicsync" };
-    assert.deepEqual(one("existing", "TriggerAuthentication").spec, {
+    assert.deepEqual(getManifest("existing", "TriggerAuthentication").spec, {
       env: [username],
       secretTargetRef: [{ parameter: "password", name: "kafka-user", key: "password" }],
     });
-    assert.deepEqual(one("everything", "TriggerAuthentication").spec, {
+    assert.deepEqual(getManifest("everything", "TriggerAuthentication").spec, {
       env: [username],
       secretTargetRef: [
         { parameter: "password", name: "events-topicsync", key: "KAFKA_SASL_PASSWORD" },
@@ -335,11 +335,15 @@ describe("what the chart is told", () => {
       ],
     });
     for (const name of ["existing", "everything", "busy"] as const)
-      assert.equal(one(name, "Deployment").spec.replicas, undefined, "the autoscaler has the number");
+      assert.equal(
+        getManifest(name, "Deployment").spec.replicas,
+        undefined,
+        "the autoscaler sets the number",
+      );
   });
 
-  it("lets Prometheus and the Ingress controller come by the scheme that is served", () => {
-    assert.deepEqual(one("everything", "ServiceMonitor").spec.endpoints, [
+  it("let Prometheus and the Ingress controller use the scheme that is served", () => {
+    assert.deepEqual(getManifest("everything", "ServiceMonitor").spec.endpoints, [
       {
         port: "http",
         path: "/metrics",
@@ -349,8 +353,8 @@ describe("what the chart is told", () => {
         tlsConfig: { serverName: "topicsync" },
       },
     ]);
-    assert.equal(one("everything", "Service").spec.ports[0].appProtocol, "https");
-    const paths = one("everything", "Ingress").spec.rules[0].http.paths;
+    assert.equal(getManifest("everything", "Service").spec.ports[0].appProtocol, "https");
+    const paths = getManifest("everything", "Ingress").spec.rules[0].http.paths;
     assert.ok(!paths.some(({ path }: { path: string }) => "/metrics".startsWith(path)));
   });
 });

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { asked, panels, queries, templating, withQueries } from "./dashboard.ts";
-import { exposedSeries, selectorsWithoutSeries } from "./exposition.ts";
-import { promtool } from "./promtool.ts";
+import { expandQuery, panels, queries, templating, withQueries } from "./dashboard.ts";
+import { collectSeries, findUnmatchedSelectors } from "./exposition.ts";
+import { runPromtool } from "./promtool.ts";
 
 describe("the dashboard", () => {
-  it("leaves it to its reader where the metrics come from and whose they are", () => {
+  it("has variables for the data source and the instances", () => {
     assert.deepEqual(
       templating.list.map(({ name }) => name),
       ["datasource", "instance"],
@@ -21,27 +21,27 @@ describe("the dashboard", () => {
         assert.match(matchers, /instance=~"\$instance"/, expr);
   });
 
-  it("asks what Prometheus understands, in every panel", async () => {
+  it("has a valid query in every panel", async () => {
     for (const { title, targets = [] } of withQueries) assert.ok(targets.length > 0, title);
-    const rules = queries.map(({ expr }, index) => ({ record: `panel:${index}`, expr: asked(expr) }));
+    const rules = queries.map(({ expr }, index) => ({ record: `panel:${index}`, expr: expandQuery(expr) }));
     const folder = mkdtempSync(join(tmpdir(), "topicsync-dashboard-"));
     try {
       writeFileSync(join(folder, "queries.yml"), JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-      await promtool(folder, "check", "rules", "queries.yml");
+      await runPromtool(folder, "check", "rules", "queries.yml");
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
-  it("asks only for series that GET /metrics has", async () => {
-    const series = await exposedSeries();
+  it("queries only series that GET /metrics returns", async () => {
+    const series = await collectSeries();
     assert.deepEqual(
-      queries.flatMap(({ expr }) => selectorsWithoutSeries(asked(expr), series)),
+      queries.flatMap(({ expr }) => findUnmatchedSelectors(expandQuery(expr), series)),
       [],
     );
   });
 
-  it("has its panels side by side, none twice", () => {
+  it("has panels that do not overlap, with unique ids", () => {
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
     const cells = panels.flatMap(({ title, gridPos: { x, y, w, h } }) => {
       assert.ok(x + w <= 24, title);

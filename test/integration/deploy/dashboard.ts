@@ -15,12 +15,12 @@ export interface Target {
   readonly datasource: unknown;
 }
 
-/** The dashboard as it is imported into Grafana. */
+/** The Grafana dashboard. */
 export const { panels, templating }: { panels: Panel[]; templating: { list: { name: string }[] } } =
   JSON.parse(readFileSync(new URL("../../../deploy/grafana/topicsync.json", import.meta.url), "utf8"));
 export const withQueries = panels.filter(({ type }) => type !== "row");
 export const queries = withQueries.flatMap(({ targets = [] }) => targets);
 
-/** A query as Grafana asks it with all instances chosen. */
-export const asked = (expr: string, interval = "1m"): string =>
+/** Replaces the variables of a query as Grafana does with all instances selected. */
+export const expandQuery = (expr: string, interval = "1m"): string =>
   expr.replaceAll("$instance", ".+").replaceAll("$__rate_interval", interval);

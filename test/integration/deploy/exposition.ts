@@ -2,13 +2,13 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { RefusalError } from "../../../src/lib/errors.ts";
 import { createMetrics, createMetricsText } from "../../../src/app/metrics.ts";
 
-/** A series as it stands in Prometheus' text format, with the labels that scraping adds. */
+/** A series in Prometheus' text format, with the labels that scraping adds. */
 export interface Series {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const standing: SyncStatus["partitions"][number] = {
+const partition: SyncStatus["partitions"][number] = {
   partition: 0,
   committedOffset: 5,
   logStart: 0,
@@ -28,21 +28,21 @@ const status: SyncStatus = {
   group: "topicsync",
   topic: "topicsync.announcements",
   consumer: "assigned",
-  partitions: [standing],
+  partitions: [partition],
   since: null,
   counts: null,
   pushFeedback: {
     group: "topicsync.push-feedback",
     topic: "push-feedback",
     consumer: "assigned",
-    partitions: [standing],
+    partitions: [partition],
     counts: null,
   },
   problems: [],
 };
 
-/** Every series that `GET /metrics` has once there was something of everything, and `up`, which scraping makes. */
-export async function exposedSeries(): Promise<Series[]> {
+/** Returns every series that `GET /metrics` can have, and `up`, which scraping adds. */
+export async function collectSeries(): Promise<Series[]> {
   const metrics = createMetrics();
   const metricsText = createMetricsText(metrics, {
     status: () => Promise.resolve(status),
@@ -70,26 +70,26 @@ export async function exposedSeries(): Promise<Series[]> {
   const exposed = `up 1\n${await metricsText.text()}`;
   return exposed.split("\n").flatMap((line) => {
     const [, name, labels = ""] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
-    return name === undefined ? [] : [{ name, labels: { ...scraped, ...labelsOf(labels) } }];
+    return name === undefined ? [] : [{ name, labels: { ...scraped, ...parseLabels(labels) } }];
   });
 }
 
 const scraped = { job: "topicsync", instance: "127.0.0.1:8080" };
 
-const labelsOf = (text: string): Record<string, string> =>
+const parseLabels = (text: string): Record<string, string> =>
   Object.fromEntries(
     [...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, name = "", value = ""]) => [name, value]),
   );
 
-/** The selectors of a query (or of a text with queries) of ours that find none of the series. */
-export function selectorsWithoutSeries(query: string, series: readonly Series[]): string[] {
+/** Returns the selectors in a text that match none of the series. */
+export function findUnmatchedSelectors(query: string, series: readonly Series[]): string[] {
   const selectors = [...query.matchAll(/\b((?:topicsync|process|nodejs)_\w+|up(?=\{))(?:\{([^}]*)\})?/g)];
   return selectors.flatMap(([selector, name = "", matchers = ""]) =>
-    series.some((one) => one.name === name && fits(one, matchers)) ? [] : [selector],
+    series.some((one) => one.name === name && matchesLabels(one, matchers)) ? [] : [selector],
   );
 }
 
-function fits({ labels }: Series, matchers: string): boolean {
+function matchesLabels({ labels }: Series, matchers: string): boolean {
   return [...matchers.matchAll(/(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"/g)].every(
     ([, label = "", how, value = ""]) => {
       const found = labels[label];

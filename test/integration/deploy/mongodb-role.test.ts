@@ -1,4 +1,4 @@
-/** The role in docs/deployment.md allows what the service and the commands send to MongoDB, and nothing else. */
+/** The role in docs/deployment.md allows exactly what the service and the commands send to MongoDB. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
-import { blocksOf, root } from "../docs/pages.ts";
+import { parseBlocks, root } from "../docs/pages.ts";
 import { portOf } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
@@ -39,7 +39,7 @@ interface Request {
   readonly body?: object;
 }
 
-/** One request for each operation, in an order in which each succeeds. */
+/** One request per operation, in an order in which each succeeds. */
 const requests: Readonly<Record<string, Request>> = {
   "POST /api/svc_api_notif_mgmt/topic": { body: definition("by-hand") },
   "POST /api/svc_api_notif_mgmt/topic/pick": { body: { event: {} } },
@@ -82,11 +82,11 @@ const requests: Readonly<Record<string, Request>> = {
   "GET /metrics": {},
 };
 
-/** These ask MongoDB for nothing, or for what another request asks for; dead letters and sessions have requests of their own below. */
+/** Operations without a MongoDB command of their own. Dead letters and sessions are requested further below. */
 const others =
   /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end)?$/;
 
-/** The commands that do what no operation does, in an order in which each succeeds. */
+/** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
   ["announce", "--wait", "definitions.ndjson"],
   ["topics", "import", "definitions.ndjson"],
@@ -183,7 +183,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await next.ready();
   await next.stop();
 
-  // What happens only where something comes between.
+  // What is sent only after conflicts and failures.
   const log = await createLogger("silent");
   const database = createDatabase(withoutTransactions.uri(own.db.databaseName), log);
   await database.connect(new AbortController().signal);
@@ -198,7 +198,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   ]);
   await database.close();
 
-  const [script] = blocksOf(
+  const [script] = parseBlocks(
     "docs/deployment.md",
     readFileSync(join(root, "docs/deployment.md"), "utf8"),
   ).filter(({ text }) => text.includes("createRole"));

@@ -1,4 +1,4 @@
-/** What Prometheus itself makes of a running service, the scrape settings of the guide, the alerts and the dashboard. */
+/** A real Prometheus with a running service, the scrape settings of the guide, the alerts and the dashboard. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 
 import { freePort } from "../../../src/embedded/tcp-port.ts";
 import { startProcess, type ServerProcess } from "../../../src/embedded/process.ts";
-import { blocksOf, root } from "../docs/pages.ts";
+import { parseBlocks, root } from "../docs/pages.ts";
 import { call } from "../../support/http.ts";
 import { makeTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
@@ -15,7 +15,7 @@ import { until } from "../../support/poll.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
-import { asked, queries } from "./dashboard.ts";
+import { expandQuery, queries } from "./dashboard.ts";
 
 const { admin, producer, scene } = stage(sharedStack());
 const folder = mkdtempSync(join(tmpdir(), "topicsync-prometheus-"));
@@ -31,7 +31,7 @@ interface Rule {
   readonly state: string;
 }
 
-describe("a Prometheus that is set up as the guide says", () => {
+describe("a Prometheus with the settings of the guide", () => {
   const own = scene();
   const feedback = unique("feedback");
   let service: Awaited<ReturnType<typeof startTopicsync>>;
@@ -51,10 +51,10 @@ describe("a Prometheus that is set up as the guide says", () => {
     url = await startPrometheus(new URL(service.url).host);
   });
 
-  /** Starts Prometheus with the guide's settings, for this service and with a shorter interval. */
+  /** Starts Prometheus with the settings of the guide, for this service and with a shorter interval. */
   async function startPrometheus(target: string): Promise<string> {
     const page = "docs/operations.md";
-    const block = blocksOf(page, readFileSync(join(root, page), "utf8")).find(({ text }) =>
+    const block = parseBlocks(page, readFileSync(join(root, page), "utf8")).find(({ text }) =>
       text.startsWith("scrape_configs:"),
     );
     const scrape = block?.text.replace(/targets: \[.*\]/, `targets: ["${target}"]`) ?? "";
@@ -86,21 +86,21 @@ describe("a Prometheus that is set up as the guide says", () => {
     return `http://${address}`;
   }
 
-  const ask = async (path: string) => {
+  const get = async (path: string) => {
     const response = await fetch(`${url}/api/v1/${path}`);
     return ((await response.json()) as { data: unknown }).data;
   };
 
-  /** The values that a query gives now, without those that are no number. */
-  async function valuesOf(query: string): Promise<number[]> {
-    const { result } = (await ask(`query?query=${encodeURIComponent(query)}`)) as {
+  /** Returns the current values of a query, without NaN. */
+  async function queryValues(query: string): Promise<number[]> {
+    const { result } = (await get(`query?query=${encodeURIComponent(query)}`)) as {
       result: { value: [number, string] }[];
     };
     return result.map(({ value }) => Number(value[1])).filter((value) => !Number.isNaN(value));
   }
 
-  /** A little of everything that the service counts. */
-  async function happen(round: number): Promise<void> {
+  /** Sends some of everything that the service counts. */
+  async function sendTraffic(round: number): Promise<void> {
     await own.send(definition(`id-${round}`), { externalId: "", name: "refused" });
     await producer.send({
       topic: feedback,
@@ -114,29 +114,32 @@ describe("a Prometheus that is set up as the guide says", () => {
     });
   }
 
-  it("shows something in every panel of the dashboard", async () => {
+  it("has data for every panel of the dashboard", async () => {
     let round = 0;
-    const empty = new Set(queries.map(({ expr }) => asked(expr, "10s")));
-    await until(`every query has an answer; none has: ${[...empty].join(", ")}`, async () => {
-      await happen((round += 1));
-      for (const query of empty) if ((await valuesOf(query)).length > 0) empty.delete(query);
+    const empty = new Set(queries.map(({ expr }) => expandQuery(expr, "10s")));
+    await until(`every query has a result; without one: ${[...empty].join(", ")}`, async () => {
+      await sendTraffic((round += 1));
+      for (const query of empty) if ((await queryValues(query)).length > 0) empty.delete(query);
       return empty.size === 0;
     }).catch((error: unknown) => {
-      throw new Error(`without an answer: ${[...empty].join("\n")}`, { cause: error });
+      throw new Error(`without a result: ${[...empty].join("\n")}`, { cause: error });
     });
-    assert.deepEqual(await valuesOf('sum(up{job="topicsync"})'), [1]);
+    assert.deepEqual(await queryValues('sum(up{job="topicsync"})'), [1]);
     const refused = 'sum(topicsync_announcements_total{outcome="refused"})';
-    await until("Prometheus has all that was refused", async () => (await valuesOf(refused))[0] === round);
+    await until(
+      "Prometheus has counted all rejections",
+      async () => (await queryValues(refused))[0] === round,
+    );
   });
 
-  it("can evaluate every alert, and tells of what was refused and of nothing else", async () => {
+  it("evaluates every alert, and fires only those for rejected records", async () => {
     const rules = async (): Promise<Rule[]> => {
-      const { groups } = (await ask("rules")) as { groups: { rules: Rule[] }[] };
+      const { groups } = (await get("rules")) as { groups: { rules: Rule[] }[] };
       return groups.flatMap((group) => group.rules);
     };
     const firing = (all: readonly Rule[]) =>
       all.filter(({ state }) => state === "firing").map(({ name }) => name);
-    await until("both refusals are told", async () => firing(await rules()).length >= 2);
+    await until("both alerts fire", async () => firing(await rules()).length >= 2);
     const all = await rules();
     assert.deepEqual(firing(all), ["TopicsyncAnnouncementsRefused", "TopicsyncPushFeedbackRefused"]);
     assert.deepEqual(

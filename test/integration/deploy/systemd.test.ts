@@ -1,4 +1,4 @@
-/** The unit of systemd, as systemd itself reads it and against what the service really does. */
+/** The systemd unit, checked by systemd and against the settings and exit codes of the service. */
 import assert from "node:assert/strict";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,13 +14,13 @@ const text = readFileSync(
   fileURLToPath(new URL("../../../deploy/systemd/topicsync.service", import.meta.url)),
   "utf8",
 );
-const valuesOf = (name: string): string[] =>
+const readValues = (name: string): string[] =>
   [...text.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value = ""]) => value);
 
-describe("the unit of systemd", () => {
-  it("is understood by systemd, which finds it well shielded", async (t) => {
+describe("the systemd unit", () => {
+  it("is valid and sandboxed according to systemd-analyze", async (t) => {
     const folder = temporaryFolder(t);
-    // Where the program is, and where the unit must be called by its name, is the machine's.
+    // systemd-analyze requires that the program exists.
     const program = join(folder, "topicsync");
     writeFileSync(program, "#!/bin/sh\n");
     chmodSync(program, 0o755);
@@ -28,9 +28,9 @@ describe("the unit of systemd", () => {
     writeFileSync(unit, text.replace("/opt/topicsync/bin/topicsync", program));
     for (const args of [["verify"], ["security", "--offline=true", "--threshold=20"]]) {
       const finished = await runCommand("systemd-analyze", [...args, unit]).catch((error: unknown) => {
-        // A machine without systemd has no use for the unit either.
+        // Not every machine has systemd.
         if (!isAbsent(error)) throw error;
-        t.diagnostic("there is no systemd-analyze here");
+        t.diagnostic("systemd-analyze is not installed");
         return undefined;
       });
       if (finished === undefined) return;
@@ -39,16 +39,16 @@ describe("the unit of systemd", () => {
     }
   });
 
-  it("starts the service again but for what would only come again", () => {
+  it("restarts the service except after errors that a restart cannot fix", () => {
     const { usage, databaseConflict, configuration } = exitCodes;
-    assert.deepEqual(valuesOf("Restart"), ["on-failure"]);
-    assert.deepEqual(valuesOf("RestartPreventExitStatus"), [
+    assert.deepEqual(readValues("Restart"), ["on-failure"]);
+    assert.deepEqual(readValues("RestartPreventExitStatus"), [
       [usage, databaseConflict, configuration].join(" "),
     ]);
   });
 
-  it("gives it settings that there are, and its secrets as credentials", () => {
-    const names = valuesOf("Environment").map((one) => one.slice(0, one.indexOf("=")));
+  it("sets existing settings, and passes secrets as credentials", () => {
+    const names = readValues("Environment").map((one) => one.slice(0, one.indexOf("=")));
     const known = [
       "NODE_ENV",
       ...Object.keys(settingsSchema.properties),
@@ -58,8 +58,8 @@ describe("the unit of systemd", () => {
       names.filter((name) => !known.includes(name)),
       [],
     );
-    const credentials = valuesOf("LoadCredential").map((one) => one.slice(0, one.indexOf(":")));
-    const files = valuesOf("Environment").filter((one) => one.includes("_FILE="));
+    const credentials = readValues("LoadCredential").map((one) => one.slice(0, one.indexOf(":")));
+    const files = readValues("Environment").filter((one) => one.includes("_FILE="));
     assert.deepEqual(
       files.map((one) => one.slice(one.indexOf("=") + 1)),
       credentials.map((name) => `%d/${name}`),

@@ -1,4 +1,4 @@
-/** What runs with the right to publish: GitHub's hardening guide asks for actions by their full commit SHA. */
+/** The workflows can publish, so GitHub's hardening guide applies: it asks for actions by their full commit SHA. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
@@ -14,15 +14,15 @@ interface Job {
 }
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const textOf = (file: string): string => readFileSync(`${root}${file}`, "utf8");
-const jobsIn = (file: string): Readonly<Record<string, Job>> =>
-  (parse(textOf(file)) as { jobs: Record<string, Job> }).jobs;
+const readText = (file: string): string => readFileSync(`${root}${file}`, "utf8");
+const readJobs = (file: string): Readonly<Record<string, Job>> =>
+  (parse(readText(file)) as { jobs: Record<string, Job> }).jobs;
 const workflows = globSync(".github/workflows/*.yml", { cwd: root });
 
 describe("the workflows", () => {
-  it("take every action by its commit, with the version beside it", () => {
+  it("use every action by its commit, with the version in a comment", () => {
     const used = workflows.flatMap((file) =>
-      [...textOf(file).matchAll(/\buses: (.+)$/gm)].map(([, use]) => use),
+      [...readText(file).matchAll(/\buses: (.+)$/gm)].map(([, use]) => use),
     );
     const actions = used.filter((use) => use?.startsWith("./") === false);
     assert.ok(actions.length >= 9, `${actions.length} actions were found`);
@@ -30,16 +30,16 @@ describe("the workflows", () => {
       assert.match(action ?? "", /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
   });
 
-  it("run no install script of a dependency but the one that brings Node", () => {
+  it("run no install script of a dependency except that of Node", () => {
     const commands = [...workflows, ".ci/run"].flatMap(
-      (file) => textOf(file).match(/\bnpm (?:ci|install|rebuild)\b.*/g) ?? [],
+      (file) => readText(file).match(/\bnpm (?:ci|install|rebuild)\b.*/g) ?? [],
     );
     const installing = commands.filter((command) => !/^npm ci"/.test(command));
     assert.deepEqual(new Set(installing), new Set(["npm ci --ignore-scripts", "npm rebuild node"]));
   });
 
-  it("install what the lockfile has a digest of", () => {
-    const { packages } = JSON.parse(textOf("package-lock.json")) as {
+  it("install only packages that have a digest in the lockfile", () => {
+    const { packages } = JSON.parse(readText("package-lock.json")) as {
       packages: Record<string, { integrity?: string }>;
     };
     const without = Object.entries(packages).filter(
@@ -48,16 +48,16 @@ describe("the workflows", () => {
     assert.deepEqual(without, []);
   });
 
-  it("publish with a statement of where it was built, and of what", () => {
-    const { package: npm, image } = jobsIn(".github/workflows/release.yml");
-    // npm adds the provenance by itself for its trusted publishers.
+  it("publish with provenance and an SBOM", () => {
+    const { package: npm, image } = readJobs(".github/workflows/release.yml");
+    // npm adds the provenance itself for trusted publishers.
     assert.equal(npm?.permissions?.["id-token"], "write");
     const built = image?.steps?.find(({ uses = "" }) => uses.startsWith("docker/build-push-action@"));
     assert.deepEqual([built?.with?.["provenance"], built?.with?.["sbom"]], ["mode=max", true]);
   });
 
   it("publish nothing before every check has passed", () => {
-    const jobs = jobsIn(".github/workflows/release.yml");
+    const jobs = readJobs(".github/workflows/release.yml");
     assert.equal(jobs["check"]?.uses, "./.github/workflows/ci.yml");
     const isAfterCheck = (name: string | undefined): boolean =>
       name === "check" || (name !== undefined && isAfterCheck(jobs[name]?.needs));

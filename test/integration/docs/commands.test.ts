@@ -21,12 +21,12 @@ import { until } from "../../support/poll.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { cli, environment } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
-import { blocksOf, pages, root, type Block } from "./pages.ts";
+import { parseBlocks, pages, root, type Block } from "./pages.ts";
 import { isAsShown, runBlocks } from "./shell.ts";
 
-/** Begins everything: the service that it starts is that of all the other pages. */
+/** Runs first: the other pages use the service that it starts. */
 const first = "docs/quick-start.md";
-/** The password of its administrator, and what is typed where a command asks for one. */
+/** The password of the administrator, also typed at password prompts. */
 const password = "correct horse battery staple";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-guides-"));
@@ -44,7 +44,7 @@ const env: NodeJS.ProcessEnv = {
 let service: ChildProcess | undefined;
 keepSecret(password, "9f86d081884c7d65");
 
-/** The checkout, but for what lies hidden in it, and a `topicsync` on the PATH with somebody beside it who types the password. */
+/** Links the repository without hidden files, and puts a `topicsync` on the PATH that is given the password. */
 function prepare(): void {
   for (const name of readdirSync(root))
     if (!name.startsWith(".") && name !== "dist") symlinkSync(join(root, name), join(folder, name));
@@ -60,13 +60,13 @@ exec '${process.execPath}' '${cli}' "$@"
   );
 }
 
-/** Starts the service as the page says, and waits until it is ready. */
+/** Starts the service with the command of the page, and waits until it is ready. */
 async function serve({ text }: Block): Promise<void> {
   service = spawn("sh", ["-c", `exec ${text}`], {
     cwd: folder,
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, so that none of it is left behind.
+    // A process group, which is killed as a whole at the end.
     detached: true,
   });
   service.stdout?.setEncoding("utf8").on("data", keepLog);
@@ -77,8 +77,8 @@ async function serve({ text }: Block): Promise<void> {
 const answers = async (path: string): Promise<boolean> =>
   (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
 
-/** Every page begins without what the one before it stored, there or in files. */
-async function forget(): Promise<void> {
+/** Deletes what the previous page stored in the database and in files. */
+async function reset(): Promise<void> {
   const kept = [".env", "typed", "audit.log"];
   for (const file of readdirSync(folder, { withFileTypes: true }))
     if (file.isFile() && !kept.includes(file.name)) rmSync(join(folder, file.name));
@@ -95,8 +95,8 @@ async function forget(): Promise<void> {
     await db.collection(name).deleteMany({ name: { $nin: named } });
 }
 
-/** The page's commands, in the page's order, each shell of them with those that follow a service in one of its own. */
-async function follow(blocks: readonly Block[]): Promise<void> {
+/** Runs the commands of a page in order; those after a service is started run in a new shell. */
+async function runCommands(blocks: readonly Block[]): Promise<void> {
   const wrong: string[] = [];
   let rest = blocks;
   while (rest.length > 0) {
@@ -110,17 +110,17 @@ async function follow(blocks: readonly Block[]): Promise<void> {
     if (starting !== undefined) await serve(starting);
     rest = at === -1 ? [] : rest.slice(at + 1);
   }
-  assert.equal(wrong.join("\n"), "", "the pages show something else");
+  assert.equal(wrong.join("\n"), "", "the output differs from the page");
 }
 
-/** What runs in this test: everything of `sh` and `console`, on the service that listens here. */
+/** The kinds of blocks that this test runs. */
 const runs = ["sh", "console", "sh service"];
-/** What a page may have besides: what is shown, and commands for which this test has not got the machines. */
+/** Other kinds: text, and commands that need other machines. */
 const others = ["json", "yaml", "ini", "js", "ts", "mermaid", "", "sh elsewhere"];
 
 const guides = [first, ...pages().filter((page) => page !== first)].map((page) => ({
   page,
-  blocks: blocksOf(page, readFileSync(join(root, page), "utf8")).map((block) => ({
+  blocks: parseBlocks(page, readFileSync(join(root, page), "utf8")).map((block) => ({
     ...block,
     text: block.text.replaceAll(/(?:localhost|127\.0\.0\.1):8080/g, `localhost:${port}`),
   })),
@@ -129,7 +129,7 @@ const guides = [first, ...pages().filter((page) => page !== first)].map((page) =
 prepare();
 const { admin } = testKafka(sharedStack().kafka);
 before(async () => {
-  // Of push feedback, which this service does not read.
+  // For the push feedback, which this service does not read.
   await admin.connect();
   for (const topic of ["push-feedback", "push-feedback.dead-letter"]) await makeTopics(admin, { topic });
 });
@@ -138,29 +138,29 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("the commands", () => {
+describe("the commands in the documentation", () => {
   for (const { page, blocks } of guides) {
     const running = blocks.filter(({ info }) => runs.includes(info));
     if (running.length === 0) continue;
-    it(`of ${page} do what it says`, async () => {
-      await forget();
-      await follow(running);
+    it(`of ${page} print what it shows`, async () => {
+      await reset();
+      await runCommands(running);
     });
   }
 
-  it("end with a service that ends when it is told to", async () => {
+  it("leave a service that stops on SIGTERM", async () => {
     assert.ok(service !== undefined);
     const ended = once(service, "exit");
     service.kill("SIGTERM");
     await ended;
-    assert.equal(await answers("/healthz"), false, "it goes on without the npm that started it");
+    assert.equal(await answers("/healthz"), false, "it outlives the npm that started it");
   });
 });
 
-describe("what is not run", () => {
+describe("a block that is not run", () => {
   const all = guides.flatMap(({ blocks }) => blocks);
 
-  it("is said to be so", () => {
+  it("is marked as such", () => {
     const unknown = all.filter(({ info }) => !runs.includes(info) && !others.includes(info));
     assert.deepEqual(
       unknown.map(({ place, info }) => `${place}: ${info}`),
@@ -168,7 +168,7 @@ describe("what is not run", () => {
     );
   });
 
-  it("is none of the commands that could be run here, and is written as bash has it", () => {
+  it("contains no command that could be run, and is valid bash", () => {
     for (const { place, text } of all.filter(({ info }) => info === "sh elsewhere")) {
       assert.doesNotMatch(text, /^(?:topicsync (?!start)|curl )/m, place);
       const { status, stderr } = spawnSync("bash", ["-n"], { input: text, encoding: "utf8" });

@@ -11,11 +11,11 @@ const committed = (name: string): URL => new URL(`../../../docs/${name}`, import
 
 for (const [name, text] of Object.entries(contracts)) {
   describe(`docs/${name}`, () => {
-    it("is what the operations and schemas make of it", async () => {
+    it("is up to date with the operations and schemas", async () => {
       const lines = (await readFile(committed(name), "utf8")).split("\n");
       const fresh = (await text()).split("\n");
       const at = fresh.findIndex((line, index) => line !== lines[index]);
-      const renew = `line ${at + 1} of docs/${name} is out of date; renew it by \`npm run docs\` and look at what changed`;
+      const renew = `line ${at + 1} of docs/${name} is out of date; run \`npm run docs\` and review the changes`;
       assert.equal(lines[at], fresh[at], renew);
       assert.equal(lines.length, fresh.length, renew);
     });
@@ -24,7 +24,7 @@ for (const [name, text] of Object.entries(contracts)) {
 
 for (const name of Object.keys(contracts)) {
   describe(`docs/${name}`, () => {
-    it("has nothing that a linter complains of", async () => {
+    it("passes the linter", async () => {
       const config = await createConfig({
         extends: ["recommended-strict"],
         rules: {
@@ -32,7 +32,7 @@ for (const name of Object.keys(contracts)) {
           "no-invalid-schema-examples": "error",
           "no-ambiguous-paths": "error",
           "spec-strict-refs": "error",
-          // Browsers that sign in with OpenID are only ever sent elsewhere.
+          // Signing in with OpenID only redirects.
           "operation-2xx-response": "off",
         },
       });

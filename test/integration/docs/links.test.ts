@@ -6,23 +6,23 @@ import { describe, it } from "node:test";
 import { pages, root } from "./pages.ts";
 
 interface Link {
-  /** Where it stands, relative to the repository. */
+  /** The page that contains it, relative to the repository. */
   readonly page: string;
   readonly target: string;
-  /** The file that it leads to, relative to the repository. */
+  /** The linked file, relative to the repository. */
   readonly path: string;
   readonly anchor: string | undefined;
 }
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
 
-/** Without what stands in code: there a bracket is a bracket. */
-const withoutCode = (markdown: string): string =>
+/** Removes code, in which brackets are not links. */
+const removeCode = (markdown: string): string =>
   markdown.replaceAll(/^(`{3,})[^]*?^\1$/gm, "").replaceAll(/`[^`\n]*`/g, "");
 
-/** The links of a page to other places of the repository. */
-function linksOf(page: string): Link[] {
-  return Array.from(withoutCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target)
+/** Returns the links of a page within the repository. */
+function findLinks(page: string): Link[] {
+  return Array.from(removeCode(read(page)).matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
     .map((target) => {
       const [path = "", anchor] = target.split("#");
@@ -31,15 +31,15 @@ function linksOf(page: string): Link[] {
     });
 }
 
-/** The anchor that GitHub gives the first heading of this text. */
+/** Returns the anchor that GitHub gives the first heading with this text. */
 const toAnchor = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\-_ ]/gu, "")
     .replaceAll(" ", "-");
 
-/** The anchors of a page, numbered where a heading comes again. */
-function anchorsOf(page: string): Set<string> {
+/** Returns the anchors of a page; those of repeated headings are numbered. */
+function findAnchors(page: string): Set<string> {
   const anchors = new Set<string>();
   const text = read(page).replaceAll(/^(`{3,})[^]*?^\1$/gm, "");
   for (const [, heading = ""] of text.matchAll(/^#{1,6} (.+)$/gm)) {
@@ -52,9 +52,9 @@ function anchorsOf(page: string): Set<string> {
 }
 
 describe("the pages", () => {
-  const links = pages().flatMap(linksOf);
+  const links = pages().flatMap(findLinks);
 
-  it("link to files that are there", () => {
+  it("link to existing files", () => {
     assert.ok(links.length > 100, `${links.length} links`);
     const broken = links.filter(({ path }) => !existsSync(join(root, path)));
     assert.deepEqual(
@@ -63,22 +63,22 @@ describe("the pages", () => {
     );
   });
 
-  it("link to headings that are there", () => {
+  it("link to existing headings", () => {
     const anchored = links.filter(
       ({ path, anchor }) => anchor !== undefined && path.endsWith(".md") && existsSync(join(root, path)),
     );
-    const broken = anchored.filter(({ path, anchor = "" }) => !anchorsOf(path).has(anchor));
+    const broken = anchored.filter(({ path, anchor = "" }) => !findAnchors(path).has(anchor));
     assert.deepEqual(
       broken.map(({ page, target }) => `${page}: ${target}`),
       [],
     );
   });
 
-  it("are all reached from the README", () => {
+  it("are all linked from the README, directly or indirectly", () => {
     const reached = new Set(["README.md"]);
-    // What is added while it is gone through is gone through as well.
+    // The loop also visits pages that it adds.
     for (const page of reached)
-      for (const { path } of linksOf(page))
+      for (const { path } of findLinks(page))
         if (path.endsWith(".md") && existsSync(join(root, path))) reached.add(path);
     assert.deepEqual(
       pages().filter((page) => !reached.has(page)),

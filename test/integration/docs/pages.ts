@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 /** The repository. */
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Every page for people, relative to the repository. */
+/** The pages of the documentation, relative to the repository. */
 export const pages = (): string[] =>
   globSync(["*.md", "docs/**/*.md", "deploy/**/README.md"], { cwd: root }).toSorted();
 
@@ -12,13 +12,13 @@ export const pages = (): string[] =>
 export interface Block {
   /** "docs/filters.md:12". */
   readonly place: string;
-  /** What stands behind the fence: "sh", "sh elsewhere". */
+  /** The text after the fence: "sh", "sh elsewhere". */
   readonly info: string;
   readonly text: string;
 }
 
-/** The fenced blocks of a page, in their order. */
-export function blocksOf(page: string, markdown: string): Block[] {
+/** Returns the fenced blocks of a page, in order. */
+export function parseBlocks(page: string, markdown: string): Block[] {
   return Array.from(
     markdown.matchAll(/^```(.*)\n([^]*?)^```$/gm),
     ({ 1: info = "", 2: text = "", index }) => ({

@@ -8,25 +8,25 @@ import { root } from "./pages.ts";
 
 const text = readFileSync(join(root, "docs/security.md"), "utf8");
 
-/** Every row of the tables whose last column is "test", as that column has it. */
+/** The rows of the tables whose last column is "test". */
 const columns = text.split("\n\n").flatMap((block) => {
   const lines = block.split("\n");
   const head = lines.findIndex((line) => line.endsWith("| test |"));
   return head === -1 ? [] : lines.slice(head + 2).filter((line) => line.startsWith("|"));
 });
-const testsOf = (row: string): string => row.split("|").at(-2) ?? "";
+const getTests = (row: string): string => row.split("|").at(-2) ?? "";
 
 describe("docs/security.md", () => {
   it("names a test for each claim, by its file", () => {
     assert.ok(columns.length > 60, `${columns.length} claims`);
     for (const row of columns) {
-      const named = [...testsOf(row).matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+      const named = [...getTests(row).matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
       assert.ok(named.length > 0, row);
       for (const name of named) assert.match(name, /^test\/.*\.test\.ts$/, row);
     }
   });
 
-  it("names files that are there, and tests that stand in them", () => {
+  it("names existing files, and titles of tests in them", () => {
     for (const [, file = "", titles = ""] of text.matchAll(/`(test\/[^`]*)`(?:: ((?:"[^"]+"(?:, )?)+))?/g)) {
       assert.ok(existsSync(join(root, file)), file);
       const source = titles === "" ? "" : readFileSync(join(root, file), "utf8");

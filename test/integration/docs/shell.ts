@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import type { Block } from "./pages.ts";
 
-/** A command of a page, and what the page shows of its answer. */
+/** A command of a page, its expected output and its actual output. */
 export interface Answered {
   readonly place: string;
   readonly command: string;
@@ -16,12 +16,12 @@ export interface Answered {
 interface Step {
   readonly place: string;
   readonly command: string;
-  /** Undefined: the page shows none, and the command has to succeed. */
+  /** The expected output. Undefined if the page shows none; then the command must succeed. */
   readonly shown: string | undefined;
 }
 
-/** The steps of a block: all of `sh` is one; of `console` each `$ ` with the lines behind it, `> ` going on. */
-function stepsOf({ place, info, text }: Block): Step[] {
+/** Splits a block into steps: a block of `sh` is one; in `console`, each `$ ` begins one and `> ` continues it. */
+function parseSteps({ place, info, text }: Block): Step[] {
   if (info === "sh") return [{ place, command: text, shown: undefined }];
   return text
     .split(/^\$ /m)
@@ -38,8 +38,8 @@ export interface Shell {
 }
 
 /**
- * Runs blocks of a page, `sh` and `console`, one after another in one bash. Throws where a command of `sh` fails; what a
- * session of `console` answered is given, however it ended: the page shows refusals as well.
+ * Runs `sh` and `console` blocks of a page in one bash. Throws if a command of `sh` fails. Returns the output of the
+ * `console` commands, which may fail: pages also show errors.
  */
 export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): Promise<Answered[]> {
   const folder = join(cwd, ".answers");
@@ -47,7 +47,7 @@ export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): 
   const answer = (index: number): string => join(folder, String(index));
   const errors = join(folder, "errors");
   const trace = join(folder, "trace");
-  const steps = blocks.flatMap(stepsOf);
+  const steps = blocks.flatMap(parseSteps);
   const script = steps.map(
     ({ place, command, shown }, index) =>
       `: ${place}\n{\n${command}\n} >'${answer(index)}' 2>'${errors}'${shown === undefined ? "" : " || true"}`,
@@ -66,15 +66,15 @@ export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): 
   );
 }
 
-/** Whether an answer is what the page shows, but for ids, times and spaces; `…` stands for anything. */
+/** Whether an output is what the page shows, except for ids, times and spaces. `…` matches anything. */
 export function isAsShown(shown: string, answered: string): boolean {
-  const parts = plain(shown).split("…");
+  const parts = normalize(shown).split("…");
   const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("[^]*");
-  return new RegExp(`^${pattern}$`).test(plain(answered));
+  return new RegExp(`^${pattern}$`).test(normalize(answered));
 }
 
-/** What differs from run to run, and the width of a column with it. */
-const plain = (text: string): string =>
+/** Replaces what differs from run to run, including the widths of columns. */
+const normalize = (text: string): string =>
   text
     .replaceAll(/\b[0-9a-f]{32}\b/g, "ID")
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::[\d.]+Z)?/g, "TIME")

@@ -1,4 +1,4 @@
-/** Who may call what, of every operation that the OpenAPI document has: what it says it needs is asked for. */
+/** Every operation in the OpenAPI document requires the role that the document names. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, it } from "node:test";
@@ -21,7 +21,7 @@ const { paths } = JSON.parse(
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
 };
 
-/** Those that need somebody, and the role where they need one. */
+/** The operations that require a user, and their role if they require one. */
 const guarded = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods)
     .filter(([, { security }]) => security.length > 0)

@@ -1,4 +1,4 @@
-/** Push applications and platforms over HTTP; what they mean for registrations is specification 4.1. */
+/** Push applications and platforms over HTTP (specification 4.1). */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 

@@ -70,7 +70,7 @@ const letter = (offset: number, headers: Record<string, string | Buffer> = {}) =
   deadLetterMessage({ topic, partition: 7, offset }, { headers });
 
 describe("dead letters over HTTP", () => {
-  it("require the role for topics, and those of push feedback also the one for push tokens", async () => {
+  it("require the role for topics, and for push feedback also the role for push tokens", async () => {
     assert.equal((await get("", "nobody")).status, 401);
     assert.equal((await get("", reader)).status, 403);
     assert.equal((await post("replays", { ids: ["x"] }, reader)).status, 403);
@@ -87,7 +87,7 @@ describe("dead letters over HTTP", () => {
     }
   });
 
-  it("are listed as they come, newest first", async () => {
+  it("are listed newest first", async () => {
     const none = await get();
     assert.deepEqual(none.json, {
       channels: ["announcements", "push-feedback"],
@@ -260,7 +260,7 @@ describe("dead letters over HTTP", () => {
     await until("it is rejected again", async () => (await list()).total === 2);
   });
 
-  it("answer 503 while Kafka is away", async () => {
+  it("answer 503 while Kafka is down", async () => {
     const proxy = await startKafkaProxy(stack.kafka);
     const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
     await cut.ready();

@@ -58,7 +58,7 @@ function assertRejected(answer: Answer, code: string): void {
 }
 
 describe("a path", () => {
-  it("has the same result the second time, whatever was requested in between", async () => {
+  it("returns the same result again after other requests", async () => {
     const body = { platform: "ios", token: unique("token") };
     const unknown = unique("app");
     for (const times of ["once", "twice"]) {

@@ -12,7 +12,7 @@ const settings = {
   ...ownNames(),
   MONGODB_URI: uri,
   KAFKA_BROKERS: stack.kafka,
-  // So that a test can come from several networks.
+  // Lets a test send requests from several networks.
   HTTP_TRUSTED_PROXIES: "127.0.0.1",
 };
 let service: TestService;
@@ -34,7 +34,7 @@ async function addUser(name: string): Promise<void> {
 }
 
 describe("failed logins", () => {
-  it("end with 429 and Retry-After, alike for users that exist and others, but not for a user who is logged in", async () => {
+  it("lead to 429 with Retry-After for existing and unknown users, but not for a user who is logged in", async () => {
     const [ann, nobody] = [unique("ann"), unique("nobody")] as const;
     await addUser(ann);
     assert.equal((await logIn(ann, `password of ${ann}`)).status, 200);
@@ -58,7 +58,7 @@ describe("failed logins", () => {
     );
   });
 
-  it("from elsewhere end with 429 for the right password, too, though its user is logged in", async () => {
+  it("from another network lead to 429 even for the right password of a user who is logged in", async () => {
     const [user, elsewhere] = [unique("user"), "198.51.100.7"];
     const password = `password of ${user}`;
     await addUser(user);
@@ -70,7 +70,7 @@ describe("failed logins", () => {
     assert.equal((await logIn(user, password)).status, 200);
   });
 
-  it("on the console count together with those of other requests", async () => {
+  it("on the console are counted together with other requests", async () => {
     const [user, from] = [unique("user"), "203.0.113.5"];
     await addUser(user);
     const signIn = (password: string): Promise<Answer> =>
@@ -87,7 +87,7 @@ describe("failed logins", () => {
     assert.equal((await logIn(user, `password of ${user}`, from)).status, 429);
   });
 
-  it("in a flood are answered 401, 429 or 503 with Retry-After, while good requests go on", async () => {
+  it("in a flood get 401, 429 or 503 with Retry-After, while valid requests succeed", async () => {
     const flood = { ended: false };
     const flooding = Promise.all(
       Array.from({ length: 50 }, (_, index) => logIn(unique("flood"), `wrong ${index}`)),

@@ -48,7 +48,7 @@ function assertRefused(answer: Answer, why: RegExp): void {
 }
 
 describe("a bearer token", () => {
-  it("lets in whoever the issuer says, with the roles of the claim, under a name that no stored user has", async () => {
+  it("identifies a user by the issuer and the claims, under a name that no stored user has", async () => {
     const externalId = unique("topic");
     const token = await issuer.token({ roles: [roles.eventManagement, "something-else"] });
     assert.equal((await createTopic(token, externalId)).status, 201);
@@ -61,7 +61,7 @@ describe("a bearer token", () => {
     assert.equal(taken.code, 64);
   });
 
-  it("without a role allows what needs none", async () => {
+  it("without a role allows operations that require none", async () => {
     for (const claims of [{}, { roles: "other" }, { roles: { [roles.eventManagement]: true } }]) {
       const token = await issuer.token(claims);
       assert.equal((await sync(token)).status, 200);
@@ -73,13 +73,13 @@ describe("a bearer token", () => {
     );
   });
 
-  it("may be for several audiences, and a little ahead or behind in time", async () => {
+  it("may have several audiences, and some clock skew", async () => {
     assert.equal((await sync(await issuer.token({ aud: ["other", audience] }))).status, 200);
     assert.equal((await sync(await issuer.token({ exp: now() - 5 }))).status, 200);
     assert.equal((await sync(await issuer.token({ nbf: now() + 5 }))).status, 200);
   });
 
-  it("is believed no longer than until it expires, though it was checked before", async () => {
+  it("is rejected once it expires, even if it was accepted before", async () => {
     let clock = Date.now();
     const config = { issuer: issuer.url, audience, rolesClaim: "roles", userClaim: "sub" };
     const check = createVerifyToken(config, () => clock);
@@ -91,7 +91,7 @@ describe("a bearer token", () => {
     await assert.rejects(async () => check(token), InvalidTokenError);
   });
 
-  it("goes beside HTTP Basic, and both are offered to whoever brings neither", async () => {
+  it("works beside HTTP Basic, and a 401 offers both schemes", async () => {
     const url = `${service.url}/api/topicsync/v1/sync`;
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
     const answer = await call(url, { method: "GET", as: undefined });
@@ -114,7 +114,7 @@ describe("a hostile token", () => {
     exp: now() + 300,
   };
 
-  it("without a signature is refused", async () => {
+  it("without a signature is rejected", async () => {
     const none = new UnsecuredJWT(claims).encode();
     assertRefused(await sync(none), /JWS|alg/i);
     const [, payload = ""] = none.split(".");
@@ -122,14 +122,14 @@ describe("a hostile token", () => {
     assertRefused(await sync(`${head}.${payload}.`), /alg/i);
   });
 
-  it("that is signed with the public key as a shared secret is refused", async () => {
+  it("signed with the public key as a shared secret is rejected", async () => {
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: "HS256", kid: "key-1" })
       .sign(new TextEncoder().encode(issuer.publicKey));
     assertRefused(await sync(token), /alg/i);
   });
 
-  it("that somebody else signed is refused, under a known key's name and another, and with a key of its own", async () => {
+  it("signed by somebody else is rejected, under a known key id, an unknown one, and with an embedded key", async () => {
     const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
     const jwk = await crypto.subtle.exportKey("jwk", publicKey);
     for (const header of [{ kid: "key-1" }, { kid: "key-0" }, {}, { jwk }, { jku: `${service.url}/keys` }]) {
@@ -153,12 +153,12 @@ describe("a hostile token", () => {
     ["of a name with a line's end", { sub: "ann\nbob" }, /sub/],
     ["of a very long name", { sub: "x".repeat(201) }, /sub/],
   ] as const) {
-    it(`${what} is refused`, async () => {
+    it(`${what} is rejected`, async () => {
       assertRefused(await sync(await issuer.token(changed)), why);
     });
   }
 
-  it("that was changed, or is none, is refused", async () => {
+  it("that was changed or is malformed is rejected", async () => {
     const [head = "", , signature = ""] = (await issuer.token()).split(".");
     const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
     for (const token of [`${head}.${payload}.${signature}`, "x", "a.b.c", `${head}..${signature}`, '"']) {
@@ -166,21 +166,21 @@ describe("a hostile token", () => {
     }
   });
 
-  it("with an extension that nobody knows is refused", async () => {
+  it("with an unknown critical extension is rejected", async () => {
     await assert.doesNotReject(issuer.token());
     const critical = Buffer.from('{"alg":"RS256","kid":"key-1","crit":["x"],"x":1}').toString("base64url");
     const [, payload = "", signature = ""] = (await issuer.token()).split(".");
     assertRefused(await sync(`${critical}.${payload}.${signature}`), /crit|x/i);
   });
 
-  it("of 20 kB is refused with the headers", async () => {
+  it("of 20 kB exceeds the header limit", async () => {
     const answer = await sync(await issuer.token({ padding: "x".repeat(20_000) }));
     assert.deepEqual([answer.status, answer.json.error.code], [431, "HEADERS_TOO_LARGE"]);
   });
 });
 
 describe("the issuer", () => {
-  it("is asked for its keys once, and again for a new one, but not by whoever makes names up", async () => {
+  it("is asked for its keys once, and again for a new key, but not for each invented key id", async () => {
     const before = issuer.asked();
     assert.ok(before <= 2, "all the tokens above, with two unknown keys among them");
     for (let made = 0; made < 5; made += 1)
@@ -188,7 +188,7 @@ describe("the issuer", () => {
     assert.ok(issuer.asked() - before <= 1);
   });
 
-  it("may be away: bearer tokens are answered 503 then, and everything else goes on", async () => {
+  it("may be down: bearer tokens are then answered with 503, and everything else works", async () => {
     const away = await startIssuer();
     const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
@@ -216,7 +216,7 @@ describe("the issuer", () => {
     await other.stop();
   });
 
-  it("may call its roles and users as it likes", async () => {
+  it("may use other claims for roles and users", async () => {
     const names = { OIDC_ROLES_CLAIM: "realm_access.roles", OIDC_USER_CLAIM: "preferred_username" };
     const other = await startTopicsync({ ...settings, ...ownNames(), ...names, OIDC_ISSUER: issuer.url });
     await other.ready();
@@ -230,7 +230,7 @@ describe("the issuer", () => {
     await other.stop();
   });
 
-  it("is told by settings that go together, over HTTPS but for this machine", () => {
+  it("needs complete settings, and HTTPS unless it is local", () => {
     const good = { OIDC_ISSUER: "https://id.example.org/realms/a", OIDC_AUDIENCE: "topicsync" };
     assert.deepEqual(readConfig(good).oidc, {
       issuer: good.OIDC_ISSUER,

@@ -1,6 +1,6 @@
 /**
- * Signing in with OpenID, and how it is attacked: the rules are those of OpenID Connect Core 1.0 (section 3.1), RFC 7636 (PKCE),
- * RFC 9207 (the issuer's mix-up) and RFC 9700, sections 2.1 and 4.
+ * Signing in with OpenID, and attacks on it: OpenID Connect Core 1.0 (section 3.1), RFC 7636 (PKCE), RFC 9207 (issuer
+ * mix-up) and RFC 9700 (sections 2.1 and 4).
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -47,7 +47,7 @@ before(async () => {
 const get = (url: string, cookie?: string): Promise<Answer> =>
   call(url, { method: "GET", as: undefined, headers: cookie === undefined ? {} : { Cookie: cookie } });
 
-/** A browser that was sent to the provider: its cookie, and what it takes there. */
+/** A browser that was redirected to the provider: its cookie, and the parameters of the redirect. */
 interface Sent {
   readonly cookie: string;
   readonly asked: URLSearchParams;
@@ -62,7 +62,7 @@ async function begin(): Promise<Sent> {
   return { cookie, asked };
 }
 
-/** Comes back from the provider, which gives an ID token with these claims and a nonce for the code. */
+/** Returns from the provider, which exchanges the code for an ID token with these claims and the nonce. */
 function comeBack(
   { cookie, asked }: Sent,
   {
@@ -86,7 +86,7 @@ function comeBack(
 const sessionIn = (answer: Answer): string =>
   answer.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
 
-/** Nobody is signed in, and the console is told why. */
+/** Asserts that nobody is signed in and that the redirect names the reason. */
 function assertFailed(answer: Answer, reason: string): void {
   assert.deepEqual(
     [answer.status, answer.headers.get("location"), sessionIn(answer)],
@@ -100,7 +100,7 @@ const said = (reason: RegExp): Promise<unknown> =>
   );
 
 describe("signing in with OpenID", () => {
-  it("sends the browser to the provider, with what only this browser can bring back", async () => {
+  it("redirects the browser to the provider, with a state that is bound to this browser", async () => {
     const answer = await get(`${here.url}${path}/openid`);
     const location = new URL(answer.headers.get("location") ?? "");
     assert.equal(`${location.origin}${location.pathname}`, `${issuer.url}/authorize`);
@@ -123,7 +123,7 @@ describe("signing in with OpenID", () => {
     for (const one of all) assert.match(one ?? "", /^[\w-]{43}$/);
   });
 
-  it("begins a session under the provider's name and roles, on whatever instance the browser comes back", async () => {
+  it("starts a session with the name and roles from the provider, on any instance", async () => {
     const sub = unique("ann");
     const sent = await begin();
     const answer = await comeBack(sent, {
@@ -158,7 +158,7 @@ describe("signing in with OpenID", () => {
     assert.equal((await get(`${there.url}${path}`, cookie)).status, 401);
   });
 
-  it("shows the code to the provider with the secret, and with the verifier that was never seen before", async () => {
+  it("exchanges the code with the client secret and the PKCE verifier", async () => {
     const sent = await begin();
     assert.equal((await comeBack(sent)).headers.get("location"), "/console");
     const { authorization, body } = issuer.exchanged();
@@ -166,13 +166,13 @@ describe("signing in with OpenID", () => {
     const digest = createHash("sha256").update(verifier).digest("base64url");
     assert.equal(digest, sent.asked.get("code_challenge"));
     assert.equal(body.get("redirect_uri"), `${publicUrl}${path}/openid/callback`);
-    // RFC 6749, section 2.3.1: both parts are form-encoded within HTTP Basic.
+    // RFC 6749, section 2.3.1: both parts are form-encoded in HTTP Basic.
     const credentials = Buffer.from(authorization.replace("Basic ", ""), "base64").toString().split(":");
     const plain = credentials.map((one) => new URLSearchParams(`one=${one}`).get("one"));
     assert.deepEqual(plain, [clientId, clientSecret]);
   });
 
-  it("gives no role to whom the provider gives none of ours", async () => {
+  it("grants no role if the provider names none of ours", async () => {
     for (const given of [undefined, ["other"], { [roles.eventManagement]: true }]) {
       const answer = await comeBack(await begin(), { claims: { roles: given } });
       const [cookie = ""] = sessionIn(answer).split(";", 1);
@@ -181,13 +181,13 @@ describe("signing in with OpenID", () => {
   });
 });
 
-describe("a stranger's sign-in", () => {
-  it("cannot be finished in another browser, nor twice, nor without the cookie", async () => {
+describe("a sign-in of another browser", () => {
+  it("cannot be completed in another browser, twice, or without the cookie", async () => {
     const [strangers, mine] = [await begin(), await begin()];
     assertFailed(await comeBack({ ...strangers, cookie: mine.cookie }), "expired");
     assertFailed(await comeBack({ ...strangers, cookie: "" }), "expired");
     assertFailed(await comeBack({ ...strangers, cookie: "__Host-topicsync_sign_in=" }), "expired");
-    // Over TLS no cookie of another name counts, which another host might set.
+    // Over TLS, a cookie without the prefix is ignored: another host could have set it.
     const plain = strangers.cookie.replace("__Host-", "");
     assertFailed(await comeBack({ ...strangers, cookie: plain }), "expired");
     const answer = await comeBack(mine);
@@ -196,7 +196,7 @@ describe("a stranger's sign-in", () => {
     assertFailed(await comeBack({ ...mine, cookie: after }), "expired");
   });
 
-  it("is none without its state, with another, or with two", async () => {
+  it("fails with a missing, wrong or repeated state", async () => {
     const sent = await begin();
     for (const state of ["", "x", sent.cookie.split("=")[1] ?? ""])
       assertFailed(await comeBack(sent, { answer: { state } }), "expired");
@@ -206,7 +206,7 @@ describe("a stranger's sign-in", () => {
     assertFailed(await get(twice, sent.cookie), "refused");
   });
 
-  it("leaves a session that is there as it was, and begins a new one each time", async () => {
+  it("keeps existing sessions, and starts a new one each time", async () => {
     const cookieOf = (answer: Answer) => sessionIn(answer).split(";", 1)[0] ?? "";
     const one = cookieOf(await comeBack(await begin()));
     const other = cookieOf(await comeBack(await begin()));
@@ -220,8 +220,8 @@ describe("a stranger's sign-in", () => {
   });
 });
 
-describe("an answer of the provider", () => {
-  // After a good one none of those before it counts for the throttle.
+describe("a response of the provider", () => {
+  // A success resets the throttle.
   beforeEach(async () => {
     assert.equal((await comeBack(await begin())).headers.get("location"), "/console");
   });
@@ -242,18 +242,18 @@ describe("an answer of the provider", () => {
     ["with a token of a key that is not the issuer's", { header: { kid: "key-0" } }, "refused", /key|JWK/i],
     ["that names nobody", { claims: { sub: "x".repeat(201) } }, "nameless", /sub/],
   ] as const) {
-    it(`${what} lets nobody in: ${reason}`, async () => {
+    it(`${what} fails: ${reason}`, async () => {
       assertFailed(await comeBack(await begin(), change), reason);
       if (why !== undefined) await said(why);
     });
   }
 
-  it("may come from a clock that is a little ahead or behind", async () => {
+  it("may have some clock skew", async () => {
     for (const claims of [{ exp: now() - 5 }, { iat: now() + 10, nbf: now() + 10 }])
       assert.equal((await comeBack(await begin(), { claims })).headers.get("location"), "/console");
   });
 
-  it("is not asked for without end: who fails all the time waits", async () => {
+  it("is throttled after repeated failures", async () => {
     const sent = await begin();
     const madeUp = { answer: { code: "made-up" }, at: there };
     for (let tried = 0; tried < 10; tried += 1) assertFailed(await comeBack(sent, madeUp), "refused");
@@ -263,7 +263,7 @@ describe("an answer of the provider", () => {
 });
 
 describe("the provider", () => {
-  it("may be away: the console is told so, and goes on once it is back", async () => {
+  it("may be down: the console shows it, and signing in works once it is back", async () => {
     const away = await startIssuer();
     const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
@@ -282,7 +282,7 @@ describe("the provider", () => {
     await other.stop();
   });
 
-  it("is asked for UserInfo where the ID token has no roles, and must speak of the same person there", async () => {
+  it("is asked for UserInfo if the ID token has no roles, which must have the same subject", async () => {
     const userInfo = { sub: "ann", roles: [roles.eventManagement] };
     const talkative = await startIssuer(userInfo);
     const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: talkative.url });
@@ -308,7 +308,7 @@ describe("the provider", () => {
     await other.stop();
   });
 
-  it("is another one after a change of the settings: what the first one said counts no more", async () => {
+  it("can be replaced in the settings, which invalidates sign-ins begun with the old one", async () => {
     const answer = await comeBack(await begin(), { claims: { roles: [roles.eventManagement] } });
     const [cookie = ""] = sessionIn(answer).split(";", 1);
     assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
@@ -319,13 +319,13 @@ describe("the provider", () => {
     assert.equal((await get(`${here.url}${path}`, cookie)).status, 401);
   });
 
-  it("is offered to whoever signs in, with the address where that begins", async () => {
+  it("is listed as a sign-in method with its URL", async () => {
     const ways = await get(`${here.url}${path}/sign-in-methods`);
     const { host } = new URL(issuer.url);
     assert.deepEqual(ways.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
   });
 
-  it("is told by settings that go together, over HTTPS but for this machine", () => {
+  it("needs complete settings, and HTTPS unless it is local", () => {
     const good = {
       OIDC_ISSUER: "https://id.example.org",
       OIDC_AUDIENCE: audience,

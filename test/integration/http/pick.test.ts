@@ -47,7 +47,7 @@ before(async () => {
 });
 
 describe("picking the topics of an event", () => {
-  it("loads the topics for the first event and answers it, with the four members of each topic", async () => {
+  it("loads the topics for the first event and returns the four members of each match", async () => {
     const answer = await pick(event);
     assert.equal(answer.status, 200, answer.text);
     assert.ok(check(answer.json).ok);
@@ -57,7 +57,7 @@ describe("picking the topics of an event", () => {
     assert.deepEqual(rest, { externalId: "critical", name: "Topic critical", namespace: "assurance" });
   });
 
-  it("answers 503 where loading takes more than ten seconds, and picks once the topics are there", async () => {
+  it("answers 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
     const proxy = await startMongoProxy(portOf(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
     const other = await startTopicsync({
@@ -67,7 +67,7 @@ describe("picking the topics of an event", () => {
     });
     await other.ready();
     const url = `${other.url}/api/svc_api_notif_mgmt/topic/pick`;
-    // From now on the caller is known without asking MongoDB.
+    // The caller is cached from now on.
     assert.equal((await call(url, { body: [] })).status, 400);
     proxy.freeze();
     const late = await call(url, { body: event });
@@ -89,7 +89,7 @@ describe("picking the topics of an event", () => {
     }
   });
 
-  it("knows a topic as soon as it was created", async () => {
+  it("finds a topic as soon as it is created", async () => {
     await create("new", { contentQuery: "troubleTicket.ticketType=incident" });
     assert.deepEqual(idsIn(await pick(event)), ["critical", "new", "tickets"]);
   });
@@ -115,7 +115,7 @@ describe("picking the topics of an event", () => {
     assert.deepEqual(critical.explain.conditions[1]?.found, ["dsl", "night"]);
   });
 
-  it("says why a topic cannot be explained", async () => {
+  it("reports why a topic cannot be explained", async () => {
     const unknown = await pick(event, "?explain=nowhere");
     assert.equal(unknown.status, 404);
     assert.match(unknown.json.error.message, /"nowhere"/);
@@ -127,7 +127,7 @@ describe("picking the topics of an event", () => {
       assert.equal((await pick(event, query)).status, 400, query);
   });
 
-  it("refuses what is no event, and who has not the role", async () => {
+  it("rejects what is not an event, and callers without the role", async () => {
     for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }]) {
       const answer = await pick(body);
       assert.equal(answer.status, 400, JSON.stringify(body));
@@ -141,7 +141,7 @@ describe("picking the topics of an event", () => {
     assert.equal((await call(url, { method: "GET" })).status, 405);
   });
 
-  it("counts what can be picked and what cannot", async () => {
+  it("counts topics with valid and invalid filters in the metrics", async () => {
     const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
     assert.match(text, /^topicsync_picker_topics 4$/m);
     assert.match(text, /^topicsync_picker_unreadable_topics 1$/m);

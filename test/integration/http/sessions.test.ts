@@ -1,4 +1,4 @@
-/** Sessions of the console. What a cookie must be follows from RFC 6265bis, what must not be forged from the contract, section 3. */
+/** Sessions of the console. The cookie follows RFC 6265bis, the protection against forgery the contract, section 3. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
@@ -40,7 +40,7 @@ async function addUser(): Promise<string> {
 const signIn = (user: string, given = password): Promise<Answer> =>
   call(`${here.url}${path}`, { as: undefined, body: { user, password: given } });
 
-/** What a browser sends once somebody has signed in. */
+/** The headers that a browser sends after signing in. */
 interface Browser {
   readonly Cookie: string;
   readonly "X-CSRF-Token": string;
@@ -65,7 +65,7 @@ const register = (headers: Partial<Browser>): Promise<Answer> =>
   });
 
 describe("a session", () => {
-  it("begins with the right password, in a cookie for this service alone, on every instance", async () => {
+  it("starts with the right password, in a cookie for this service only, and is valid on every instance", async () => {
     const user = await addUser();
     const answer = await signIn(user);
     assert.match(
@@ -81,14 +81,14 @@ describe("a session", () => {
     assert.equal((await register(browser)).status, 200);
   });
 
-  it("does not begin with a wrong password, and says so without asking the browser for one", async () => {
+  it("does not start with a wrong password, and the browser is not prompted for one", async () => {
     const answer = await signIn(await addUser(), "wrong");
     assert.equal(answer.status, 401);
     assert.equal(answer.headers.get("www-authenticate"), 'Session realm="topicsync"');
     assert.equal(answer.headers.get("set-cookie"), null);
   });
 
-  it("changes nothing without its token, which no other page knows", async () => {
+  it("changes nothing without its CSRF token", async () => {
     const { Cookie, ...token } = await signedIn(await addUser());
     const other = await signedIn(await addUser());
     for (const forged of [{}, { "X-CSRF-Token": "" }, { "X-CSRF-Token": other["X-CSRF-Token"] }])
@@ -96,7 +96,7 @@ describe("a session", () => {
     assert.equal((await register(token)).status, 401, "nor does the token without the cookie");
   });
 
-  it("is over at once on every instance when its user signs out", async () => {
+  it("ends at once on every instance when the user signs out", async () => {
     const browser = await signedIn(await addUser());
     const end = { as: undefined, headers: { ...browser }, body: {} };
     const ended = await call(`${here.url}${path}/end`, end);
@@ -108,7 +108,7 @@ describe("a session", () => {
     assert.equal((await ask(there, browser)).status, 401);
   });
 
-  it("is over when its user is disabled, or gets another password", async () => {
+  it("ends when the user is disabled or gets a new password", async () => {
     const changes = [
       (user: string) => runCli(["users", "disable", user], settings),
       (user: string) => runCli(["users", "passwd", user], settings, "another password"),
@@ -122,7 +122,7 @@ describe("a session", () => {
     }
   });
 
-  it("stays over when its user is disabled and enabled again", async () => {
+  it("stays ended when the user is disabled and enabled again", async () => {
     const user = await addUser();
     const browser = await signedIn(user);
     for (const command of ["disable", "enable"])
@@ -131,7 +131,7 @@ describe("a session", () => {
     assert.equal((await signIn(user)).status, 200);
   });
 
-  it("is over when its time has come, and MongoDB is told when that is", async () => {
+  it("expires, and is stored with the time of its expiry", async () => {
     const browser = await signedIn(await addUser());
     const { json } = await ask(here, browser);
     assert.ok(Date.parse(json.expiresOn) > Date.now());
@@ -142,14 +142,14 @@ describe("a session", () => {
     assert.equal(index?.expireAfterSeconds, 0);
   });
 
-  it("leaves nothing in the store that lets anybody in", async () => {
+  it("stores nothing that could be used to sign in", async () => {
     const browser = await signedIn(await addUser());
     const stored = JSON.stringify(await sessions.find({}).toArray());
     for (const secret of [browser.Cookie.split("=")[1] ?? "", browser["X-CSRF-Token"]])
       assert.ok(secret.length === 43 && !stored.includes(secret));
   });
 
-  it("begins with a password alone where no OpenID provider is set up", async () => {
+  it("starts with a password only, unless an OpenID provider is configured", async () => {
     const get = (rest: string): Promise<Answer> =>
       call(`${here.url}${path}${rest}`, { method: "GET", as: undefined });
     assert.deepEqual((await get("/sign-in-methods")).json, {});
@@ -158,8 +158,8 @@ describe("a session", () => {
   });
 });
 
-describe("the cookie of a session where browsers come over TLS", () => {
-  it("is Secure and tied to the host, whatever ends TLS, and no other cookie counts", async () => {
+describe("the session cookie over TLS", () => {
+  it("is Secure and bound to the host wherever TLS ends, and no other cookie is accepted", async () => {
     const service = await startTopicsync({
       ...settings,
       ...ownNames(),
@@ -181,7 +181,7 @@ describe("the cookie of a session where browsers come over TLS", () => {
     await service.stop();
   });
 
-  it("is Secure, too, where a trusted proxy says that the request came over TLS, and only then", async () => {
+  it("is Secure behind a proxy only if the proxy is trusted and received the request over TLS", async () => {
     const service = await startTopicsync({
       ...settings,
       ...ownNames(),

@@ -27,7 +27,7 @@ const file = (name: string, text: string): string => {
 };
 const [first, second] = await Promise.all([certificate(), certificate()]);
 
-/** Asks as somebody who trusts this certificate and no other. */
+/** Sends a request that trusts only this certificate. */
 async function ask(url: string, trusted: string): Promise<IncomingMessage> {
   const request = get(`${url}/healthz`, { ca: trusted, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
@@ -36,7 +36,7 @@ async function ask(url: string, trusted: string): Promise<IncomingMessage> {
 }
 
 describe("over TLS", () => {
-  it("the facade answers with HSTS, takes a new certificate on SIGHUP, and speaks no plain HTTP", async () => {
+  it("the service sends HSTS, loads a new certificate on SIGHUP and rejects plain HTTP", async () => {
     const { uri } = testDatabase(sharedStack().mongodb);
     const cert = file("cert.pem", first.cert);
     const key = file("key.pem", first.key);
@@ -82,8 +82,8 @@ describe("over TLS", () => {
   });
 });
 
-describe("the settings of TLS", () => {
-  const faultsOf = (cert: string, key: string): string => {
+describe("the TLS settings", () => {
+  const findFaults = (cert: string, key: string): string => {
     try {
       readConfig({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key });
     } catch (error) {
@@ -94,24 +94,24 @@ describe("the settings of TLS", () => {
   };
   const good = { cert: file("good.pem", first.cert), key: file("good.key", first.key) };
 
-  it("are both or none", () => {
-    assert.match(faultsOf(good.cert, ""), /HTTP_TLS_KEY is required when HTTP_TLS_CERT is set/);
-    assert.match(faultsOf("", good.key), /HTTP_TLS_CERT is required when HTTP_TLS_KEY is set/);
+  it("must be given together", () => {
+    assert.match(findFaults(good.cert, ""), /HTTP_TLS_KEY is required when HTTP_TLS_CERT is set/);
+    assert.match(findFaults("", good.key), /HTTP_TLS_CERT is required when HTTP_TLS_KEY is set/);
   });
 
-  it("name files that can be read and are PEM, and say nothing of what is in them", () => {
-    assert.match(faultsOf(join(folder, "none"), good.key), /HTTP_TLS_CERT: ENOENT/);
+  it("must name readable PEM files, whose content appears in no message", () => {
+    assert.match(findFaults(join(folder, "none"), good.key), /HTTP_TLS_CERT: ENOENT/);
     const secret = file("secret", "hush hush");
-    const swapped = faultsOf(good.key, secret);
+    const swapped = findFaults(good.key, secret);
     assert.match(swapped, /HTTP_TLS_CERT: .* holds no certificate \(PEM\)/);
     assert.match(swapped, /HTTP_TLS_KEY: .* holds no private key/);
     assert.doesNotMatch(swapped, /hush|BEGIN/);
   });
 
-  it("name a certificate and its own key", () => {
+  it("must name a certificate and its key", () => {
     const other = file("other.key", second.key);
     assert.match(
-      faultsOf(good.cert, other),
+      findFaults(good.cert, other),
       /HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT/,
     );
     assert.equal(readConfig({ HTTP_TLS_CERT: good.cert, HTTP_TLS_KEY: good.key }).http.tls?.key, first.key);

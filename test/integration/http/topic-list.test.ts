@@ -22,7 +22,7 @@ const announcement: Source = { kind: "announcement", topic: "channel", partition
 const long = "x".repeat(1_500);
 const minute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
 
-/** 40 topics: several share a name and a time of change, and a few names are too long for a cursor in a URL. */
+/** 40 topics. Several share a name and a time of change; a few names are too long for a cursor in a URL. */
 const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
   ...topicRecord({ externalId: `id-${String((i * 7) % 40).padStart(2, "0")}`, contentQuery: `n=${i}` }),
   _id: String(i).padStart(32, "0"),
@@ -43,7 +43,7 @@ const topic = (externalId: string): Topic => ({
 });
 const gone = (externalId: string, minutes: number, retiredBy: Source): RetiredRecord => ({
   ...toRetiredRecord({ topic: topic(externalId), retiredOn: minute(minutes), retiredBy }),
-  // What retiredId makes of these.
+  // The ids that retiredId returns for these.
   _id:
     retiredBy.kind === "http"
       ? `${topic(externalId).id}-${minute(1).getTime()}`

@@ -1,4 +1,3 @@
-/** Users over HTTP. Who may do what: the issue's "what a role may not do is refused by the server". */
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
@@ -46,7 +45,7 @@ const isLetIn = async (as: Credentials): Promise<boolean> =>
   (await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as })).status === 200;
 
 describe("users over HTTP", () => {
-  it("are added with roles and a memory-hard hash, and let in at once", async () => {
+  it("are added with roles and a memory-hard hash, and can log in at once", async () => {
     const name = unique("user");
     const { status, json, text } = await post("", { name, password, roles: ["push_admin", "push_admin"] });
     assert.deepEqual([status, json], [201, { name, roles: ["push_admin"], active: true }], text);
@@ -55,7 +54,7 @@ describe("users over HTTP", () => {
     assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
   });
 
-  it("are listed by name, page by page, and by the beginning of the name", async () => {
+  it("are listed by name, in pages, and by prefix", async () => {
     const prefix = unique("page");
     for (const end of ["c", "a", "b"])
       assert.equal((await post("", { name: `${prefix}${end}`, password })).status, 201);
@@ -67,7 +66,7 @@ describe("users over HTTP", () => {
     assert.doesNotMatch((await list()).text, /scrypt|hash/);
   });
 
-  it("are disabled and enabled; a disabled one is not let in", async () => {
+  it("are disabled and enabled; a disabled user cannot log in", async () => {
     const ann = await added();
     assert.equal((await post(`/${ann.user}/disable`)).json.active, false);
     await until("the password is refused", async () => !(await isLetIn(ann)));
@@ -75,7 +74,7 @@ describe("users over HTTP", () => {
     await until("the password is taken", () => isLetIn(ann));
   });
 
-  it("are let in with a short password that they have of old", async () => {
+  it("can log in with an old password that is too short for a new one", async () => {
     const name = unique("user");
     const password_hash = await hashPassword("short");
     await users.insertOne({ user_name: name, password_hash, roles: [], active: true });
@@ -86,14 +85,14 @@ describe("users over HTTP", () => {
     assert.equal(begun.status, 200);
   });
 
-  it("get roles and lose them, also those that nobody knows any more", async () => {
+  it("are granted roles and lose them, including roles that no longer exist", async () => {
     const { user } = await added(["push_admin"]);
     await users.updateOne({ user_name: user }, { $push: { roles: "of old" as never } });
     const { json } = await post(`/${user}/roles`, { add: [events], remove: ["push_admin", "of old"] });
     assert.deepEqual(json, { name: user, roles: [events], active: true });
   });
 
-  it("get another password; their sessions end at once, as they do when they are disabled", async () => {
+  it("lose their sessions at once when they get a new password or are disabled", async () => {
     for (const [change, body] of [
       ["password", { password: "another password" }],
       ["disable", undefined],
@@ -121,7 +120,7 @@ describe("users over HTTP", () => {
     assert.deepEqual((await post(`/${own}/roles`, { add: ["topicsync_admin"] })).status, 200);
   });
 
-  it("are the business of administrators alone", async () => {
+  it("can be managed by administrators only", async () => {
     const other = await added([events, "push_admin"]);
     assert.equal((await list("", other)).status, 403);
     for (const [rest, body] of [
@@ -135,7 +134,7 @@ describe("users over HTTP", () => {
     assert.deepEqual((await users.findOne({ user_name: other.user }))?.["roles"], [events, "push_admin"]);
   });
 
-  it("are refused under a name that is taken or cannot be sent, with no password or a short one, with unknown roles", async () => {
+  it("are rejected with a name that is taken or invalid, a missing or short password, or unknown roles", async () => {
     const { user } = await added();
     const taken = await post("", { name: user, password });
     assert.deepEqual([taken.status, taken.json.error.code], [409, "NAME_TAKEN"]);
@@ -161,7 +160,7 @@ describe("users over HTTP", () => {
     assert.equal((await list("?after[$ne]=x")).status, 400);
   });
 
-  it("stand in the audit with every change, as those of the command line do, and no password anywhere", async () => {
+  it("are audited with every change over HTTP and on the command line, without passwords", async () => {
     const { user } = await added(["push_admin"]);
     await post(`/${user}/roles`, { add: [events] });
     await post(`/${user}/password`, { password: "a password that nobody may see" });

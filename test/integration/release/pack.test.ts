@@ -1,4 +1,4 @@
-/** What is published, as its users get it: the packed file, in an empty folder. */
+/** The published package, installed from the packed file in an empty folder. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -34,14 +34,14 @@ let packed: Packed;
 
 before(async () => {
   const { stdout } = await npm(root, "pack", "--json", "--pack-destination", folder);
-  // What its scripts say comes before.
+  // The output of scripts comes first.
   [packed] = JSON.parse(stdout.slice(stdout.indexOf("[\n"))) as [Packed];
   await npm(folder, "init", "--yes");
   await npm(folder, "install", "--prefer-offline", join(folder, packed.filename));
 });
 
 describe("the published package", () => {
-  it("holds the program, its types and the console, and nothing of its making", () => {
+  it("contains the program, its types and the console, and no sources, tests or tools", () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of ["package.json", "README.md", "LICENSE", "CHANGELOG.md", "dist/src/cli.js"])
       assert.ok(paths.includes(path), path);
@@ -58,7 +58,7 @@ describe("the published package", () => {
     );
   });
 
-  it("explains itself, and is a library of which types are known", async () => {
+  it("has a help page, and exports a library", async () => {
     const { stdout } = await npm(folder, "exec", "--offline", "--", "topicsync", "--help");
     assert.match(stdout, /^Usage: topicsync/);
     const script = `import { createPicker } from "topicsync/picker"; process.stdout.write(typeof createPicker);`;
@@ -66,7 +66,7 @@ describe("the published package", () => {
     assert.equal(imported.stdout, "function");
   });
 
-  it("does its main job", async () => {
+  it("syncs announcements and serves the console", async () => {
     const cli = join(folder, "node_modules", "topicsync", "dist", "src", "cli.js");
     const service = await startTopicsync(own.settings, cli);
     await service.ready();

@@ -10,11 +10,11 @@ import { lastLines, runCommand } from "../../../../src/embedded/command.ts";
 import { findJava } from "../../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../../unit/embedded/local.ts";
 
-/** Helm 3.21 itself, as a library for Java: its own program would have to be built, which takes minutes. */
+/** Helm 3.21 as a Java library: building its own program takes minutes. */
 const version = "0.0.21";
 export const chartFolder = fileURLToPath(new URL("../../../../deploy/helm/topicsync", import.meta.url));
 
-/** What Kubernetes is given. */
+/** A Kubernetes manifest. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -23,22 +23,22 @@ export interface Manifest {
     readonly namespace: string;
     readonly labels: Readonly<Record<string, string>>;
   };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- of the shape of its kind; a wrong guess fails the test
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape depends on the kind; a wrong guess fails the test
   readonly spec: any;
-  /** Of a Secret. */
+  /** Only in a Secret. */
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** What Helm made of the chart with some values: manifests, or the reason why it refused them. */
+/** The manifests, or the reason why Helm rejected the values. */
 export interface Rendered {
   readonly manifests: readonly Manifest[];
   readonly refusal: string;
 }
 
 export interface RenderedChart {
-  /** What the strict linter complained of. */
+  /** The output of the strict linter; empty if it found nothing. */
   readonly complaints: string;
-  /** By the name of the values. */
+  /** Results by the name of the values. */
   readonly rendered: ReadonlyMap<string, Rendered>;
 }
 
@@ -55,7 +55,7 @@ export async function renderChart(values: Readonly<Record<string, object>>): Pro
     const rendered = new Map<string, Rendered>();
     for (const name of Object.keys(values))
       rendered.set(name, {
-        manifests: manifestsOf(await text(`${name}.rendered`)),
+        manifests: parseManifests(await text(`${name}.rendered`)),
         refusal: await text(`${name}.refused`),
       });
     return { complaints: await text("lint.failed"), rendered };
@@ -77,7 +77,7 @@ async function runHelm(folder: string): Promise<void> {
   if (code !== 0) throw new Error(`${name} failed:\n${lastLines(stderr, 10)}`);
 }
 
-function manifestsOf(text: string): Manifest[] {
+function parseManifests(text: string): Manifest[] {
   return parseAllDocuments(text, { version: "1.1", uniqueKeys: true }).map((document) => {
     if (document.errors.length > 0) throw new Error(document.errors.join("\n"));
     return document.toJS() as Manifest;

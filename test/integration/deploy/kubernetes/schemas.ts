@@ -9,12 +9,12 @@ import { findPython } from "../../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../../unit/embedded/local.ts";
 import type { Manifest } from "../helm/render.ts";
 
-/** A package of PyPI that carries Kubernetes' schemas of many versions; in the strict ones no member is unknown. */
+/** A PyPI package with Kubernetes' schemas for many versions; the strict ones reject unknown members. */
 const version = "1.37.0";
-/** The oldest that the chart is for, and the newest that there is. */
+/** The oldest supported version, and the newest. */
 export const kubernetesVersions = ["1.30.0", "1.37.0"] as const;
 
-// Of the package's 17,000 files these are enough: they have everything in them.
+// These contain everything that is needed of the package's 17,000 files.
 const unpack = `import glob, os, sys, zipfile
 folder, *versions = sys.argv[1:]
 with zipfile.ZipFile(glob.glob(folder + "/*.whl")[0]) as wheel:
@@ -34,11 +34,11 @@ interface Kind {
   readonly kind: string;
 }
 
-/** Makes the check of manifests by the schemas of a version of Kubernetes: it gives their faults. */
-export async function kubernetesCheck(
+/** Creates a function that returns the faults of a manifest in a version of Kubernetes. */
+export async function createManifestCheck(
   release: (typeof kubernetesVersions)[number],
 ): Promise<(manifest: Manifest) => string[]> {
-  const text = await readFile(join(await installed(), `${release}.json`), "utf8");
+  const text = await readFile(join(await installSchemas(), `${release}.json`), "utf8");
   const definitions = JSON.parse(text) as Definitions;
   const ajv = new Ajv2020({ strict: false, validateFormats: false }).addSchema(definitions);
   const names = new Map<string, string>();
@@ -57,8 +57,8 @@ export async function kubernetesCheck(
   };
 }
 
-/** The folder with the schemas, downloaded when they are not there yet. */
-async function installed(): Promise<string> {
+/** Returns the folder with the schemas, which are downloaded once. */
+async function installSchemas(): Promise<string> {
   const folder = join(toolsFolder, `kubernetes-schemas-${version}-${kubernetesVersions.join("-")}`);
   await installOnce(folder, async (temporary) => {
     const python = await findPython();
@@ -69,7 +69,8 @@ async function installed(): Promise<string> {
       ["-c", unpack, temporary, ...kubernetesVersions],
     ]) {
       const { code, stderr } = await runCommand(python.command, args);
-      if (code !== 0) throw new Error(`Kubernetes' schemas cannot be had:\n${lastLines(stderr, 5)}`);
+      if (code !== 0)
+        throw new Error(`The Kubernetes schemas could not be downloaded:\n${lastLines(stderr, 5)}`);
     }
   });
   return folder;
