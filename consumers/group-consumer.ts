@@ -28,8 +28,7 @@ export interface GroupConsumer {
 
 /** Creates the consumer. Reads nothing before `start`. */
 export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prepared>): GroupConsumer {
-  const { member, watch, createHandler } = options;
-  const log = options.log.child({ component: "group-consumer" });
+  const { member, watch, createHandler, log } = options;
   const readers = new Map<number, PartitionReader>();
   let state: "joining" | "assigned" | "dead" = "joining";
 
@@ -56,7 +55,7 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
             const handler = createHandler(partition);
             readers.set(
               partition.partition,
-              createPartitionReader({ partition, member, watch, handler, log: options.log, failed: die }),
+              createPartitionReader({ partition, member, watch, handler, log, failed: die }),
             );
           }
           state = "assigned";

@@ -84,10 +84,7 @@ interface FailedWrite<Prepared> {
  */
 export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
   const { partition, member, watch, handler, failed } = options;
-  const log = options.log.child({
-    component: "partition-reader",
-    partition: `${partition.topic}-${partition.partition}`,
-  });
+  const log = options.log.child({ partition: `${partition.topic}-${partition.partition}` });
   const limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
   const closing = new AbortController();
   let state: State = { kind: "paused", reason: "the position is being looked up", cause: undefined };

@@ -99,8 +99,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
 
 /** Creates the Express application. */
 export function createApp(options: AppOptions): Express {
-  const { audit, overTls, publicUrl, trustedProxies, tracing, stopping } = options;
-  const log = options.log.child({ component: "http" });
+  const { audit, overTls, publicUrl, trustedProxies, tracing, log, stopping } = options;
   const app = express();
   app.disable("x-powered-by").disable("etag").enable("case sensitive routing");
   app.set("trust proxy", trustedProxies);

@@ -186,8 +186,8 @@ export type SendResult = PartitionOffset | { readonly rejection: Rejection };
 export interface RecordProducer {
   /**
    * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for
-   * each record, in the same order. Throws UnavailableError when the broker does not answer: some of the
-   * records may have been written.
+   * each record, in the same order. Beside a rejected record, those of other partitions may be written twice.
+   * Throws UnavailableError when the broker does not answer: some of the records may have been written.
    */
   send(records: readonly OutgoingRecord[]): Promise<readonly SendResult[]>;
   close(): Promise<void>;

@@ -86,6 +86,8 @@ export async function startTopicsync(
   let errors = "";
   createInterface({ input: child.stdout }).on("line", (line) => {
     keepLog(`${line}\n`);
+    // A child of a logger with a component writes both; some collectors reject such a line.
+    if (line.split(',"component":').length > 2) throw new Error(`the log line has two components: ${line}`);
     log.push(JSON.parse(line) as LogLine);
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
