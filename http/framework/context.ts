@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
+import { TLSSocket } from "node:tls";
 
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
@@ -52,7 +53,8 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
     locals.requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     locals.startedAt = performance.now();
     locals.address = toAddress(request.ip, request.socket.remoteAddress);
-    locals.secure = isAlwaysSecure || request.secure;
+    // Over TLS to this server, the X-Forwarded-Proto of a trusted proxy does not matter.
+    locals.secure = isAlwaysSecure || request.socket instanceof TLSSocket || request.secure;
     response.setHeader("X-Request-Id", locals.requestId);
     next();
   };

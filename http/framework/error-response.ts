@@ -33,12 +33,13 @@ export const methodNotAllowed =
 
 /** Creates the error middleware: the only place that sends error responses. Unexpected errors are logged with their stack. */
 export function createErrorHandler(log: Logger): ErrorHandler {
-  // Express recognizes error middleware by its four parameters.
-  return (error: unknown, _request, response, next) => {
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express recognizes error middleware by its four parameters
+  return (error: unknown, request, response, _next) => {
     const { locals } = response;
     if (response.headersSent) {
-      // Express closes the connection and prints the error.
-      next(error);
+      // Not left to Express, which prints the error as it is, with the tokens in it.
+      log.error({ requestId: locals.requestId, operation: locals.operation, err: error }, "response failed");
+      request.socket.destroy();
       return;
     }
     const described = describeError(error, locals);

@@ -8,10 +8,13 @@ export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
 
 export const noStore = { "Cache-Control": "no-store" } as const;
 
-/** Headers of responses to what is no request, which no middleware sees. */
+/** The same headers as `apiSecurityHeaders`, for responses to what is no request and reaches no middleware. */
 export const rawResponseHeaders = {
   "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
 } as const;
 
 /**
