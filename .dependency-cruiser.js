@@ -58,7 +58,7 @@ export default {
       severity: "error",
       from: {
         path: "^src/",
-        pathNot: "^src/(app/.*|cli|cli/commands/dead-letter-channel)\\.ts$",
+        pathNot: "^src/app/.*\\.ts$",
       },
       to: { path: "^(http|consumers)/" },
     },
