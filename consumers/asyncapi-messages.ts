@@ -2,7 +2,7 @@ import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-even
 import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
-import { publishedSchema } from "../src/lib/published-schema.ts";
+import { publishSchema } from "../src/lib/published-schema.ts";
 import { attributePrefix } from "./announcements/envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic. Its schemas have an `$id`. */
@@ -39,7 +39,7 @@ const notificationSchema = ($id: string, names: readonly string[], topic: object
   $id,
   properties: {
     eventType: { ...eventType, enum: names },
-    event: { ...eventMember, properties: { topic: publishedSchema(topic) } },
+    event: { ...eventMember, properties: { topic: publishSchema(topic) } },
   },
 });
 
@@ -54,7 +54,7 @@ const topicRetired = notificationSchema("topic-retired-notification", [retiring]
 /** The data of a CloudEvent: a definition or a notification. */
 const carried = {
   $id: "carried",
-  anyOf: [topicBodySchema, topicDefined, topicRetired].map(publishedSchema),
+  anyOf: [topicBodySchema, topicDefined, topicRetired].map(publishSchema),
 };
 
 const eventSchema = {

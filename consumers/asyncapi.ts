@@ -1,6 +1,6 @@
 import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
-import { schemaName, publishedSchema } from "../src/lib/published-schema.ts";
+import { getSchemaName, publishSchema } from "../src/lib/published-schema.ts";
 import { version } from "../src/lib/version.ts";
 import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
 
@@ -136,7 +136,7 @@ export function asyncApiDocument(): object {
     components: {
       securitySchemes,
       messages: Object.fromEntries(messages.map((message) => [message.name, published(message)])),
-      schemas: Object.fromEntries(schemas.map((schema) => [schemaName(schema), publishedSchema(schema)])),
+      schemas: Object.fromEntries(schemas.map((schema) => [getSchemaName(schema), publishSchema(schema)])),
     },
   };
 }
@@ -178,4 +178,4 @@ const published = ({
   ...(examples.length === 0 ? {} : { examples }),
 });
 
-const reference = (schema: object): object => ({ $ref: `#/components/schemas/${schemaName(schema)}` });
+const reference = (schema: object): object => ({ $ref: `#/components/schemas/${getSchemaName(schema)}` });

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
-import { getErrorMessage, RefusalError, toSentence, type Fault } from "../../src/lib/errors.ts";
+import { getErrorMessage, RefusalError, formatFaults, type Fault } from "../../src/lib/errors.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -73,7 +73,7 @@ function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string |
 const violation = (faults: readonly Fault[]): RefusalError =>
   new RefusalError(
     "SCHEMA_VIOLATION",
-    `The report is not what it should be. ${toSentence(faults, "The report")}`,
+    `The report is not what it should be. ${formatFaults(faults, "The report")}`,
     faults,
   );
 

@@ -6,7 +6,7 @@ import {
   OverloadedError,
   RefusalError,
   TooManyAttemptsError,
-  toSentence,
+  formatFaults,
   UnavailableError,
   type Fault,
 } from "../../src/lib/errors.ts";
@@ -84,7 +84,7 @@ function describeError(
   if (error instanceof HttpError) return error;
   if (error instanceof RefusalError) {
     const { code, message, details } = error;
-    return { code, message, detail: toSentence(details, "The body"), details };
+    return { code, message, detail: formatFaults(details, "The body"), details };
   }
   if (error instanceof NotLoadedError) {
     return {

@@ -1,4 +1,4 @@
-import { publishedSchema, schemaName } from "../../src/lib/published-schema.ts";
+import { publishSchema, getSchemaName } from "../../src/lib/published-schema.ts";
 
 export interface Reference {
   readonly $ref: string;
@@ -50,7 +50,7 @@ export function createComponents(): Components {
     return { $ref: `#/components/${kind}/${name}` };
   };
   return {
-    schema: (schema) => add("schemas", schemaName(schema), publishedSchema(schema)),
+    schema: (schema) => add("schemas", getSchemaName(schema), publishSchema(schema)),
     response: (name, response) => add("responses", name, response),
     header: (name) => add("headers", name, headers[name] ?? {}),
     all: () => added,

@@ -1,4 +1,4 @@
-import { publishedSchema } from "../../src/lib/published-schema.ts";
+import { publishSchema } from "../../src/lib/published-schema.ts";
 import { version } from "../../src/lib/version.ts";
 import { createComponents, type Components } from "./components.ts";
 import { buildResponses } from "./responses.ts";
@@ -143,5 +143,5 @@ const toQueryParameters = ({ query = [] }: Operation): object[] =>
     name,
     in: "query",
     description,
-    schema: publishedSchema(schema),
+    schema: publishSchema(schema),
   }));

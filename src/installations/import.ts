@@ -1,5 +1,5 @@
 import { installationViewSchema, type InstallationView } from "../../schemas/installation-view.ts";
-import { toSentence, type Fault } from "../lib/errors.ts";
+import { formatFaults, type Fault } from "../lib/errors.ts";
 import { createValidator } from "../lib/validation.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import { fromInstallationView, toKeyText, type Installation } from "./installation.ts";
@@ -48,9 +48,9 @@ export function createInstallationImporter(
   return {
     async read(json) {
       const checked = checkView(json);
-      if (!checked.ok) return toSentence(checked.faults, "The record");
+      if (!checked.ok) return formatFaults(checked.faults, "The record");
       const found = await normalizeToken(checked.value);
-      if ("path" in found) return toSentence([found], "The record");
+      if ("path" in found) return formatFaults([found], "The record");
       return fromInstallationView({ ...checked.value, token: found.token }, newId);
     },
 

@@ -4,31 +4,30 @@ import { pino, type DestinationStream } from "pino";
 
 import type { Audit } from "./audit.ts";
 import { ConfigurationError, getErrorMessage } from "./errors.ts";
-import { openLineFile } from "./line-file.ts";
-import { getLogOutput, type Logger } from "./logger.ts";
+import { getLogOutput, openLineFile, type Logger } from "./logger.ts";
 import { oncePerMinute } from "./once-per-minute.ts";
 
-/** The audit as lines of JSON, each with `"audit":true` and the action as its message. */
+/** Writes JSON lines, each with `"audit":true` and the action as its message. */
 export interface AuditLog extends Audit {
   readonly inFile: boolean;
-  /** Opens the file again, after it was moved away. */
+  /** Reopens the file after a rotation. */
   reopen(): void;
-  /** Writes what still waits. */
+  /** Writes the buffered lines. */
   close(): Promise<void>;
 }
 
-/** More than this waits only where the disk is full or gone: then lines are lost, and the log says so. */
+/** Reached only when the disk is full or gone; further lines are then dropped, and the drop is logged. */
 const maxBufferedBytes = 64 * 1024 * 1024;
 
 /**
- * Opens the audit: `stdout` (where the log goes, between its lines), `off`, or the path of a file that is appended to.
- * Throws a ConfigurationError when the file cannot be written.
+ * Opens the audit log: `stdout` (between the log lines), `off`, or the path of a file to append to. Throws a
+ * ConfigurationError when the file cannot be written.
  */
-export function openAuditLog(to: string, log: Logger): AuditLog {
-  if (to === "off") return { on: false, record: () => undefined, ...noFile };
-  if (to === "stdout") return { ...auditTo(getLogOutput(log)), ...noFile };
-  checkWritable(to);
-  const { file, write } = openLineFile({ dest: to, append: true, maxLength: maxBufferedBytes });
+export function openAuditLog(target: string, log: Logger): AuditLog {
+  if (target === "off") return { on: false, record: () => undefined, ...noFile };
+  if (target === "stdout") return { ...createAudit(getLogOutput(log)), ...noFile };
+  checkWritable(target);
+  const { file, write } = openLineFile({ dest: target, append: true, maxLength: maxBufferedBytes });
   file.on("error", (error: unknown) => {
     log.error({ reason: getErrorMessage(error) }, "audit log write failed");
   });
@@ -39,7 +38,7 @@ export function openAuditLog(to: string, log: Logger): AuditLog {
     }),
   );
   return {
-    ...auditTo({ write }),
+    ...createAudit({ write }),
     inFile: true,
     reopen() {
       file.reopen();
@@ -57,13 +56,13 @@ const noFile = {
   close: () => Promise.resolve(),
 } as const;
 
-function auditTo(stream: DestinationStream): Audit {
-  // Not the log's own logger: neither its level nor its redaction have anything to do here, and both cost time.
-  const out = pino({ level: "info", base: null }, stream);
+function createAudit(stream: DestinationStream): Audit {
+  // A separate logger: the level and redaction of the service's log do not apply, and would cost time.
+  const logger = pino({ level: "info", base: null }, stream);
   return {
     on: true,
-    record({ action, ...what }, origin) {
-      out.info({ audit: true, ...origin, ...what }, action);
+    record({ action, ...details }, origin) {
+      logger.info({ audit: true, ...origin, ...details }, action);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-/** Something that somebody changed. */
+/** A change of stored data. */
 export type AuditEvent =
   | {
       readonly action:
@@ -34,7 +34,7 @@ export type AuditEvent =
       readonly platform: string;
       /** See `tokenDigest`. */
       readonly tokenDigest: string;
-      /** The digest of the token that it takes the place of. */
+      /** The digest of the replaced token. */
       readonly replacesDigest?: string;
       readonly reason?: string;
     }
@@ -47,33 +47,33 @@ export type AuditEvent =
   | { readonly action: "installations.swept" | "installations.imported"; readonly count: number }
   | {
       readonly action: "dead-letters.replayed";
-      /** The Kafka topic that they were sent to. */
+      /** The Kafka topic they were sent to. */
       readonly topic: string;
       readonly count: number;
       /** The ids, or the first of many. */
       readonly ids: readonly string[];
     };
 
-/** Who did it, by which way, and from where. */
+/** Who made a change, how, and from where. */
 export interface Origin {
   readonly via: "http" | "cli" | "channel" | "settings";
-  /** A user's name; the operating system's user for a command. */
+  /** The user's name; for a command, the operating system's user. */
   readonly by: string;
-  /** A network address, a host's name for a command, `topic-partition-offset` for an announcement. */
+  /** The network address; for a command, the host name; for an announcement, `topic-partition-offset`. */
   readonly from: string;
   readonly requestId?: string;
 }
 
 /** The record of who changed what. */
 export interface Audit {
-  /** Whether anything is recorded at all. */
+  /** False when the audit log is off. */
   readonly on: boolean;
-  /** Records a change that is stored. Never throws, waits for nothing. */
+  /** Records a stored change. Never throws or blocks. */
   record(event: AuditEvent, origin: Origin): void;
 }
 
 /**
- * Stands for a token where it must not be seen: the first 16 hexadecimal digits of its SHA-256, so that whoever knows a
- * token finds it: `printf %s TOKEN | sha256sum | cut -c1-16`.
+ * Identifies a token without revealing it: the first 16 hexadecimal digits of its SHA-256, as in
+ * `printf %s TOKEN | sha256sum | cut -c1-16`.
  */
 export const tokenDigest = (token: string): string => hash("sha256", token, "hex").slice(0, 16);

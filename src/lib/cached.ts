@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 
 export interface CachedOptions {
-  /** Undefined: a value is kept as long as the process runs. */
+  /** Undefined: values never expire. */
   readonly ttlMs?: number;
-  /** Makes the time to live at least so many times as long as the last fetch took. */
+  /** Extends the time to live to this multiple of the last fetch's duration. */
   readonly restFactor?: number;
   /** Returns an expired value at once and fetches the next one in the background. */
   readonly staleWhileRevalidate?: boolean;
@@ -11,12 +11,12 @@ export interface CachedOptions {
 
 type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** What fails is tried again, but not for each caller. */
+/** Failures are retried, but not for each caller. */
 const errorTtlMs = 1_000;
-/** To lru-cache. */
-const forever = 0;
+/** Means no expiry to lru-cache. */
+const noExpiry = 0;
 
-/** Shares one fetch, and its value while it lives, among all callers; an error for a second. */
+/** Shares one fetch and its unexpired value among all callers; an error is kept for a second. */
 export function cached<T>(
   fetch: () => Promise<T>,
   { ttlMs, restFactor = 0, staleWhileRevalidate = false }: CachedOptions,
@@ -30,7 +30,7 @@ export function cached<T>(
       try {
         const value = await fetch();
         const tookMs = performance.now() - startedAt;
-        options.ttl = ttlMs === undefined ? forever : Math.max(ttlMs, restFactor * tookMs);
+        options.ttl = ttlMs === undefined ? noExpiry : Math.max(ttlMs, restFactor * tookMs);
         return { value };
       } catch (error) {
         return { error };

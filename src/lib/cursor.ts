@@ -43,14 +43,14 @@ export function createCursorFormat<const K extends readonly Kind[]>(
     tryDecode,
     decode(cursor) {
       const values = tryDecode(cursor);
-      if (values === undefined) throw invalidCursor("is not a cursor of this list");
+      if (values === undefined) throw createCursorError("is not a cursor of this list");
       return values;
     },
   };
 }
 
-/** The refusal of a cursor, with what is wrong with it. */
-export const invalidCursor = (fault: string): RefusalError =>
+/** Creates the error for an invalid cursor. */
+export const createCursorError = (fault: string): RefusalError =>
   new RefusalError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message: fault }]);
 
 function parse(cursor: string): unknown[] {

@@ -1,10 +1,10 @@
-/** One thing that is wrong, and where: `path` is a JSON Pointer (RFC 6901), "" for the whole. */
+/** An invalid member: `path` is a JSON Pointer (RFC 6901), "" for the whole document. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
-/** Why something was refused. The same codes stand in HTTP error bodies and on dead letters. */
+/** The reasons for refusing input, used in HTTP error bodies and on dead letters. */
 export const refusalCodes = [
   "MALFORMED_JSON",
   "SCHEMA_VIOLATION",
@@ -23,7 +23,7 @@ export const refusalCodes = [
 
 export type RefusalCode = (typeof refusalCodes)[number];
 
-/** What was asked for cannot be done, for a reason that lies in the request or the announcement itself. */
+/** The request or announcement is invalid; repeating it will not help. */
 export class RefusalError extends Error {
   override readonly name = "RefusalError";
   readonly code: RefusalCode;
@@ -36,21 +36,21 @@ export class RefusalError extends Error {
   }
 }
 
-/** A service that we need (the database, the broker) does not answer; the same request may succeed later. */
+/** The database or the broker does not respond; the same request may succeed later. */
 export class UnavailableError extends Error {
   override readonly name = "UnavailableError";
 }
 
-/** The broker does not answer. */
+/** The broker does not respond. */
 export class KafkaUnavailableError extends UnavailableError {}
 
-/** The store aborted a transaction in favour of another. Repeated at once, it may succeed. */
+/** The store aborted a transaction because of a conflict; an immediate retry may succeed. */
 export class TransactionConflictError extends UnavailableError {}
 
-/** What was asked for is not loaded yet; the same request may succeed in a moment. */
+/** Data is still being loaded; the same request may succeed in a moment. */
 export class NotLoadedError extends UnavailableError {}
 
-/** More is waiting than may wait; the same request may succeed in a moment. */
+/** A queue is full; the same request may succeed in a moment. */
 export class OverloadedError extends Error {
   override readonly name = "OverloadedError";
 }
@@ -60,7 +60,7 @@ export class NameTakenError extends Error {
   override readonly name = "NameTakenError";
 }
 
-/** Too many logins failed lately to try this one; it may be tried again after so many seconds. */
+/** Too many recent failed logins. */
 export class TooManyAttemptsError extends Error {
   override readonly name = "TooManyAttemptsError";
   readonly retryAfterSeconds: number;
@@ -71,46 +71,46 @@ export class TooManyAttemptsError extends Error {
   }
 }
 
-/** The program cannot start as it is set up: exit code 78. */
+/** The settings are invalid: exit code 78. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
 }
 
-/** What is in the database contradicts what the program relies on: exit code 65. */
+/** The database contains conflicting data or indexes: exit code 65. */
 export class DatabaseConflictError extends Error {
   override readonly name = "DatabaseConflictError";
 }
 
-/** Exit codes of the command line, after sysexits.h where it has one. */
+/** Exit codes of the command line; from 64 on those of sysexits.h. */
 export const exitCodes = {
   ok: 0,
-  /** An unexpected failure; the log says what. */
+  /** An unexpected failure, described in the log. */
   failure: 1,
-  /** Some of what was given was refused; the output says which and why. */
+  /** Some input was refused; the output says which and why. */
   refused: 3,
-  /** Wrong use of the command line. */
+  /** Wrong usage of the command line. */
   usage: 64,
   /** The database's data or indexes conflict with what topicsync needs. */
   databaseConflict: 65,
-  /** Neither a broker nor a store could be had. */
+  /** Broker or store unavailable. */
   unavailable: 69,
-  /** The consumer died; start again. */
+  /** The consumer died; restart the service. */
   consumerDied: 70,
-  /** Settings are missing or wrong. */
+  /** Missing or invalid settings. */
   configuration: 78,
 } as const;
 
-/** Faults as sentences, each beginning with its path, or with `whole` for a fault of the whole. */
-export const toSentence = (faults: readonly Fault[], whole: string): string =>
+/** Formats faults as sentences that begin with the path, or with `document` for a fault of the whole document. */
+export const formatFaults = (faults: readonly Fault[], document: string): string =>
   faults
-    .map(({ path, message }) => `${path === "" ? whole : path} ${message}`)
+    .map(({ path, message }) => `${path === "" ? document : path} ${message}`)
     .map((text) => (text.endsWith("?") ? text : `${text}.`))
     .join(" ");
 
-/** The message of whatever was thrown, without push tokens. */
+/** The message of a thrown value, without push tokens. */
 export const getErrorMessage = (error: unknown): string =>
   redactTokens(error instanceof Error ? error.message : String(error));
 
-/** MongoDB tells the key that is there twice: `dup key: { token: "…", application: "…" }`. */
+/** MongoDB's message of a duplicate key contains its values: `dup key: { token: "…", application: "…" }`. */
 export const redactTokens = (text: string): string =>
   text.replaceAll(/(\btoken: )"(?:[^"\\]|\\.)*"/g, '$1"[redacted]"');

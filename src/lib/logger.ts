@@ -1,16 +1,15 @@
-import { pino, stdSerializers, symbols, type DestinationStream, type Logger } from "pino";
+import { pino, stdSerializers, type DestinationStream, type Logger } from "pino";
 
 import { getErrorMessage, redactTokens } from "./errors.ts";
-import { openLineFile } from "./line-file.ts";
 
 export type { Logger };
 
-/** Members that must never be seen in a log, wherever they stand in a logged object's first two levels. */
-const secrets = ["authorization", "password", "password_hash", "token"];
+/** Members that are redacted in the first two levels of a logged object. */
+const secretMembers = ["authorization", "password", "password_hash", "token"];
 
 /**
- * What is logged of an error: its kind, message, code and stack, with those of its causes. Not its other members, as pino
- * does it: errors of MongoDB carry the documents that could not be written, and those have tokens in them.
+ * Serializes an error's type, message, code and stack, with those of its causes. Unlike pino's serializer it omits other
+ * members: errors of MongoDB contain the documents that could not be written, and so push tokens.
  */
 export function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return getErrorMessage(error);
@@ -25,57 +24,85 @@ export function serializeError(error: unknown): unknown {
 }
 
 /**
- * Makes the program's logger: readable lines when it goes to a terminal, JSON lines otherwise. A command whose answer
- * goes to standard output logs to standard error. Secrets are replaced by `[redacted]`.
+ * Creates the program's logger: readable lines on a terminal, JSON lines otherwise. Commands log to standard error, since
+ * their result goes to standard output. Secrets are replaced with `[redacted]`.
  */
 export async function createLogger(level: string, to: "stdout" | "stderr" = "stdout"): Promise<Logger> {
   const options = {
     level,
     base: null,
     serializers: { err: serializeError },
-    redact: { paths: secrets.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
+    redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
-  const { isTTY, fd: destination } = process[to];
-  if (!isTTY)
-    return pino(
-      options,
-      to === "stderr" ? pino.destination({ dest: destination, sync: true }) : buffered(destination),
-    );
-  const { default: pretty } = await import("pino-pretty");
-  return pino(
-    options,
-    pretty({ translateTime: "SYS:HH:MM:ss.l", ignore: "pid,hostname", sync: true, destination }),
-  );
+  const output = await openOutput(to);
+  const log = pino(options, output);
+  outputs.set(log, output);
+  return log;
 }
 
-/** A busy service logs thousands of lines a second: written one by one they would cost more than what they tell of. */
-const bufferBytes = 32 * 1024;
-const flushEveryMs = 100;
-const warning = 40;
+const outputs = new WeakMap<Logger, DestinationStream>();
 
-/** Gathers lines for a moment; those of warnings and errors are written at once, with all before them. */
-function buffered(fd: number): DestinationStream {
+/** The output of a logger made by `createLogger`. Other writers must use it too, or lines would interleave. */
+export function getLogOutput(log: Logger): DestinationStream {
+  const output = outputs.get(log);
+  if (output === undefined) throw new Error("the logger was not made by createLogger");
+  return output;
+}
+
+async function openOutput(to: "stdout" | "stderr"): Promise<DestinationStream> {
+  const { isTTY, fd: destination } = process[to];
+  if (isTTY) {
+    const { default: pretty } = await import("pino-pretty");
+    return pretty({ translateTime: "SYS:HH:MM:ss.l", ignore: "pid,hostname", sync: true, destination });
+  }
+  return to === "stderr" ? pino.destination({ dest: destination, sync: true }) : openBuffered(destination);
+}
+
+/** A busy service logs thousands of lines a second; one write each would cost more than the work they report. */
+const bufferBytes = 32 * 1024;
+const flushIntervalMs = 100;
+const warnLevel = 40;
+
+/** Buffers lines for up to 100 ms; a warning or error flushes the buffer. */
+function openBuffered(fd: number): DestinationStream {
   const { file, write } = openLineFile({
     dest: fd,
     minLength: bufferBytes,
     maxWrite: 2 * bufferBytes,
-    periodicFlush: flushEveryMs,
+    periodicFlush: flushIntervalMs,
   });
   return {
-    // Asks pino to set `lastLevel` before each line.
-    [symbols.needsMetadataGsym]: true,
+    // Makes pino set `lastLevel` before each line.
+    [Symbol.for("pino.metadata")]: true,
     lastLevel: 0,
     write(line: string) {
       write(line);
-      if (this.lastLevel >= warning) file.flush();
+      if (this.lastLevel >= warnLevel) file.flush();
     },
-    // Called by pino after the line of an error that ends the program.
+    // Called by pino after a fatal line.
     flushSync() {
       file.flushSync();
     },
   } as DestinationStream & { readonly lastLevel: number };
 }
 
-/** Where a logger's lines go: whoever else writes there goes through it, so that no line is torn. */
-export const getLogOutput = (log: Logger): DestinationStream =>
-  (log as unknown as Record<typeof symbols.streamSym, DestinationStream>)[symbols.streamSym];
+type File = ReturnType<typeof pino.destination>;
+type FileOptions = Exclude<Parameters<typeof pino.destination>[0], string | number | undefined>;
+
+/** A file that lines are appended to asynchronously. */
+export interface LineFile {
+  readonly file: File;
+  /** Appends a line, which includes its newline. Use this instead of `file.write`. */
+  readonly write: (line: string) => void;
+}
+
+/**
+ * Opens a file for appending lines. Lines are passed as buffers: in text mode, SonicBoom recounts the bytes of all buffered
+ * lines with each line. With buffers, reading a long log costs a quarter less CPU, and 225 MB of memory instead of 343 MB.
+ */
+export function openLineFile(options: FileOptions): LineFile {
+  const file = pino.destination({ ...options, sync: false, contentMode: "buffer" });
+  // The types declare strings only.
+  const bytes = file as unknown as { write(line: Buffer): boolean };
+  return { file, write: (line) => void bytes.write(Buffer.from(line)) };
+}

@@ -1,13 +1,13 @@
 /**
- * A schema as others read it: plain JSON Schema 2020-12. Our own words (validation.ts) become ones that everybody knows, and the
- * `$id` goes, since the schema is named by where it stands.
+ * Converts one of our schemas to plain JSON Schema 2020-12: replaces our own keywords (validation.ts) with standard ones, and
+ * removes the `$id`.
  */
-export function publishedSchema(schema: object): Record<string, unknown> {
+export function publishSchema(schema: object): Record<string, unknown> {
   const { description, expected, format, pattern } = schema as Readonly<Record<string, unknown>>;
   const published = Object.fromEntries(
     Object.entries(schema)
-      .filter(([word]) => word !== "$id" && word !== "expected")
-      .map(([word, value]) => [word, publishedWord(word, value)]),
+      .filter(([keyword]) => keyword !== "$id" && keyword !== "expected")
+      .map(([keyword, value]) => [keyword, publishKeyword(keyword, value)]),
   );
   if (typeof expected === "string")
     published["description"] = [description, `Must be ${expected}.`].filter(Boolean).join(" ");
@@ -18,13 +18,13 @@ export function publishedSchema(schema: object): Record<string, unknown> {
   return published;
 }
 
-/** The name of a schema among others: `TopicBody` for the `$id` "topic-body". Throws for a schema without one. */
-export function schemaName({ $id }: { readonly $id?: unknown }): string {
-  if (typeof $id !== "string") throw new Error("a schema that is published needs an $id");
+/** Returns the component name of a schema: `TopicBody` for the `$id` "topic-body". Throws for a schema without `$id`. */
+export function getSchemaName({ $id }: { readonly $id?: unknown }): string {
+  if (typeof $id !== "string") throw new Error("a published schema needs an $id");
   return $id.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Of the format `text`, what a pattern can say. That text is well-formed Unicode goes without saying: JSON is UTF-8. */
+/** The part of the format `text` that a pattern can express; JSON is always well-formed Unicode. */
 export const withoutNul = "^[^\\u0000]*$";
 
 const schemaMaps: ReadonlySet<string> = new Set([
@@ -34,7 +34,7 @@ const schemaMaps: ReadonlySet<string> = new Set([
   "$defs",
 ]);
 const schemaLists: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
-const schemaWords: ReadonlySet<string> = new Set([
+const schemaKeywords: ReadonlySet<string> = new Set([
   "additionalProperties",
   "contains",
   "else",
@@ -45,16 +45,16 @@ const schemaWords: ReadonlySet<string> = new Set([
   "then",
 ]);
 
-/** Goes into a word only where schemas stand in it: a member may be called `format` or `expected` as well. */
-function publishedWord(word: string, value: unknown): unknown {
-  if (schemaLists.has(word) && Array.isArray(value)) return value.map(publishedIfObject);
-  if (schemaWords.has(word)) return publishedIfObject(value);
-  if (schemaMaps.has(word) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, publishedIfObject(one)]));
+/** Recurses into keywords that contain schemas only: a member may be named `format` or `expected`. */
+function publishKeyword(keyword: string, value: unknown): unknown {
+  if (schemaLists.has(keyword) && Array.isArray(value)) return value.map(publishIfObject);
+  if (schemaKeywords.has(keyword)) return publishIfObject(value);
+  if (schemaMaps.has(keyword) && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, publishIfObject(one)]));
   return value;
 }
 
-const publishedIfObject = (value: unknown): unknown => (isObject(value) ? publishedSchema(value) : value);
+const publishIfObject = (value: unknown): unknown => (isObject(value) ? publishSchema(value) : value);
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);

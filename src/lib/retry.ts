@@ -3,19 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { UnavailableError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
 
-const firstWaitMs = 250;
-const maxWaitMs = 5_000;
+const minDelayMs = 250;
+const maxDelayMs = 5_000;
 
 export interface RetryOptions {
-  /** What is waited for, as it shall stand in the log: "MongoDB". */
+  /** The dependency's name for the log: "MongoDB". */
   readonly what: string;
   readonly abort: AbortSignal;
   readonly log: Logger;
 }
 
 /**
- * Tries until it succeeds, waiting longer each time, with a log line for each try that failed. Throws what is not
- * UnavailableError. Gives up at once when aborted, with the last UnavailableError; a try under way goes on unheard.
+ * Retries with exponential backoff while the attempt throws UnavailableError, and logs each failure. Rethrows other errors. When
+ * aborted, throws the last UnavailableError at once and ignores the result of a pending attempt.
  */
 export async function retryUntilAvailable<T>(
   attempt: () => Promise<T>,
@@ -29,14 +29,14 @@ export async function retryUntilAvailable<T>(
   };
   abort.addEventListener("abort", giveUp, { once: true });
   try {
-    for (let wait = firstWaitMs; !abort.aborted; wait = Math.min(wait * 2, maxWaitMs)) {
+    for (let delayMs = minDelayMs; !abort.aborted; delayMs = Math.min(delayMs * 2, maxDelayMs)) {
       try {
         return await Promise.race([attempt(), aborted.promise]);
       } catch (error) {
         if (!(error instanceof UnavailableError) || isAborted()) throw error;
         last = error;
-        log.warn({ reason: error.message, retryInMs: wait }, `${what} unavailable, retrying`);
-        await sleep(wait, undefined, { signal: abort }).catch(() => undefined);
+        log.warn({ reason: error.message, retryInMs: delayMs }, `${what} unavailable, retrying`);
+        await sleep(delayMs, undefined, { signal: abort }).catch(() => undefined);
       }
     }
     throw last;

@@ -1,6 +1,6 @@
 import { UnavailableError } from "./errors.ts";
 
-/** The result of `promise`, within `ms`. Throws afterwards, by default an UnavailableError; the work goes on and its outcome is ignored. */
+/** Waits for `promise`. Throws after `ms`, by default an UnavailableError; a later result is ignored. */
 export async function withTimeout<T>(
   ms: number,
   promise: Promise<T>,

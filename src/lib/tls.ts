@@ -10,13 +10,13 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** A certificate (with those that lead to its authority behind it) and its key: PEM texts. */
+/** A certificate with its chain, and its key: PEM texts. */
 export interface TlsPair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Reads the certificate and the key, and checks that they belong together; or says what is wrong with them. */
+/** Reads and checks the certificate and its key; returns the faults if they are unusable. */
 export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: readonly string[] } {
   const faults: string[] = [];
   function read<T>(name: string, file: string, parse: (text: string) => T, what: string) {
@@ -30,8 +30,8 @@ export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: reado
     try {
       return { text, parsed: parse(text) };
     } catch {
-      // What OpenSSL says of it helps nobody.
-      faults.push(`${name}: ${file} holds no ${what}`);
+      // OpenSSL's message is of no use.
+      faults.push(`${name}: ${file} contains no ${what}`);
       return undefined;
     }
   }
@@ -45,7 +45,7 @@ export function readTlsPair(files: TlsFiles): TlsPair | { readonly faults: reado
   try {
     createSecureContext(pair);
   } catch (error) {
-    return { faults: [`HTTP_TLS_CERT: OpenSSL refuses it: ${getErrorMessage(error)}`] };
+    return { faults: [`HTTP_TLS_CERT: rejected by OpenSSL: ${getErrorMessage(error)}`] };
   }
   return pair;
 }

@@ -3,40 +3,38 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 
 import type { Fault } from "./errors.ts";
 
-/** What a check found: the value, now typed, or every fault. */
 export type ValidationResult<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly faults: readonly Fault[] };
 
-/** More faults than this are counted, not listed: a hostile body must not be answered with megabytes. */
+/** Limits the response to a hostile body; further faults are only counted. */
 const maxFaults = 50;
 
-/** How our schemas are read: JSON Schema 2020-12, with the words that they use beyond its own. */
+/** Creates a compiler for our schemas: JSON Schema 2020-12 with our own keywords and formats. */
 export function createSchemaCompiler(options: Options): Ajv2020 {
-  const one = new Ajv2020({
+  const ajv = new Ajv2020({
     strict: true,
     allErrors: true,
     allowUnionTypes: true,
     verbose: true,
     ...options,
   });
-  // BSON strings are UTF-8: a lone surrogate would be stored as another character than was sent, so that two different
-  // texts became one. NUL ends a string in too many of the programs that read these records.
-  one.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
-  one.addFormat("date-time", isDateTime);
-  // Says in words what a pattern wants; it stands in the message instead of the pattern.
-  one.addKeyword({ keyword: "expected", schemaType: "string" });
-  return one;
+  // BSON strings are UTF-8: lone surrogates would be replaced, so that different texts would become equal. NUL ends a string
+  // in many programs.
+  ajv.addFormat("text", (text: string) => text.isWellFormed() && !text.includes("\0"));
+  ajv.addFormat("date-time", isDateTime);
+  // Describes a pattern; used in messages instead of the pattern.
+  ajv.addKeyword({ keyword: "expected", schemaType: "string" });
+  return ajv;
 }
 
-// That the schemas are schemas is shown by a test: to check it again would take a third of the time of every start.
-const trusting = { meta: false, validateSchema: false } as const;
-const reader = createSchemaCompiler(trusting);
-const readerWithDefaults = createSchemaCompiler({ ...trusting, useDefaults: true });
+// A test validates the schemas themselves. Doing so here would take a third of the start-up time.
+const unchecked = { meta: false, validateSchema: false } as const;
+const compiler = createSchemaCompiler(unchecked);
+const compilerWithDefaults = createSchemaCompiler({ ...unchecked, useDefaults: true });
 
 /**
- * The check against a schema. It coerces nothing and reports all faults, each with the JSON Pointer of its member; the
- * schema's defaults are filled in only where that is asked for. `T` is the type that is derived from the same schema.
- * The schema is compiled when it is first needed: most runs of the program need few of the many.
+ * Creates a validator that reports all faults and coerces nothing. `T` is the type derived from the schema; `defaults` fills
+ * in the schema's defaults. The schema is compiled at first use, since most commands need only a few.
  */
 export function createValidator<T>(
   schema: object,
@@ -44,26 +42,26 @@ export function createValidator<T>(
 ): (value: unknown) => ValidationResult<T> {
   let compiled: ValidateFunction<T> | undefined;
   return (value) => {
-    const validate = (compiled ??= (defaults ? readerWithDefaults : reader).compile<T>(schema));
-    return validate(value) ? { ok: true, value } : { ok: false, faults: describe(validate.errors ?? []) };
+    const validate = (compiled ??= (defaults ? compilerWithDefaults : compiler).compile<T>(schema));
+    return validate(value) ? { ok: true, value } : { ok: false, faults: toFaults(validate.errors ?? []) };
   };
 }
 
-/** A time of RFC 3339 on a day that there is: JavaScript takes 31 February for 3 March. */
+/** An RFC 3339 time on an existing day: JavaScript parses 31 February as 3 March. */
 function isDateTime(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(text)) return false;
   const day = new Date(`${text.slice(0, 10)}T00:00:00Z`);
   return !Number.isNaN(Date.parse(text)) && day.toISOString().startsWith(text.slice(0, 10));
 }
 
-function describe(errors: readonly ErrorObject[]): Fault[] {
-  const faults = errors.slice(0, maxFaults).map(fault);
+function toFaults(errors: readonly ErrorObject[]): Fault[] {
+  const faults = errors.slice(0, maxFaults).map(toFault);
   if (errors.length > maxFaults)
     faults.push({ path: "", message: `has ${errors.length - maxFaults} more faults` });
   return faults;
 }
 
-function fault(error: ErrorObject): Fault {
+function toFault(error: ErrorObject): Fault {
   const params = error.params as Record<string, unknown>;
   const at = (member: unknown) => `${error.instancePath}/${escapePointer(String(member))}`;
   switch (error.keyword) {
@@ -78,14 +76,14 @@ function fault(error: ErrorObject): Fault {
     case "additionalProperties":
       return {
         path: at(params["additionalProperty"]),
-        message: unknownMember(error, String(params["additionalProperty"])),
+        message: describeUnknownMember(error, String(params["additionalProperty"])),
       };
     default:
-      return { path: error.instancePath, message: sentence(error, params) };
+      return { path: error.instancePath, message: formatMessage(error, params) };
   }
 }
 
-function sentence(error: ErrorObject, params: Record<string, unknown>): string {
+function formatMessage(error: ErrorObject, params: Record<string, unknown>): string {
   switch (error.keyword) {
     case "type":
       return `must be ${withArticle(params["type"])}, but is ${describeType(error.data)}`;
@@ -104,17 +102,17 @@ function sentence(error: ErrorObject, params: Record<string, unknown>): string {
         ? "must be a time such as 2026-11-21T07:18:04Z (RFC 3339)"
         : "must be well-formed Unicode text without NUL characters";
     case "pattern":
-      return `must be ${expectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
+      return `must be ${getExpectation(error) ?? `text that matches ${String(params["pattern"])}`}`;
     default:
       return error.message ?? `breaks the rule "${error.keyword}"`;
   }
 }
 
-function expectation(error: ErrorObject): string | undefined {
+function getExpectation(error: ErrorObject): string | undefined {
   return (error.parentSchema as { expected?: string } | undefined)?.expected;
 }
 
-function unknownMember(error: ErrorObject, member: string): string {
+function describeUnknownMember(error: ErrorObject, member: string): string {
   const schema = error.parentSchema as { properties?: object } | undefined;
   const known = Object.keys(schema?.properties ?? {});
   const meant = known.find((name) => name.toLowerCase() === member.toLowerCase().replaceAll(/[_-]/g, ""));

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 
-/** The program's version. Found by the package's own name: the sources and the built program lie at different depths. */
+/** The program's version. Resolved by package name, since sources and built files are at different depths. */
 export const { version } = createRequire(import.meta.url)("topicsync/package.json") as {
   readonly version: string;
 };

@@ -1,4 +1,4 @@
-import { getErrorMessage, RefusalError, toSentence, type Fault } from "../lib/errors.ts";
+import { getErrorMessage, RefusalError, formatFaults, type Fault } from "../lib/errors.ts";
 import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
@@ -13,7 +13,7 @@ const maxAttempts = 10;
 export function requireReadableFilters(definition: TopicDefinition): void {
   const faults = findFilterFaults(definition);
   if (faults.length > 0)
-    throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${toSentence(faults, "it")}`, faults);
+    throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${formatFaults(faults, "it")}`, faults);
 }
 
 /**

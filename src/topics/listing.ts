@@ -1,5 +1,5 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
-import { createCursorFormat, invalidCursor, type CursorFormat } from "../lib/cursor.ts";
+import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Active topics are sorted by one of the first three, others by the time of their retirement. */
@@ -79,9 +79,9 @@ export function createTopicListing(reader: TopicReader): TopicListing {
       if (id === undefined) continue;
       const found = await reader.find(id);
       if (found?.topic.id === id) return { first, after: toSortKey(found, order) };
-      throw invalidCursor("is of a topic that does not exist any more; start again with the first page");
+      throw createCursorError("is of a topic that does not exist any more; start again with the first page");
     }
-    throw invalidCursor("is not a cursor of this list");
+    throw createCursorError("is not a cursor of this list");
   }
 
   return {

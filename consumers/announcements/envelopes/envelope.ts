@@ -4,7 +4,7 @@ import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import {
   getErrorMessage,
   RefusalError,
-  toSentence,
+  formatFaults,
   type Fault,
   type RefusalCode,
 } from "../../../src/lib/errors.ts";
@@ -137,7 +137,7 @@ export function createRefusal(
   faults: readonly Fault[] = [],
 ): RefusalError {
   const found = faults.map((fault) => locateFault(fault, location));
-  const sentences = faults.length === 0 ? "" : ` ${toSentence(found, "The value")}`;
+  const sentences = faults.length === 0 ? "" : ` ${formatFaults(found, "The value")}`;
   return new RefusalError(code, toSentenceAt(location, predicate) + sentences, found);
 }
 

@@ -1,5 +1,5 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import { RefusalError, toSentence } from "../../lib/errors.ts";
+import { RefusalError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../storage/topics.ts";
@@ -29,7 +29,7 @@ export async function addTopic(
 ): Promise<void> {
   const checked = checkTopic(body);
   if (!checked.ok)
-    throw new RefusalError("SCHEMA_VIOLATION", toSentence(checked.faults, "The topic"), checked.faults);
+    throw new RefusalError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
   const service = createTopicService(createTopicStore(await database(), log));
   const { topic, event } = await service.create(checked.value, commandLineUser());

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import { toSentence } from "../../lib/errors.ts";
+import { formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { findFilterFaults } from "../../matching/filter/topic-filters.ts";
 import { toDefinition } from "../../topics/topic.ts";
@@ -53,7 +53,7 @@ function toDefinitionOrFault(place: string, json: unknown): PlacedDefinition | I
   const checked = checkTopic(json);
   const faults = checked.ok ? findFilterFaults(toDefinition(checked.value)) : checked.faults;
   if (checked.ok && faults.length === 0) return { place, body: checked.value };
-  return { place, fault: toSentence(faults, "The definition") };
+  return { place, fault: formatFaults(faults, "The definition") };
 }
 
 const maxFaultsShown = 20;

@@ -103,8 +103,8 @@ describe("the TLS settings", () => {
     assert.match(findFaults(join(folder, "none"), good.key), /HTTP_TLS_CERT: ENOENT/);
     const secret = file("secret", "hush hush");
     const swapped = findFaults(good.key, secret);
-    assert.match(swapped, /HTTP_TLS_CERT: .* holds no certificate \(PEM\)/);
-    assert.match(swapped, /HTTP_TLS_KEY: .* holds no private key/);
+    assert.match(swapped, /HTTP_TLS_CERT: .* contains no certificate \(PEM\)/);
+    assert.match(swapped, /HTTP_TLS_KEY: .* contains no private key/);
     assert.doesNotMatch(swapped, /hush|BEGIN/);
   });
 

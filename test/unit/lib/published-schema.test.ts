@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { publishedSchema, schemaName } from "../../../src/lib/published-schema.ts";
+import { publishSchema, getSchemaName } from "../../../src/lib/published-schema.ts";
 
 describe("a schema as others read it", () => {
   it("says in words that everybody knows what ours say", () => {
     assert.deepEqual(
-      publishedSchema({
+      publishSchema({
         $id: "some-thing",
         type: "object",
         properties: {
@@ -31,11 +31,11 @@ describe("a schema as others read it", () => {
       properties: { format: { type: "string" }, expected: { const: { format: "text", $id: "x" } } },
       examples: [{ format: "text", expected: "x", $id: "y" }],
     };
-    assert.deepEqual(publishedSchema(schema), schema);
+    assert.deepEqual(publishSchema(schema), schema);
   });
 
   it("is named after its $id, and needs one", () => {
-    assert.equal(schemaName({ $id: "tmf688-deleted-topic" }), "Tmf688DeletedTopic");
-    assert.throws(() => schemaName({}), /needs an \$id/);
+    assert.equal(getSchemaName({ $id: "tmf688-deleted-topic" }), "Tmf688DeletedTopic");
+    assert.throws(() => getSchemaName({}), /needs an \$id/);
   });
 });

@@ -41,11 +41,11 @@ export function validateDraft(draft: Draft, { wasSubmitted }: { readonly wasSubm
 /** Converts the faults that the service returns. */
 export function toFaults(details: readonly { readonly path: string; readonly message: string }[]): Faults {
   return Object.fromEntries(
-    details.map(({ path, message }) => [path === "" ? "topic" : path.slice(1), toSentence(path, message)]),
+    details.map(({ path, message }) => [path === "" ? "topic" : path.slice(1), formatFaults(path, message)]),
   );
 }
 
-const toSentence = (path: string, message: string): string =>
+const formatFaults = (path: string, message: string): string =>
   `${path === "" ? message.charAt(0).toUpperCase() + message.slice(1) : `It ${message}`}.`;
 
 const typingDelayMs = 300;
