@@ -27,19 +27,23 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
   const router = Router({ caseSensitive: true });
   const cache = createRouteCache();
   router.use(cache.find);
-  const methods = new Map<string, string[]>();
-  for (const operation of operations) {
-    const handlers = createHandlers(operation, options);
-    for (const template of operation.paths) {
-      // `/push/{application}` is `/push/:application` in Express.
-      const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
-      const method = operation.method === "GET" ? "get" : "post";
-      const all = [recordRoute(template, operation.id), ...handlers];
-      router[method](path, cache.record(all), ...all);
-      methods.set(path, [...(methods.get(path) ?? []), ...allowedMethods[operation.method]]);
+  // As OpenAPI has it, `/dead-letters/replays` is not a `/dead-letters/{id}`: fixed paths are matched first.
+  const isTemplate = (path: string): boolean => path.includes("{");
+  const paths = Map.groupBy(
+    operations.flatMap((operation) => operation.paths.map((path) => ({ path, operation }))),
+    ({ path }) => path,
+  );
+  const sorted = [...paths].toSorted(([one], [other]) => Number(isTemplate(one)) - Number(isTemplate(other)));
+  for (const [template, declared] of sorted) {
+    // `/push/{application}` is `/push/:application` in Express.
+    const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
+    for (const { operation } of declared) {
+      const handlers = [recordRoute(template, operation.id), ...createHandlers(operation, options)];
+      router[operation.method === "GET" ? "get" : "post"](path, cache.record(handlers), ...handlers);
     }
+    const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
+    router.all(path, methodNotAllowed(allowed.join(", ")));
   }
-  for (const [path, allowed] of methods) router.all(path, methodNotAllowed(allowed.join(", ")));
   return router;
 }
 

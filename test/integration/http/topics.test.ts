@@ -291,6 +291,12 @@ describe("paths and methods", () => {
     }
   });
 
+  it("answer 405 at a fixed path that a path parameter would match as well", async () => {
+    const answer = await call(topicUrl("/api/topicsync/v1/dead-letters/replay-outcomes"), { method: "GET" });
+    assertError(answer, 405, "METHOD_NOT_ALLOWED");
+    assert.equal(answer.headers.get("allow"), "POST");
+  });
+
   it("answer 405 with the allowed methods", async () => {
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
       const answer = await call(topicUrl(), { method });

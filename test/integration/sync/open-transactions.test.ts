@@ -65,7 +65,7 @@ describe("a transaction that stays open in the announcements topic", () => {
     assert.match(output, /2 announcements behind/);
     assert.match(
       output,
-      /A transaction has been open in partition 0 for .*: what lies from offset 1 on cannot/,
+      /A transaction has been open in partition 0 for .*: records from offset 1 on cannot/,
     );
 
     await transaction.commit();

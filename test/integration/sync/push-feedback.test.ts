@@ -244,7 +244,7 @@ describe("push feedback", () => {
       settings,
       bootstrap.password,
     );
-    assert.match(output, new RegExp(`in ${own.topic} is in step: every report is applied`));
+    assert.match(output, new RegExp(`topic ${own.topic}: in sync, every report is applied`));
     assert.match(output, /deactivated \d+, renewed \d+, inactive \d+, unknown \d+, refused \d+/);
   });
 
