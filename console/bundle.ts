@@ -54,7 +54,7 @@ export async function buildConsole(): Promise<readonly BuiltFile[]> {
   return built;
 }
 
-/** Whole or not at all, and in the place of what was there: whoever reads it meanwhile finds one or the other. */
+/** Replaces the folder by a rename, so readers see either the old or the new files. */
 async function put(name: string, contents: string | Uint8Array): Promise<void> {
   const draft = new URL(`.${name}.${process.pid}`, target);
   await writeFile(draft, contents);

@@ -26,7 +26,7 @@ before(async () => {
   service = await start();
 });
 
-const audited = (action: string, lines: readonly Line[] = service.log): Line[] =>
+const findAudited = (action: string, lines: readonly Line[] = service.log): Line[] =>
   lines.filter(({ audit, msg }) => audit === true && msg === action);
 const readLines = (file: string): Line[] =>
   readFileSync(file, "utf8")
@@ -34,16 +34,16 @@ const readLines = (file: string): Line[] =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as Line);
 /** Removes the time and generated request ids. */
-const plain = ({ time, ...rest }: Line): Line => {
+const removeTime = ({ time, ...rest }: Line): Line => {
   assert.ok(Math.abs(Number(time) - Date.now()) < 600_000);
   return rest;
 };
-const withoutId = (one: Line = {}): Line => {
-  const { requestId, ...rest } = plain(one);
+const removeRequestId = (one: Line = {}): Line => {
+  const { requestId, ...rest } = removeTime(one);
   assert.match(String(requestId), /^[0-9a-f-]{36}$/);
   return rest;
 };
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+const hash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
 const line = { level: 30, audit: true };
 const overHttp = { ...line, via: "http", by: bootstrap.user, from: "127.0.0.1" };
 
@@ -51,7 +51,7 @@ describe("the audit log", () => {
   it("records what the settings created at start", () => {
     const from = { ...line, via: "settings", by: "settings", from: hostname() };
     const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
-    assert.deepEqual(service.log.filter(({ via }) => via === "settings").map(plain), [
+    assert.deepEqual(service.log.filter(({ via }) => via === "settings").map(removeTime), [
       { ...from, user: bootstrap.user, roles, msg: "user.added" },
       { ...from, application: "App", msg: "application.added" },
       { ...from, platform: "ios", msg: "platform.added" },
@@ -66,15 +66,15 @@ describe("the audit log", () => {
     await call(url, { body, headers: { "X-Request-Id": requestId } });
     await call(url, { body: { ...body, token: next, previousToken: token } });
     const lines = await until("both are recorded", () => {
-      const found = audited("installation.registered");
+      const found = findAudited("installation.registered");
       return found.length === 2 && found;
     });
     const event = { ...overHttp, application: "App", platform: "ios", msg: "installation.registered" };
-    assert.deepEqual(plain(lines[0] ?? {}), { ...event, requestId, tokenDigest: digest(token) });
-    assert.deepEqual(withoutId(lines[1]), {
+    assert.deepEqual(removeTime(lines[0] ?? {}), { ...event, requestId, tokenDigest: hash(token) });
+    assert.deepEqual(removeRequestId(lines[1]), {
       ...event,
-      tokenDigest: digest(next),
-      replacesDigest: digest(token),
+      tokenDigest: hash(next),
+      replacesDigest: hash(token),
     });
     assert.doesNotMatch(JSON.stringify(service.log), new RegExp(`${token}|${next}`));
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe("the audit log", () => {
       ),
     );
     const removal = { ...overHttp, application: "App", platform: "ios", of: "everybody" };
-    assert.deepEqual(audited("installations.removed").map(withoutId), [
+    assert.deepEqual(findAudited("installations.removed").map(removeRequestId), [
       { ...removal, msg: "installations.removed" },
     ]);
   });
@@ -103,10 +103,10 @@ describe("the audit log", () => {
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     const { json } = await call(url, { body: { name: externalId, externalId } });
     const [found] = await until("it is recorded", () => {
-      const lines = audited("topic.created");
+      const lines = findAudited("topic.created");
       return lines.length > 0 && lines;
     });
-    assert.deepEqual(withoutId(found), { ...overHttp, externalId, id: json.id, msg: "topic.created" });
+    assert.deepEqual(removeRequestId(found), { ...overHttp, externalId, id: json.id, msg: "topic.created" });
   });
 
   it("records changes by announcements with their position, and nothing for the others", async () => {
@@ -120,13 +120,13 @@ describe("the audit log", () => {
     };
     const define = (name: string) => announce({ externalId, name });
     const created = await define("one");
-    await until("it is created", () => audited("topic.created").find(({ from }) => from === created));
+    await until("it is created", () => findAudited("topic.created").find(({ from }) => from === created));
     await define("one");
     const changed = await define("two");
-    await until("it is changed", () => audited("topic.changed")[0]);
+    await until("it is changed", () => findAudited("topic.changed")[0]);
     const retired = await announce(null);
-    await until("it is retired", () => audited("topic.retired")[0]);
-    const lines = service.log.filter(({ via }) => via === "channel").map(plain);
+    await until("it is retired", () => findAudited("topic.retired")[0]);
+    const lines = service.log.filter(({ via }) => via === "channel").map(removeTime);
     const id = lines[0]?.["id"];
     const event = { ...line, via: "channel", by: "announcements", externalId, id };
     assert.match(String(id), /^[0-9a-f]{32}$/);
@@ -153,7 +153,7 @@ describe("the audit file", () => {
     assert.equal(await run("disable", unique("nobody")), 1);
     assert.equal(await run("list"), 0);
     const command = { ...line, via: "cli", by: userInfo().username, from: hostname(), user: name };
-    assert.deepEqual(readLines(file).map(plain), [
+    assert.deepEqual(readLines(file).map(removeTime), [
       { ...command, roles: ["push_admin"], msg: "user.added" },
       { ...command, msg: "user.password-changed" },
       { ...command, msg: "user.disabled" },
@@ -166,7 +166,7 @@ describe("the audit file", () => {
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await until(
       "the line is written",
-      () => audited("installation.registered", readLines(file)).length === 1,
+      () => findAudited("installation.registered", readLines(file)).length === 1,
     );
 
     const moved = ownLogFile("audit-1");
@@ -175,8 +175,8 @@ describe("the audit file", () => {
     await until("there is a new file", () => existsSync(file));
     assert.equal((await call(url, { body: { platform: "ios", token: unique("token") } })).status, 200);
     await other.stop();
-    assert.equal(audited("installation.registered", readLines(file)).length, 1);
-    assert.equal(audited("installation.registered", readLines(moved)).length, 1);
+    assert.equal(findAudited("installation.registered", readLines(file)).length, 1);
+    assert.equal(findAudited("installation.registered", readLines(moved)).length, 1);
     assert.deepEqual(
       other.log.filter(({ audit }) => audit === true),
       [],

@@ -29,7 +29,7 @@ const receiver = await startReceiver();
 let service: TestService;
 
 /** Settings under which a service records the OpenTelemetry modules that it loads, and a function to read them. */
-function watched(name: string) {
+function recordModules(name: string) {
   const file = join(folder, name);
   const hooks = pathToFileURL(join(import.meta.dirname, "../support/loaded-modules.ts")).href;
   return {
@@ -41,7 +41,7 @@ function watched(name: string) {
   };
 }
 
-const traced = watched("traced");
+const traced = recordModules("traced");
 
 before(async () => {
   await producer.connect();
@@ -59,7 +59,7 @@ before(async () => {
 });
 
 /** A trace that began elsewhere: its id, the parent span, and the header. */
-function outside({ sampled = true } = {}) {
+function startTrace({ sampled = true } = {}) {
   const traceId = randomBytes(16).toString("hex");
   const spanId = randomBytes(8).toString("hex");
   return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-${sampled ? "01" : "00"}` };
@@ -67,9 +67,9 @@ function outside({ sampled = true } = {}) {
 
 const findSpans = ({ traceId }: { readonly traceId: string }): ReceivedSpan[] =>
   receiver.spans.filter((span) => span.traceId === traceId);
-const received = (trace: { readonly traceId: string }, count: number): Promise<ReceivedSpan[]> =>
+const waitForSpans = (trace: { readonly traceId: string }, count: number): Promise<ReceivedSpan[]> =>
   until(
-    `${count} spans of the trace came`,
+    `${count} spans of the trace have arrived`,
     () => {
       const spans = findSpans(trace);
       return spans.length >= count && spans;
@@ -85,12 +85,12 @@ const stages = ["decode", "decide", "write", "commit"];
 
 describe("the trace of an announcement", () => {
   it("continues the record's traceparent with decode, decide, write and commit, one after the other", async () => {
-    const trace = outside();
+    const trace = startTrace();
     const [sent] = await producer.send({
       topic,
       messages: [announcement(unique("topic"), trace.traceparent)],
     });
-    const spans = await received(trace, 5);
+    const spans = await waitForSpans(trace, 5);
     const [process, ...others] = spans.filter(({ parentSpanId }) => parentSpanId === trace.spanId);
     assert.ok(process !== undefined);
     assert.deepEqual(others, []);
@@ -123,38 +123,38 @@ describe("the trace of an announcement", () => {
   });
 
   it("is an error with the code if the record is rejected, and the dead letter continues the trace", async () => {
-    const trace = outside();
+    const trace = startTrace();
     await producer.send({
       topic,
       messages: [announcement(unique("topic"), trace.traceparent, { headerQuery: "=" })],
     });
-    const spans = await received(trace, 5);
+    const spans = await waitForSpans(trace, 5);
     const process = spans.find(({ kind }) => kind === 5);
     assert.equal(process?.status, 2);
     assert.equal(process.attributes["error.type"], "BAD_FILTER");
     const consumer = kafka.consumer({ groupId: unique("reader") });
     after(() => consumer.disconnect());
     await consumer.subscribe({ topics: [names["KAFKA_DEAD_LETTER_TOPIC"] ?? ""], fromBeginning: true });
-    const letters: (string | undefined)[] = [];
+    const traceparents: (string | undefined)[] = [];
     await consumer.run({
       eachMessage: ({ message }) => {
-        letters.push((message.headers?.["traceparent"] as Buffer | undefined)?.toString());
+        traceparents.push((message.headers?.["traceparent"] as Buffer | undefined)?.toString());
         return Promise.resolve();
       },
     });
-    await until("the letter is there", () => letters.length > 0);
-    assert.deepEqual(letters, [trace.traceparent]);
+    await until("the dead letter is written", () => traceparents.length > 0);
+    assert.deepEqual(traceparents, [trace.traceparent]);
   });
 
   it("has a span for each sampled record of a batch, and the stages of twenty", async () => {
-    const traces = Array.from({ length: 25 }, () => outside());
-    const unsampled = outside({ sampled: false });
-    const last = outside();
+    const traces = Array.from({ length: 25 }, () => startTrace());
+    const unsampled = startTrace({ sampled: false });
+    const last = startTrace();
     const messages = [unsampled, ...traces].map((one) => announcement(unique("topic"), one.traceparent));
     await producer.send({ topic, messages });
     await producer.send({ topic, messages: [announcement(unique("topic"), last.traceparent)] });
     // It may be in the same batch; spans sent earlier were received earlier.
-    await received(last, 1);
+    await waitForSpans(last, 1);
     assert.deepEqual(findSpans(unsampled), []);
     const [shown, alone] = [traces.slice(0, 20), traces.slice(20)];
     for (const trace of shown)
@@ -172,9 +172,9 @@ describe("the trace of an announcement", () => {
   });
 
   it("also covers push feedback", async () => {
-    const { traceId, traceparent } = outside();
+    const { traceId, traceparent } = startTrace();
     await producer.send({ topic: feedbackTopic, messages: [{ value: "no JSON", headers: { traceparent } }] });
-    const spans = await received({ traceId }, 5);
+    const spans = await waitForSpans({ traceId }, 5);
     assert.deepEqual(
       spans.map(({ name, attributes }) => [name, attributes["error.type"]]),
       [[`process ${feedbackTopic}`, "MALFORMED_JSON"], ...stages.map((name) => [name, undefined])],
@@ -186,7 +186,7 @@ describe("the trace of a request", () => {
   const path = "/api/svc_api_notif_mgmt/v1/topic";
 
   it("is one span with route and status, a child of the caller's", async () => {
-    const trace = outside();
+    const trace = startTrace();
     const externalId = unique("topic");
     const requestId = unique("request");
     const headers = { traceparent: trace.traceparent, "X-Request-Id": requestId };
@@ -194,7 +194,7 @@ describe("the trace of a request", () => {
       (await call(service.url + path, { body: { name: externalId, externalId }, headers })).status,
       201,
     );
-    const [span, ...others] = await received(trace, 1);
+    const [span, ...others] = await waitForSpans(trace, 1);
     assert.deepEqual(others, []);
     assert.equal(span?.name, `POST ${path}`);
     assert.equal(span.parentSpanId, trace.spanId);
@@ -212,12 +212,12 @@ describe("the trace of a request", () => {
   });
 
   it("has the path template, the error code, and no query", async () => {
-    const trace = outside();
+    const trace = startTrace();
     await call(`${service.url}/api/now/push/None/installation?secret=1`, {
       body: { platform: "ios", token: unique("token") },
       headers: { traceparent: trace.traceparent },
     });
-    const [span] = await received(trace, 1);
+    const [span] = await waitForSpans(trace, 1);
     assert.equal(span?.name, "POST /api/now/push/{application}/installation");
     assert.equal(span.attributes["url.path"], "/api/now/push/None/installation");
     assert.equal(span.attributes["http.response.status_code"], 400);
@@ -227,7 +227,7 @@ describe("the trace of a request", () => {
   });
 
   it("starts here without a caller's span, but not for probes or if the caller's is not sampled", async () => {
-    const [probe, unsampled, last] = [outside(), outside({ sampled: false }), outside()];
+    const [probe, unsampled, last] = [startTrace(), startTrace({ sampled: false }), startTrace()];
     const get = (where: string, headers = {}) => call(service.url + where, { method: "GET", headers });
     for (const where of ["/healthz", "/readyz", "/metrics"])
       await get(where, { traceparent: probe.traceparent });
@@ -235,7 +235,7 @@ describe("the trace of a request", () => {
     const requestId = unique("request");
     await get("/nothing", { "X-Request-Id": requestId });
     await get("/nothing", { traceparent: last.traceparent });
-    await received(last, 1);
+    await waitForSpans(last, 1);
     assert.deepEqual([...findSpans(probe), ...findSpans(unsampled)], []);
     const own = receiver.spans.filter(({ attributes }) => attributes["topicsync.request.id"] === requestId);
     assert.deepEqual(
@@ -255,7 +255,7 @@ describe("traces", () => {
     const get = () => call(`${service.url}/nothing`, { method: "GET" });
     const warnings = () => service.log.filter(({ msg }) => msg === "trace export failed");
     assert.equal((await get()).status, 404);
-    await until("it is warned of", () => warnings().length > 0);
+    await until("a warning is logged", () => warnings().length > 0);
     assert.equal((await get()).status, 404);
     assert.equal(await service.stop(), 0);
     assert.equal(warnings().length, 1);
@@ -284,9 +284,9 @@ describe("traces", () => {
   });
 
   it("are off by default, without loading the OpenTelemetry SDK", async () => {
-    const off = watched("off");
+    const off = recordModules("off");
     const silent = await startTopicsync({ ...settings, ...ownNames(), ...off.settings });
-    const { traceparent } = outside();
+    const { traceparent } = startTrace();
     await call(`${silent.url}/nothing`, { method: "GET", headers: { traceparent } });
     assert.equal(await silent.stop(), 0);
     // The metrics library depends on the API package, which does nothing by itself.
@@ -296,19 +296,19 @@ describe("traces", () => {
 
 describe("the OpenTelemetry variables", () => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
-  const exporters = (environment: Record<string, string>) => readTraceSettings(environment).exporters;
+  const readExporters = (environment: Record<string, string>) => readTraceSettings(environment).exporters;
 
   it("enable traces by an endpoint or an exporter, and disable them", () => {
-    assert.deepEqual(exporters({}), []);
-    assert.deepEqual(exporters({ OTEL_SERVICE_NAME: "a", OTEL_EXPORTER_OTLP_ENDPOINT: "" }), []);
-    assert.deepEqual(exporters({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1" }), []);
-    assert.deepEqual(exporters(endpoint), ["otlp"]);
-    assert.deepEqual(exporters({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1" }), ["otlp"]);
-    assert.deepEqual(exporters({ OTEL_TRACES_EXPORTER: "otlp" }), ["otlp"]);
-    assert.deepEqual(exporters({ ...endpoint, OTEL_TRACES_EXPORTER: "console" }), ["console"]);
-    assert.deepEqual(exporters({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), []);
-    assert.deepEqual(exporters({ ...endpoint, OTEL_SDK_DISABLED: "True" }), []);
-    assert.deepEqual(exporters({ ...endpoint, OTEL_SDK_DISABLED: "false" }), ["otlp"]);
+    assert.deepEqual(readExporters({}), []);
+    assert.deepEqual(readExporters({ OTEL_SERVICE_NAME: "a", OTEL_EXPORTER_OTLP_ENDPOINT: "" }), []);
+    assert.deepEqual(readExporters({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "http://127.0.0.1" }), []);
+    assert.deepEqual(readExporters(endpoint), ["otlp"]);
+    assert.deepEqual(readExporters({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1" }), ["otlp"]);
+    assert.deepEqual(readExporters({ OTEL_TRACES_EXPORTER: "otlp" }), ["otlp"]);
+    assert.deepEqual(readExporters({ ...endpoint, OTEL_TRACES_EXPORTER: "console" }), ["console"]);
+    assert.deepEqual(readExporters({ ...endpoint, OTEL_TRACES_EXPORTER: "none" }), []);
+    assert.deepEqual(readExporters({ ...endpoint, OTEL_SDK_DISABLED: "True" }), []);
+    assert.deepEqual(readExporters({ ...endpoint, OTEL_SDK_DISABLED: "false" }), ["otlp"]);
   });
 
   it("configure the sampler and the batches", () => {

@@ -31,15 +31,15 @@ before(async () => {
 
 const definition = () => ({ externalId: unique("id"), name: unique("name") });
 
-function file(name: string, content: string): string {
+function createFile(name: string, content: string): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
 }
 
-const ndjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+const toNdjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
 
-async function logEnd(): Promise<number> {
+async function readLogEnd(): Promise<number> {
   const offsets = await admin.fetchTopicOffsets(topic);
   return offsets.reduce((sum, { high }) => sum + Number(high), 0);
 }
@@ -47,9 +47,9 @@ async function logEnd(): Promise<number> {
 describe("topicsync announce", () => {
   it("publishes NDJSON, arrays, single objects and standard input, and waits until they are stored", async () => {
     const bodies = Array.from({ length: 1_203 }, definition);
-    const many = file("many.ndjson", ndjson(...bodies.slice(0, 1_200)));
-    const list = file("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
-    const one = file("one.json", JSON.stringify(bodies[1_201], undefined, 2));
+    const many = createFile("many.ndjson", toNdjson(...bodies.slice(0, 1_200)));
+    const list = createFile("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
+    const one = createFile("one.json", JSON.stringify(bodies[1_201], undefined, 2));
     const input = JSON.stringify(bodies[1_202]);
     const { code, output, errors } = await runCli(
       ["announce", "--wait", many, list, one, "-"],
@@ -66,7 +66,7 @@ describe("topicsync announce", () => {
 
   it("lists the rejected definitions with the reasons and exits with 3", async () => {
     const [holder, other] = [definition(), definition()];
-    const path = file("refused.ndjson", ndjson(holder, { ...other, name: holder.name }, other));
+    const path = createFile("refused.ndjson", toNdjson(holder, { ...other, name: holder.name }, other));
     // Keys of different partitions arrive in any order, so the existing topic is stored first.
     await runCli(["announce", "--wait", "-"], settings, JSON.stringify(holder));
     const { code, output, errors } = await runCli(["announce", "--wait", "--json", path], settings);
@@ -88,8 +88,8 @@ describe("topicsync announce", () => {
   });
 
   it("publishes nothing if a definition is invalid, and names file and line of every fault", async () => {
-    const before = await logEnd();
-    const path = file(
+    const before = await readLogEnd();
+    const path = createFile(
       "faulty.ndjson",
       `${JSON.stringify(definition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n{"name":"n","externalId":"e","contentQuery":"a=1;b=2"}\n`,
     );
@@ -100,11 +100,11 @@ describe("topicsync announce", () => {
     assert.match(errors, /faulty\.ndjson:5: .*must be an object/);
     assert.match(errors, /faulty\.ndjson:6: .*\/contentQuery has a ";".*at character 4/);
     assert.match(errors, /Nothing was announced/);
-    assert.equal(await logEnd(), before);
+    assert.equal(await readLogEnd(), before);
   });
 
   it("names the right line even if the first one is malformed", async () => {
-    const path = file("first.ndjson", `{"externalId":\n${ndjson(definition())}`);
+    const path = createFile("first.ndjson", `{"externalId":\n${toNdjson(definition())}`);
     const { code, errors } = await runCli(["announce", path], settings);
     assert.equal(code, 3);
     assert.match(errors, /first\.ndjson:1: is not JSON/);
@@ -112,14 +112,14 @@ describe("topicsync announce", () => {
 
   it("accepts U+2028 within a string, and ignores a byte order mark", async () => {
     const body = { ...definition(), namespace: "one\u2028two\u2029three" };
-    const path = file("separators.ndjson", `\uFEFF${ndjson(definition(), body)}`);
+    const path = createFile("separators.ndjson", `\uFEFF${toNdjson(definition(), body)}`);
     const { code, errors } = await runCli(["announce", "--wait", path], settings);
     assert.equal(code, 0, errors);
     assert.equal((await records.findOne({ topic_id: body.externalId }))?.["namespace"], body.namespace);
   });
 
   it("accepts an empty file, and reports a missing one", async () => {
-    const empty = await runCli(["announce", "--wait", file("empty.ndjson", "")], settings);
+    const empty = await runCli(["announce", "--wait", createFile("empty.ndjson", "")], settings);
     assert.equal(empty.code, 0, empty.errors);
     assert.match(empty.output, /stored: 0 of 0/);
     const none = await runCli(["announce", join(folder, "none.json")], settings);
@@ -131,13 +131,13 @@ describe("topicsync announce", () => {
 
   it("does not wait without --wait", async () => {
     const body = definition();
-    const { code, output } = await runCli(["announce", file("one.ndjson", ndjson(body))], settings);
+    const { code, output } = await runCli(["announce", createFile("one.ndjson", toNdjson(body))], settings);
     assert.equal(code, 0);
     assert.match(output, new RegExp(`announced 1 definition to ${topic}`));
   });
 
   it("reports within a time limit that a broker does not answer", async () => {
-    const { code, errors } = await runCli(["announce", file("x.ndjson", ndjson(definition()))], {
+    const { code, errors } = await runCli(["announce", createFile("x.ndjson", toNdjson(definition()))], {
       ...settings,
       KAFKA_BROKERS: "127.0.0.1:1",
     });

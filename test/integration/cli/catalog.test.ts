@@ -7,9 +7,9 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
-const cli = (...args: string[]) => runCli(args, settings);
-const json = async (...args: string[]): Promise<unknown> => {
-  const { code, output, errors } = await cli(...args, "--json");
+const run = (...args: string[]) => runCli(args, settings);
+const runJson = async (...args: string[]): Promise<unknown> => {
+  const { code, output, errors } = await run(...args, "--json");
   assert.equal(code, 0, errors);
   return JSON.parse(output);
 };
@@ -29,44 +29,44 @@ for (const catalog of ["applications", "platforms"]) {
 
   describe(`topicsync ${catalog}`, () => {
     it("explains how to add the first one", async () => {
-      const { code, output } = await cli(catalog, "list");
+      const { code, output } = await run(catalog, "list");
       assert.equal(code, 0);
       assert.match(output, new RegExp(`${catalog} add NAME`));
-      assert.deepEqual(await json(catalog, "list"), { [catalog]: [] });
+      assert.deepEqual(await runJson(catalog, "list"), { [catalog]: [] });
     });
 
     it("adds several, and exits with 3 for names that are taken", async () => {
-      const first = await cli(catalog, "add", "b name", "a name");
+      const first = await run(catalog, "add", "b name", "a name");
       assert.deepEqual([first.code, first.output], [0, "added b name\nadded a name\n"], first.errors);
-      const second = await cli(catalog, "add", "a name", "c name", "--json");
+      const second = await run(catalog, "add", "a name", "c name", "--json");
       assert.equal(second.code, 3);
       const { added, refused } = JSON.parse(second.output) as {
         added: string[];
         refused: { name: string }[];
       };
       assert.deepEqual([added, refused.map(({ name }) => name)], [["c name"], ["a name"]]);
-      const third = await cli(catalog, "add", "a name");
+      const third = await run(catalog, "add", "a name");
       assert.deepEqual([third.code, /a name not added: .*already/.test(third.errors)], [3, true]);
-      assert.deepEqual(await json(catalog, "list"), {
+      assert.deepEqual(await runJson(catalog, "list"), {
         [catalog]: ["a name", "b name", "c name"].map((name) => ({ name, active: true, ...noRule })),
       });
     });
 
     it("disables and enables", async () => {
-      assert.deepEqual(await json(catalog, "disable", "a name"), {
+      assert.deepEqual(await runJson(catalog, "disable", "a name"), {
         name: "a name",
         active: false,
         ...noRule,
       });
-      assert.match((await cli(catalog, "list")).output, /a name +│ no/);
-      assert.equal((await cli(catalog, "disable", "a name")).code, 0, "also when it is disabled");
-      assert.equal((await cli(catalog, "enable", "a name")).output, "enabled a name\n");
-      assert.match((await cli(catalog, "list")).output, /a name +│ yes/);
+      assert.match((await run(catalog, "list")).output, /a name +│ no/);
+      assert.equal((await run(catalog, "disable", "a name")).code, 0, "also when it is disabled");
+      assert.equal((await run(catalog, "enable", "a name")).output, "enabled a name\n");
+      assert.match((await run(catalog, "list")).output, /a name +│ yes/);
     });
 
     it("rejects an unknown name", async () => {
       for (const verb of ["show", "disable", "enable"]) {
-        const { code, errors } = await cli(catalog, verb, "nothing");
+        const { code, errors } = await run(catalog, verb, "nothing");
         assert.equal(code, 1);
         assert.match(errors, new RegExp(`no ${one} named "nothing".*${catalog} list`));
       }
@@ -79,7 +79,7 @@ for (const catalog of ["applications", "platforms"]) {
         .collection(`sys_push_${one}`)
         .insertOne({ _id: newId() as never, name, active: true, token_rule: "\u009B31m" });
       for (const args of [["list"], ["show", name], ["disable", name]]) {
-        const { code, output } = await cli(catalog, ...args);
+        const { code, output } = await run(catalog, ...args);
         assert.equal(code, 0);
         assert.match(output, /evil\\u\{1b\}\[2J\\nname/);
         // eslint-disable-next-line no-control-regex -- the output must not contain them
@@ -99,32 +99,32 @@ describe("topicsync applications and platforms show", () => {
         installation("a name", "c name", true),
         installation("b name", "b name", true),
       ]);
-    assert.deepEqual(await json("applications", "show", "a name"), {
+    assert.deepEqual(await runJson("applications", "show", "a name"), {
       name: "a name",
       active: true,
       installations: { active: 2, inactive: 1 },
     });
-    assert.deepEqual(await json("platforms", "show", "b name"), {
+    assert.deepEqual(await runJson("platforms", "show", "b name"), {
       name: "b name",
       active: true,
       tokenRule: null,
       installations: { active: 2, inactive: 1 },
     });
-    assert.match((await cli("platforms", "show", "c name")).output, /installations +1 active, 0 inactive/);
+    assert.match((await run("platforms", "show", "c name")).output, /installations +1 active, 0 inactive/);
   });
 });
 
 describe("topicsync platforms and token rules", () => {
   const showPlatform = async (name: string) =>
-    (await json("platforms", "show", name)) as { tokenRule: string | null };
+    (await runJson("platforms", "show", name)) as { tokenRule: string | null };
 
   it("adds platforms with a rule, changes it and removes it", async () => {
-    assert.equal((await cli("platforms", "add", "ios", "ipados", "--token-rule", "apns")).code, 0);
+    assert.equal((await run("platforms", "add", "ios", "ipados", "--token-rule", "apns")).code, 0);
     assert.equal((await showPlatform("ipados")).tokenRule, "apns");
-    assert.match((await cli("platforms", "list")).output, /ios +│ yes +│ apns/);
-    assert.equal((await cli("platforms", "rule", "ios", "webpush")).code, 0);
+    assert.match((await run("platforms", "list")).output, /ios +│ yes +│ apns/);
+    assert.equal((await run("platforms", "rule", "ios", "webpush")).code, 0);
     assert.equal((await showPlatform("ios")).tokenRule, "webpush");
-    assert.equal((await cli("platforms", "rule", "ios", "none")).code, 0);
+    assert.equal((await run("platforms", "rule", "ios", "none")).code, 0);
     assert.equal(
       "token_rule" in ((await db.collection("sys_push_platform").findOne({ name: "ios" })) ?? {}),
       false,
@@ -134,13 +134,13 @@ describe("topicsync platforms and token rules", () => {
 
   it("rejects names with control characters or outer spaces", async () => {
     for (const name of ["", "a ", "a\u001Bb"])
-      assert.equal((await cli("platforms", "add", name)).code, 64, JSON.stringify(name));
+      assert.equal((await run("platforms", "add", name)).code, 64, JSON.stringify(name));
   });
 
   it("rejects unknown rules, and rules for applications", async () => {
-    assert.equal((await cli("platforms", "add", "x", "--token-rule", "apn")).code, 64);
-    assert.equal((await cli("platforms", "rule", "ios", "apn")).code, 64);
-    assert.equal((await cli("applications", "add", "x", "--token-rule", "apns")).code, 64);
-    assert.equal((await cli("platforms", "rule", "nothing", "apns")).code, 1);
+    assert.equal((await run("platforms", "add", "x", "--token-rule", "apn")).code, 64);
+    assert.equal((await run("platforms", "rule", "ios", "apn")).code, 64);
+    assert.equal((await run("applications", "add", "x", "--token-rule", "apns")).code, 64);
+    assert.equal((await run("platforms", "rule", "nothing", "apns")).code, 1);
   });
 });

@@ -11,7 +11,7 @@ const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
 const users = db.collection("sys_user");
 
-const list = async () => {
+const listUsers = async () => {
   const { code, output } = await runCli(["users", "list", "--json"], settings);
   assert.equal(code, 0);
   return JSON.parse(output) as { name: string; roles: string[]; active: boolean }[];
@@ -31,7 +31,7 @@ describe("topicsync users", () => {
     assert.equal(code, 0, errors);
     const record = await users.findOne({ user_name: "ann" });
     assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
-    assert.deepEqual(await list(), [{ name: "ann", roles, active: true }]);
+    assert.deepEqual(await listUsers(), [{ name: "ann", roles, active: true }]);
   });
 
   it("lists users in a table", async () => {
@@ -62,9 +62,9 @@ describe("topicsync users", () => {
     const after = await users.findOne({ user_name: "ann" });
     assert.notEqual(after?.["password_hash"], before?.["password_hash"]);
     assert.equal((await runCli(["users", "disable", "ann"], settings)).code, 0);
-    assert.equal((await list())[0]?.active, false);
+    assert.equal((await listUsers())[0]?.active, false);
     assert.equal((await runCli(["users", "enable", "ann"], settings)).code, 0);
-    assert.equal((await list())[0]?.active, true);
+    assert.equal((await listUsers())[0]?.active, true);
   });
 
   it("shows a user, without the hash", async () => {

@@ -62,7 +62,7 @@ describe("shell completion", () => {
     writeFileSync(join(folder, "a file.ndjson"), "");
   });
   after(() => {
-    assert.equal(existsSync(join(folder, "pwned")), false, "what stands on a line was run");
+    assert.equal(existsSync(join(folder, "pwned")), false, "a typed command was executed");
   });
 
   it("works in bash", async () => {
@@ -71,7 +71,7 @@ describe("shell completion", () => {
         COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync 2>/dev/null
         printf '%s\\n' "\${COMPREPLY[@]:-}"`;
       const { stdout } = await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder });
-      assert.deepEqual(offered(stdout), [...expected].toSorted(), line.join(" "));
+      assert.deepEqual(sortLines(stdout), [...expected].toSorted(), line.join(" "));
     }
   });
 
@@ -87,7 +87,7 @@ describe("shell completion", () => {
     const script = `source ./topicsync.bash
       compopt() { echo "no files"; }
       COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync; echo "\${#COMPREPLY[@]} words"`;
-    const said = async (...line: string[]) =>
+    const completeFiles = async (...line: string[]) =>
       (await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder })).stdout;
     for (const line of [
       ["announce", ""],
@@ -95,18 +95,18 @@ describe("shell completion", () => {
       ["topics", "export", "--out", ""],
       ["pick", ""],
     ])
-      assert.equal(await said(...line), "0 words\n", line.join(" "));
+      assert.equal(await completeFiles(...line), "0 words\n", line.join(" "));
     for (const line of [
       ["topics", "show", ""],
       ["topics", "list", "--name", ""],
       ["users", "add", ""],
     ])
-      assert.equal(await said(...line), "no files\n0 words\n", line.join(" "));
+      assert.equal(await completeFiles(...line), "no files\n0 words\n", line.join(" "));
   });
 
-  for (const [shell, complete] of Object.entries({ zsh: inZsh, fish: inFish })) {
+  for (const [shell, complete] of Object.entries({ zsh: completeInZsh, fish: completeInFish })) {
     // Not installed everywhere.
-    if (!isThere(shell)) continue;
+    if (!isInstalled(shell)) continue;
     it(`works in ${shell}`, async () => {
       const answers = await complete(lines.map(([line]) => line));
       for (const [index, [line, expected]] of lines.entries())
@@ -125,7 +125,7 @@ describe("a completion script", () => {
       .addOption(new Option("--option <value>", description).choices(["a", "b"]));
     program.command("two").description(description);
     for (const shell of ["bash", "zsh", "fish"] as const) {
-      if (!isThere(shell)) continue;
+      if (!isInstalled(shell)) continue;
       writeFileSync(join(folder, `hostile.${shell}`), writers[shell](program));
       await run(shell, ["-n", `hostile.${shell}`], { cwd: folder });
     }
@@ -143,13 +143,13 @@ describe("a completion script", () => {
 });
 
 /** The completions, sorted. */
-const offered = (output: string): string[] =>
+const sortLines = (output: string): string[] =>
   output
     .split("\n")
     .filter((line) => line !== "")
     .toSorted();
 
-function isThere(shell: string): boolean {
+function isInstalled(shell: string): boolean {
   try {
     execFileSync(shell, ["-c", "true"], { stdio: "ignore" });
     return true;
@@ -159,18 +159,18 @@ function isThere(shell: string): boolean {
 }
 
 /** Asks fish for its completions. */
-async function inFish(asked: readonly (readonly string[])[]): Promise<string[][]> {
+async function completeInFish(asked: readonly (readonly string[])[]): Promise<string[][]> {
   const ask = async (line: readonly string[]): Promise<string[]> => {
     const script = "source ./topicsync.fish; complete -C $argv[1]";
     const typed = ["topicsync", ...line.map((word) => (word.includes(" ") ? `'${word}'` : word))].join(" ");
     const { stdout } = await run("fish", ["--no-config", "-c", script, typed], { cwd: folder });
-    return offered(stdout.replaceAll(/\t.*/g, ""));
+    return sortLines(stdout.replaceAll(/\t.*/g, ""));
   };
   return Promise.all(asked.map(ask));
 }
 
 /** Types the lines into zsh on a terminal, with a function that prints the completions instead of adding them. */
-async function inZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
+async function completeInZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
   writeFileSync(
     join(folder, "setup.zsh"),
     `PROMPT=; autoload -Uz compinit; compinit -u -d ./zcompdump; source ./topicsync.zsh
@@ -192,6 +192,6 @@ async function inZsh(asked: readonly (readonly string[])[]): Promise<string[][]>
   );
   await run("zsh", ["-f", "-c", script, "zsh", ...typed], { cwd: folder });
   return asked.map((_, index) => [
-    ...new Set(offered(readFileSync(join(folder, `offered.${index}`), "utf8"))),
+    ...new Set(sortLines(readFileSync(join(folder, `offered.${index}`), "utf8"))),
   ]);
 }

@@ -31,7 +31,7 @@ before(async () => {
 after(() => broker.close());
 
 /** Creates a database and Kafka topics for a test, with the command line connected to them. */
-function scene() {
+function createScene() {
   const { uri, db } = testDatabase(stack.mongodb);
   const names = ownNames();
   const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
@@ -55,7 +55,7 @@ function scene() {
   return { settings, db, topic, letterTopic, cli, list, createTopics, readRecords };
 }
 
-const letter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
+const deadLetter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
   deadLetterMessage({ topic, partition: 0, offset }, { time: Date.now() - 3_600_000, ...options });
 const decode = (base64: string | null | undefined): string => Buffer.from(base64 ?? "", "base64").toString();
 
@@ -68,7 +68,7 @@ const definition = (id = unique("id")) => ({
 });
 
 describe("a dead letter of a running service", () => {
-  const own = scene();
+  const own = createScene();
   const topics = own.db.collection<{ _id: string; source: { offset: number } }>("svc_api_notif_mgmt_topic");
   const positions = own.db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
   const { topic, cli, list } = own;
@@ -93,17 +93,17 @@ describe("a dead letter of a running service", () => {
     }));
     const [metadata] = await producer.send({ topic, messages });
     const first = Number(metadata?.baseOffset);
-    await applied(first + sent.length);
+    await waitUntilApplied(first + sent.length);
     return `${topic}-0-${first}`;
   }
-  const applied = (end: number) =>
+  const waitUntilApplied = (end: number) =>
     until(
       `the position reaches ${end}`,
       async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end,
     );
-  const appliedAll = async () => {
+  const waitUntilAllApplied = async () => {
     const [offsets] = await admin.fetchTopicOffsets(topic);
-    await applied(Number(offsets?.high));
+    await waitUntilApplied(Number(offsets?.high));
   };
 
   it("is listed with its reason, shown, and replayed once its cause is fixed", async () => {
@@ -145,7 +145,7 @@ describe("a dead letter of a running service", () => {
       ["topicsync.replay-of", id],
       ["traceparent", "00-ab"],
     ]);
-    await appliedAll();
+    await waitUntilAllApplied();
     const [again] = await list("--id", id);
     assert.equal(again?.replays[0]?.outcome.status, "applied");
     assert.deepEqual(again.replays[0].sentTo, { topic, partition: 0, offset: record?.offset });
@@ -163,7 +163,7 @@ describe("a dead letter of a running service", () => {
   it("that is rejected again names its new dead letter", async () => {
     const id = await announce({ key: "bad", value: "{", headers: { constructor: "c" } });
     assert.equal((await cli("replay", id, "--yes")).code, 0);
-    await appliedAll();
+    await waitUntilAllApplied();
     const [listed] = await list("--id", id);
     const offset = listed?.replays[0]?.sentTo.offset;
     assert.deepEqual(listed?.replays[0]?.outcome, {
@@ -212,9 +212,9 @@ describe("a dead letter of a running service", () => {
 
 describe("a replay with an unknown outcome", () => {
   it("is shown, and repeated only on request", async () => {
-    const { db, topic, letterTopic, cli, list, createTopics } = scene();
+    const { db, topic, letterTopic, cli, list, createTopics } = createScene();
     await createTopics();
-    await producer.send({ topic: letterTopic, messages: [letter(topic, 4)] });
+    await producer.send({ topic: letterTopic, messages: [deadLetter(topic, 4)] });
     const id = `${topic}-0-4`;
     const replay = {
       letter: id,
@@ -232,7 +232,7 @@ describe("a replay with an unknown outcome", () => {
 
 describe("the dead-letter topic", () => {
   it("may be empty or missing", async () => {
-    const { cli, createTopics } = scene();
+    const { cli, createTopics } = createScene();
     const missing = await cli("list");
     assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
     await createTopics();
@@ -245,31 +245,35 @@ describe("the dead-letter topic", () => {
   });
 
   it("may hold copies, references, foreign and hostile records", async () => {
-    const { topic, letterTopic, cli, list, createTopics, readRecords } = scene();
+    const { topic, letterTopic, cli, list, createTopics, readRecords } = createScene();
     await createTopics();
     const bytes = Buffer.from([0, 255, 1, 254]);
     await producer.send({
       topic: letterTopic,
       messages: [
-        letter(topic, 7, { value: "first copy" }),
-        letter(topic, 8, {
+        deadLetter(topic, 7, { value: "first copy" }),
+        deadLetter(topic, 8, {
           value: null,
           headers: { "topicsync.omitted": "too large: 9 bytes lie elsewhere" },
         }),
-        letter(topic, 7, { value: "second copy" }),
+        deadLetter(topic, 7, { value: "second copy" }),
         { key: "k", value: bytes, headers: { "__connect.errors.exception.class.name": "org.example.Oops" } },
         {
           value: "\u001b[31mred",
-          headers: { ...letter(topic, 9).headers, "topicsync.id": `${topic}-0-7`, "topicsync.details": "{" },
+          headers: {
+            ...deadLetter(topic, 9).headers,
+            "topicsync.id": `${topic}-0-7`,
+            "topicsync.details": "{",
+          },
         },
-        letter(topic, 10, {
+        deadLetter(topic, 10, {
           code: "NEW",
           headers: {
             "topicsync.details": '[1,{"path":2}]',
             "__connect.errors.exception.message": "\u001b]0;title\u0007",
           },
         }),
-        letter("another.topic", 3, {
+        deadLetter("another.topic", 3, {
           headers: { "__connect.errors.partition": "-1", ["__proto__"]: "p", constructor: "c" },
         }),
       ],
@@ -307,13 +311,13 @@ describe("the dead-letter topic", () => {
   });
 
   it("is filtered by code and age", async () => {
-    const { topic, letterTopic, cli, list, createTopics } = scene();
+    const { topic, letterTopic, cli, list, createTopics } = createScene();
     await createTopics();
     const old = {
-      ...letter(topic, 1, { code: "TOO_LARGE" }),
+      ...deadLetter(topic, 1, { code: "TOO_LARGE" }),
       timestamp: String(Date.now() - 3 * 86_400_000),
     };
-    await producer.send({ topic: letterTopic, messages: [old, letter(topic, 2)] });
+    await producer.send({ topic: letterTopic, messages: [old, deadLetter(topic, 2)] });
     const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
     assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
     assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);
@@ -329,9 +333,11 @@ describe("the dead-letter topic", () => {
   });
 
   it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
-    const { settings, topic, letterTopic, cli, createTopics, readRecords } = scene();
+    const { settings, topic, letterTopic, cli, createTopics, readRecords } = createScene();
     await createTopics();
-    const letters = Array.from({ length: 2_000 }, (_, i) => letter(topic, i, { value: "x".repeat(1_000) }));
+    const letters = Array.from({ length: 2_000 }, (_, i) =>
+      deadLetter(topic, i, { value: "x".repeat(1_000) }),
+    );
     for (let at = 0; at < letters.length; at += 500)
       await producer.send({ topic: letterTopic, messages: letters.slice(at, at + 500) });
     const program = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
@@ -364,7 +370,7 @@ describe("the dead-letter topic", () => {
 
 describe("the dead-letters command", () => {
   it("requires a selection, --yes without a terminal, and no contradictions", async () => {
-    const { cli } = scene();
+    const { cli } = createScene();
     for (const [args, message] of [
       [["replay", "--yes"], /select dead letters/],
       [["replay", "--all"], /--yes/],
@@ -378,7 +384,7 @@ describe("the dead-letters command", () => {
   });
 
   it("names the address that does not answer", async () => {
-    const { settings } = scene();
+    const { settings } = createScene();
     const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
     assert.equal(code, 69);
@@ -389,7 +395,7 @@ describe("the dead-letters command", () => {
     const silent = await startTcpProxy(1);
     silent.freeze();
     const address = `127.0.0.1:${silent.port}`;
-    const { settings } = scene();
+    const { settings } = createScene();
     const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
     assert.equal(errors, `topicsync: Kafka at ${address} did not respond within 10 s: no answer\n`);
     assert.equal(code, 69);

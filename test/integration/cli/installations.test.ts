@@ -19,7 +19,7 @@ const dayMs = 86_400_000;
 const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
 
 /** Creates a database with the command line connected to it. */
-function scene() {
+function createScene() {
   const { uri, db } = testDatabase(stack.mongodb);
   const named = (name: string) => ({ _id: unique("id") as never, name, active: true });
   const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
@@ -37,13 +37,13 @@ function scene() {
   };
 }
 
-const lines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
+const splitLines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
 
 describe("topicsync installations list", () => {
   const token = "0123456789abcdef0123456789abcdef";
 
   it("shortens tokens by default, in a table and as NDJSON", async () => {
-    const { prepare, cli } = scene();
+    const { prepare, cli } = createScene();
     await prepare([
       installation(token),
       installation("gone", { active: false, deactivated_reason: "Unregistered", user: "bob" }),
@@ -56,7 +56,7 @@ describe("topicsync installations list", () => {
     assert.match(table.output, /2 installations/);
     const json = await cli("list", "--json", "--full-tokens", "--active");
     assert.deepEqual(
-      lines(json.output).map((line) => (JSON.parse(line) as { token: string }).token),
+      splitLines(json.output).map((line) => (JSON.parse(line) as { token: string }).token),
       [token],
     );
     const none = await cli("list", "--user", "carla");
@@ -66,7 +66,7 @@ describe("topicsync installations list", () => {
 
 describe("topicsync installations sweep", () => {
   it("deactivates unseen tokens with a reason, and only counts them in a dry run", async () => {
-    const { installations, prepare, all, cli } = scene();
+    const { installations, prepare, all, cli } = createScene();
     const old = { last_seen_on: daysAgo(271) };
     await prepare([
       ...Array.from({ length: 300 }, (_, i) => installation(`old-${i}`, old)),
@@ -79,7 +79,7 @@ describe("topicsync installations sweep", () => {
     const dry = await cli("sweep", ...choice, "--dry-run");
     assert.match(dry.output, /^300 installations last seen before/);
     assert.deepEqual(await all(), before);
-    assert.equal((await cli("sweep", ...choice)).code, 64, "there is no terminal to ask on");
+    assert.equal((await cli("sweep", ...choice)).code, 64, "no terminal to ask for confirmation");
     const swept = await cli("sweep", ...choice, "--yes");
     assert.equal(swept.code, 0, swept.errors);
     assert.match(swept.output, /deactivated 300 installations: not seen for 270 days/);
@@ -97,7 +97,7 @@ describe("topicsync installations sweep", () => {
 
 describe("an export of installations", () => {
   const file = join(folder, "export.ndjson");
-  const source = scene();
+  const source = createScene();
 
   before(async () => {
     await source.prepare([
@@ -110,7 +110,7 @@ describe("an export of installations", () => {
   });
 
   it("has the same records after one import into another database, and after two", async () => {
-    const { prepare, all, cli } = scene();
+    const { prepare, all, cli } = createScene();
     await prepare();
     const dry = await cli("import", file, "--dry-run");
     assert.match(dry.output, /1202 added, 0 updated, 0 kept .* 0 refused/);
@@ -143,7 +143,7 @@ describe("an export of installations", () => {
 
 describe("an import of installations", () => {
   it("keeps the record that changed later", async () => {
-    const { prepare, all, cli } = scene();
+    const { prepare, all, cli } = createScene();
     const stored = { sys_updated_on: daysAgo(10), last_seen_on: daysAgo(10), user: "stored" };
     await prepare([installation("older", stored), installation("newer", stored)]);
     const view = (token: string, days: number) => ({
@@ -171,7 +171,7 @@ describe("an import of installations", () => {
   });
 
   it("reports the line of every fault, stores the others, and exits with 3", async () => {
-    const { prepare, all, cli } = scene();
+    const { prepare, all, cli } = createScene();
     await prepare([installation("holder", { _id: "taken" })]);
     const on = daysAgo(1).toISOString();
     const good = {
@@ -205,7 +205,7 @@ describe("an import of installations", () => {
       [5, /\/token must not be empty.*\/lastSeenOn must be a time/],
       [6, /\/id belongs to another installation/],
     ] as const) {
-      const line = lines(errors).find((one) => one.startsWith(`${file}:${number}: `));
+      const line = splitLines(errors).find((one) => one.startsWith(`${file}:${number}: `));
       assert.match(line ?? "", what);
     }
     assert.deepEqual((await all()).map(({ token }) => token).toSorted(), ["good", "holder"]);

@@ -34,14 +34,14 @@ const calm = { eventType: "Alarm", event: { severity: "Minor" } };
 
 const pick = (args: readonly string[], input = "") => runCli(["pick", ...args], { MONGODB_URI: uri }, input);
 
-function file(name: string, content: string | Buffer): string {
+function createFile(name: string, content: string | Buffer): string {
   const path = join(folder, name);
   writeFileSync(path, content);
   return path;
 }
 
 /** The external ids in each line of `--json`, by the name of the event. */
-async function picked(args: readonly string[], input?: string) {
+async function pickJson(args: readonly string[], input?: string) {
   const { output, ...rest } = await pick(["--json", ...args], input);
   const lines = output.split("\n").filter((line) => line !== "");
   const answers = lines.map((line) => {
@@ -53,8 +53,8 @@ async function picked(args: readonly string[], input?: string) {
 
 describe("topicsync pick", () => {
   it("lists the topics of each event, from files and standard input", async () => {
-    const path = file("alarm.json", JSON.stringify(alarm, undefined, 2));
-    const { code, answers } = await picked([path, "-"], JSON.stringify(calm));
+    const path = createFile("alarm.json", JSON.stringify(alarm, undefined, 2));
+    const { code, answers } = await pickJson([path, "-"], JSON.stringify(calm));
     assert.equal(code, 0);
     assert.deepEqual(answers, [
       [path, ["alarms", "every", "urgent"]],
@@ -76,12 +76,12 @@ describe("topicsync pick", () => {
   });
 
   it("skips topics with invalid filters, with a warning", async () => {
-    const { errors } = await pick([file("alarm.json", JSON.stringify(alarm))]);
+    const { errors } = await pick([createFile("alarm.json", JSON.stringify(alarm))]);
     assert.match(errors, /warning: skipped 1 topic with invalid filters.*`topicsync filters check`/);
   });
 
   it("explains each condition of a topic", async () => {
-    const path = file("calm.json", JSON.stringify(calm));
+    const path = createFile("calm.json", JSON.stringify(calm));
     const { output } = await pick(["--explain", "alarms", path]);
     assert.match(output, /The event does not match alarms:/);
     assert.match(output, /yes +headerQuery +eventType is Alarm +"Alarm"\n/);
@@ -106,7 +106,7 @@ describe("topicsync pick", () => {
   });
 
   it("reports why a topic cannot be explained", async () => {
-    const path = file("calm.json", JSON.stringify(calm));
+    const path = createFile("calm.json", JSON.stringify(calm));
     const broken = await pick(["--explain", "broken", path]);
     assert.equal(broken.code, 3);
     assert.match(
@@ -121,11 +121,11 @@ describe("topicsync pick", () => {
 
   it("treats anything but an object as an event without members", async () => {
     const inputs = [JSON.stringify([alarm]), '"Alarm"', "null", "7", '{"eventType":"\\u0000"}'];
-    const files = inputs.map((text, index) => file(`odd-${index}.json`, text));
+    const files = inputs.map((text, index) => createFile(`odd-${index}.json`, text));
     const deep = `${'{"event":'.repeat(10_000)}1${"}".repeat(10_000)}`;
     const deeper = `{"eventType":${"[".repeat(10_000)}"Alarm"${"]".repeat(10_000)},"event":{"severity":"Major"}}`;
-    files.push(file("deep.json", deep), file("deeper.json", deeper));
-    const { code, answers } = await picked(files);
+    files.push(createFile("deep.json", deep), createFile("deeper.json", deeper));
+    const { code, answers } = await pickJson(files);
     assert.equal(code, 0);
     assert.deepEqual(
       answers.map(([, ids]) => ids),
@@ -134,9 +134,9 @@ describe("topicsync pick", () => {
   });
 
   it("reports files that are not JSON, picks for the rest and exits with 3", async () => {
-    const good = file("good.json", JSON.stringify(calm));
-    const bad = [file("empty.json", ""), file("nul.json", "\u0000\u001B{}")];
-    const { code, answers, errors } = await picked([...bad, good]);
+    const good = createFile("good.json", JSON.stringify(calm));
+    const bad = [createFile("empty.json", ""), createFile("nul.json", "\u0000\u001B{}")];
+    const { code, answers, errors } = await pickJson([...bad, good]);
     assert.deepEqual([code, answers], [3, [[good, ["every"]]]]);
     for (const path of bad) assert.ok(errors.includes(`${path}: is not JSON: `), errors);
     assert.ok(!errors.includes("\u0000") && !errors.includes("\u001B"), errors);
@@ -164,7 +164,7 @@ describe("topicsync pick --ndjson", () => {
   const lines = (...texts: readonly string[]): string => texts.join("\n");
 
   it("counts the events of each topic, the most frequent first", async () => {
-    const path = file(
+    const path = createFile(
       "events.ndjson",
       `${`${JSON.stringify(calm)}\r\n`.repeat(2_000)}\n${JSON.stringify(alarm)}`,
     );
@@ -185,7 +185,7 @@ describe("topicsync pick --ndjson", () => {
 
   it("prints a line of JSON for each event", async () => {
     const odd = JSON.stringify({ ...alarm, eventId: "\u2028 \u2029 \u0085" });
-    const { code, answers } = await picked(["--ndjson", "-"], lines(odd, "", JSON.stringify(calm)));
+    const { code, answers } = await pickJson(["--ndjson", "-"], lines(odd, "", JSON.stringify(calm)));
     assert.equal(code, 0);
     assert.deepEqual(answers, [
       ["-:1", ["alarms", "every", "urgent"]],
@@ -194,7 +194,10 @@ describe("topicsync pick --ndjson", () => {
   });
 
   it("reports and counts lines that are not JSON and exits with 3", async () => {
-    const path = file("bad.ndjson", lines("{}", "no", ...Array.from({ length: 30 }, () => "{\u0000"), "{}"));
+    const path = createFile(
+      "bad.ndjson",
+      lines("{}", "no", ...Array.from({ length: 30 }, () => "{\u0000"), "{}"),
+    );
     const { code, output, errors } = await pick(["--ndjson", path]);
     assert.equal(code, 3);
     assert.match(errors, /bad\.ndjson:2: is not JSON: /);
@@ -205,7 +208,7 @@ describe("topicsync pick --ndjson", () => {
   });
 
   it("accepts an empty file", async () => {
-    const { code, output } = await pick(["--ndjson", file("empty.ndjson", "")]);
+    const { code, output } = await pick(["--ndjson", createFile("empty.ndjson", "")]);
     assert.equal(code, 0);
     assert.match(output, /^0 events/);
   });

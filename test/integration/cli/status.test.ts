@@ -30,7 +30,7 @@ const announce = (count: number) =>
     }),
   });
 
-async function json(more: readonly string[] = [], input = ""): Promise<SyncStatus> {
+async function readStatus(more: readonly string[] = [], input = ""): Promise<SyncStatus> {
   const { code, output, errors } = await runCli(["status", "--json", ...more], settings, input);
   assert.equal(code, 0, errors);
   return JSON.parse(output) as SyncStatus;
@@ -39,7 +39,7 @@ async function json(more: readonly string[] = [], input = ""): Promise<SyncStatu
 describe("topicsync status", () => {
   it("reads from Kafka and MongoDB when no service runs", async () => {
     await announce(3);
-    const { consumer, counts, partitions, problems } = await json();
+    const { consumer, counts, partitions, problems } = await readStatus();
     assert.deepEqual([consumer, counts], ["none", null]);
     assert.equal(partitions.length, 1);
     const [one] = partitions;
@@ -62,7 +62,7 @@ describe("topicsync status", () => {
     await service.ready();
     const as = ["--url", service.url, "--user", bootstrap.user];
     const { counts, partitions } = await until("the sync has caught up", async () => {
-      const found = await json(as, bootstrap.password);
+      const found = await readStatus(as, bootstrap.password);
       return found.partitions[0]?.lagRecords === 0 ? found : undefined;
     });
     assert.equal(counts?.created, 3);

@@ -18,15 +18,15 @@ after(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function file(content: string): string {
+function createFile(content: string): string {
   const path = join(folder, unique("file"));
   writeFileSync(path, content);
   return path;
 }
-const ndjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+const toNdjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
 
 /** Creates a database with the command line connected to it. */
-function place() {
+function createScene() {
   const { uri, db } = testDatabase(sharedStack().mongodb);
   const settings = { MONGODB_URI: uri };
   const topics = (args: readonly string[], input = "") => runCli(["topics", ...args], settings, input);
@@ -52,13 +52,13 @@ function place() {
   };
 }
 
-const announced = (externalId: string): TopicRecord => ({
+const announcedTopic = (externalId: string): TopicRecord => ({
   ...topicRecord({ externalId }),
   source: { kind: "announcement", topic: "channel", partition: 2, offset: 17 },
 });
 
 describe("topicsync topics add", () => {
-  const { topics, stored, json } = place();
+  const { topics, stored, json } = createScene();
   const args = ["add", "--name", "Net", "--external-id", "net-1"];
 
   it("creates a topic as HTTP does, with the user as its source", async () => {
@@ -113,7 +113,7 @@ describe("topicsync topics add", () => {
 });
 
 describe("topicsync topics list and show", () => {
-  const { topics, stored, lines, json } = place();
+  const { topics, stored, lines, json } = createScene();
   const ids = async (...args: string[]) =>
     (await lines("list", "--json", ...args)).map(({ externalId }) => externalId);
 
@@ -130,7 +130,7 @@ describe("topicsync topics list and show", () => {
     await stored.insertMany([
       { ...topicRecord({ externalId: "b" }), topic_name: "Critical tickets" },
       { ...topicRecord({ externalId: "a" }), topic_name: "Critical alarms", namespace: "" },
-      { ...announced("c"), topic_name: "Critic" },
+      { ...announcedTopic("c"), topic_name: "Critic" },
     ]);
     assert.deepEqual(await ids(), ["a", "b", "c"]);
     assert.deepEqual(await ids("--name", "Critical*"), ["a", "b"]);
@@ -177,7 +177,7 @@ describe("topicsync topics list and show", () => {
   });
 
   it("show the members of the previous definition that were different", async () => {
-    const record = announced("changed");
+    const record = announcedTopic("changed");
     const { topic_name, namespace, content_query, sys_updated_on } = record;
     const source = { kind: "announcement", topic: "channel", partition: 2, offset: 3 } as const;
     const previous = { topic_name, namespace, content_query, sys_updated_on, source, header_query: "a=1" };
@@ -230,7 +230,7 @@ describe("topicsync topics list and show", () => {
 });
 
 describe("topicsync topics disable and enable", () => {
-  const { topics, stored, retired, json, lines } = place();
+  const { topics, stored, retired, json, lines } = createScene();
   const add = (externalId: string, ...more: string[]) =>
     topics(["add", "--name", "same", "--external-id", externalId, ...more]);
 
@@ -248,7 +248,7 @@ describe("topicsync topics disable and enable", () => {
     );
     assert.match((await topics(["list", "--state", "disabled"])).output, /one +same[^]*1 disabled topic\n$/);
 
-    assert.equal((await add("other")).code, 0, "the combination is free");
+    assert.equal((await add("other")).code, 0, "the combination can be reused");
     const refused = await topics(["enable", "one"]);
     assert.equal(refused.code, 3);
     assert.match(refused.errors, /unique combination/);
@@ -277,12 +277,12 @@ describe("topicsync topics disable and enable", () => {
   });
 
   it("reject topics of the channel and name the alternative", async () => {
-    await stored.insertOne(announced("theirs"));
+    await stored.insertOne(announcedTopic("theirs"));
     const disable = await topics(["disable", "theirs"]);
     assert.equal(disable.code, 3);
     assert.match(disable.errors, /belongs to the channel.*channel-2-17.*without a value to channel/);
     assert.equal(await stored.countDocuments({ topic_id: "theirs" }), 1);
-    const { _id, ...fields } = announced("gone");
+    const { _id, ...fields } = announcedTopic("gone");
     const retired_by = { kind: "announcement", topic: "channel", partition: 2, offset: 18 };
     await retired.insertOne({ ...fields, sys_id: _id, retired_on: new Date(), retired_by });
     const enable = await topics(["enable", "gone"]);
@@ -293,8 +293,8 @@ describe("topicsync topics disable and enable", () => {
 });
 
 describe("topicsync topics export and import", () => {
-  const from = place();
-  const to = place();
+  const from = createScene();
+  const to = createScene();
   const definitions = Array.from({ length: 1_234 }, (_, n) => ({
     ...{
       externalId: `topic-${String(n).padStart(4, "0")}`,
@@ -306,7 +306,7 @@ describe("topicsync topics export and import", () => {
   const exported = join(folder, "exported.ndjson");
 
   it("import more than a thousand topics, and change nothing the second time", async () => {
-    const path = file(ndjson(...definitions));
+    const path = createFile(toNdjson(...definitions));
     const first = await from.topics(["import", path]);
     assert.deepEqual([first.code, first.output], [0, "1234 created, 0 unchanged, 0 refused\n"], first.errors);
     assert.match(first.errors, /importing: 1000 of 1234/);
@@ -321,12 +321,12 @@ describe("topicsync topics export and import", () => {
     const { code, output, errors } = await from.topics(["export", "--out", exported]);
     assert.deepEqual([code, output], [0, `exported 1234 topics to ${exported}\n`], errors);
     assert.match(errors, /exporting topics: 1000 of 1234/);
-    assert.equal(readFileSync(exported, "utf8"), ndjson(...definitions));
-    assert.equal((await from.topics(["export"])).output, ndjson(...definitions));
+    assert.equal(readFileSync(exported, "utf8"), toNdjson(...definitions));
+    assert.equal((await from.topics(["export"])).output, toNdjson(...definitions));
     const one = await from.topics(["export", "--external-id", "topic-0003"]);
-    assert.equal(one.output, ndjson(definitions[3] ?? {}));
+    assert.equal(one.output, toNdjson(definitions[3] ?? {}));
     assert.equal((await to.topics(["import", "-"], readFileSync(exported, "utf8"))).code, 0);
-    assert.equal((await to.topics(["export"])).output, ndjson(...definitions));
+    assert.equal((await to.topics(["export"])).output, toNdjson(...definitions));
     assert.equal(existsSync(`${exported}.part`), false);
     assert.equal((await from.topics(["export", "--out", join(folder, "no", "such")])).code, 1);
   });
@@ -340,7 +340,7 @@ describe("topicsync topics export and import", () => {
       { externalId: "new-1", name: "new" },
       { externalId: "new-1", name: "newer" },
     ];
-    const path = file(ndjson(...bodies));
+    const path = createFile(toNdjson(...bodies));
     const expected = [
       [`${path}:2`, "topic-0001", "DUPLICATE_EXTERNAL_ID", /a different namespace, contentQuery/],
       [`${path}:3`, "thief", "DUPLICATE_COMBINATION", /held by .*"topic-0002"/],
@@ -370,7 +370,7 @@ describe("topicsync topics export and import", () => {
 
   it("import nothing if a definition is invalid, and report each", async () => {
     const count = await to.stored.countDocuments();
-    const path = file(
+    const path = createFile(
       '{"name":"fine","externalId":"fine"}\n{"name":"n"}\n{"name":"n","externalId":"e","headerQuery":"a"}\n',
     );
     const { code, errors } = await to.topics(["import", path]);
@@ -380,8 +380,8 @@ describe("topicsync topics export and import", () => {
   });
 
   it("lose nothing when interrupted, and continue when run again", async () => {
-    const third = place();
-    const path = file(ndjson(...definitions));
+    const third = createScene();
+    const path = createFile(toNdjson(...definitions));
     const cli = join(import.meta.dirname, "../../../src/cli.ts");
     const child = spawn(process.execPath, [cli, "topics", "import", path], {
       env: environment(third.settings),

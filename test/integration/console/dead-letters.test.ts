@@ -31,7 +31,7 @@ async function announce(...sent: Parameters<typeof own.send>): Promise<void> {
   await own.reached(Number(offsets?.high));
 }
 
-async function openLetters(look: Parameters<typeof openPage>[1] = looks.light): Promise<Page> {
+async function openDeadLetters(look: Parameters<typeof openPage>[1] = looks.light): Promise<Page> {
   const page = await openPage(browser, look);
   await signIn(page, service.url);
   await page.getByRole("link", { name: "Dead letters" }).click();
@@ -40,7 +40,7 @@ async function openLetters(look: Parameters<typeof openPage>[1] = looks.light): 
 }
 
 /** A dead letter of another partition. */
-const letter = (
+const deadLetter = (
   offset: number,
   value: string | Buffer | null,
   headers: Record<string, string | Buffer> = {},
@@ -56,7 +56,7 @@ const nameless = Array.from({ length: 3 }, () => ({
 
 describe("the dead-letter pages", () => {
   it("say so when there are none", async () => {
-    const page = await openLetters();
+    const page = await openDeadLetters();
     await page.getByRole("heading", { name: "No dead letters" }).waitFor();
     await assertAccessible(page);
   });
@@ -81,7 +81,7 @@ describe("the dead-letter pages", () => {
 
   it("filter by code, and replay several dead letters by keyboard", async () => {
     await announce(...nameless);
-    const page = await openLetters();
+    const page = await openDeadLetters();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 3" }).click();
     assert.equal(new URL(page.url()).search, "?code=SCHEMA_VIOLATION");
     await page.getByRole("row", { name: heir.externalId }).waitFor({ state: "detached" });
@@ -114,21 +114,21 @@ describe("the dead-letter pages", () => {
     await producer.send({
       topic: deadLetterTopic,
       messages: [
-        letter(1, Buffer.from([0, 255, 1, 254]), { own: Buffer.from([0xff, 0xfe]) }),
-        letter(2, null),
-        letter(3, JSON.stringify({ topics }), {
+        deadLetter(1, Buffer.from([0, 255, 1, 254]), { own: Buffer.from([0xff, 0xfe]) }),
+        deadLetter(2, null),
+        deadLetter(3, JSON.stringify({ topics }), {
           "topicsync.details": JSON.stringify([{ path, message: "is one too many" }]),
         }),
-        letter(4, '{"name": "<img src=x onerror=alert(1)>", "big": 12345678901234567890}', {
+        deadLetter(4, '{"name": "<img src=x onerror=alert(1)>", "big": 12345678901234567890}', {
           "__connect.errors.exception.message": "<script>alert(2)</script>\u202e",
           "topicsync.details": '[{"path":"/nothing/there","message":"<b>is required</b>"}]',
           "<i>": "<u>",
         }),
-        letter(5, Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), Buffer.from('{"name":""}')])),
-        letter(6, "no JSON\u0007"),
+        deadLetter(5, Buffer.concat([Buffer.from([0, 0, 0, 0, 9]), Buffer.from('{"name":""}')])),
+        deadLetter(6, "no JSON\u0007"),
       ],
     });
-    const page = await openLetters();
+    const page = await openDeadLetters();
     const show = async (offset: number): Promise<void> => {
       await page.goto(`${service.url}/console/dead-letters/${topic}-7-${offset}`);
       await page.getByText(`${topic}-7-${offset}`).waitFor();
@@ -171,7 +171,7 @@ describe("the dead-letter pages", () => {
 
   for (const [look, options] of Object.entries(looks)) {
     it(`are accessible: ${look}`, async () => {
-      const page = await openLetters(options);
+      const page = await openDeadLetters(options);
       await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
       await page.getByRole("row", { name: "UNDECODABLE" }).first().waitFor({ state: "detached" });
       await page

@@ -70,7 +70,7 @@ describe("signing in with OpenID", () => {
     assert.deepEqual(
       cookies.map(({ name, httpOnly, sameSite }) => [name, httpOnly, sameSite]),
       [["topicsync_session", true, "Strict"]],
-      "what the sign-in needed is gone",
+      "the cookie of the sign-in is removed",
     );
     await page.getByRole("button", { name: "Find topics" }).click();
     await page.getByRole("heading", { name: "The event matches no topic" }).waitFor();

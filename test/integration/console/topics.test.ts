@@ -22,10 +22,10 @@ const retired = db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired")
 let service: TestService;
 let browser: Browser;
 
-const announced = (offset: number): Source => ({
+const announcedSource = (offset: number): Source => ({
   ...{ kind: "announcement", topic: "topicsync.announcements", partition: 2, offset },
 });
-const ago = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
+const hoursAgo = (hours: number): Date => new Date(Date.now() - hours * 3_600_000);
 const places = ["Aarau", "Basel", "Chur", "Davos", "Genf", "Bern"];
 
 /** 66 topics, more than fit on a page. The first one has a previous definition. */
@@ -40,9 +40,9 @@ const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
     }),
     topic_name: `Tickets of ${place} ${number}`,
     namespace: i % 3 === 0 ? "assurance" : "inventory",
-    source: announced(4_000 + i),
-    sys_created_on: ago(900),
-    sys_updated_on: ago(i + 1),
+    source: announcedSource(4_000 + i),
+    sys_created_on: hoursAgo(900),
+    sys_updated_on: hoursAgo(i + 1),
   };
 });
 
@@ -53,7 +53,7 @@ before(async () => {
   const { topic_name, namespace, header_query } = first;
   const previous = {
     ...{ topic_name, namespace, header_query, content_query: "troubleTicket.severity=Critical" },
-    ...{ source: announced(17), sys_updated_on: ago(900) },
+    ...{ source: announcedSource(17), sys_updated_on: hoursAgo(900) },
   };
   await topics.insertMany([{ ...first, previous }, ...others]);
   await retired.insertOne({
@@ -61,10 +61,10 @@ before(async () => {
     ...toRetiredRecord({
       topic: {
         ...{ id: "f".repeat(32), externalId: "alarm-1", name: "Alarms", namespace: "", headerQuery: "" },
-        ...{ contentQuery: "", source: announced(3), createdOn: ago(80), updatedOn: ago(80) },
+        ...{ contentQuery: "", source: announcedSource(3), createdOn: hoursAgo(80), updatedOn: hoursAgo(80) },
       },
-      retiredOn: ago(30),
-      retiredBy: announced(9),
+      retiredOn: hoursAgo(30),
+      retiredBy: announcedSource(9),
     }),
   });
   service = await startTopicsync(settings);
@@ -90,7 +90,7 @@ describe("the topic pages", () => {
 
     await page.getByLabel("Search").fill("Tickets of Bern 06");
     await page.getByRole("row", { name: "ticket-065" }).waitFor();
-    await until("nothing else is there", async () => (await page.getByRole("row").count()) === 2);
+    await until("there is one match", async () => (await page.getByRole("row").count()) === 2);
     assert.match(page.url(), /\/console\/topics\?search=Tickets\+of\+Bern\+06$/);
     await page.reload();
     await page.getByRole("row", { name: "ticket-065" }).waitFor();
@@ -140,7 +140,7 @@ describe("the topic pages", () => {
     await page.getByRole("link", { name: "Create a topic" }).click();
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("Enter a name.").waitFor();
-    assert.equal(await focused(page), "name");
+    assert.equal(await getFocusedName(page), "name");
     await page.getByLabel("Name", { exact: true }).fill("Created here");
     await page.getByLabel("External id").fill("ticket-000");
     await page.getByText("It already belongs to another topic").waitFor();
@@ -151,7 +151,7 @@ describe("the topic pages", () => {
     await content.fill("troubleTicket.severity=Critical&&a=1");
     await page.getByText("has no condition here").waitFor();
     await page.getByRole("button", { name: "Create" }).click();
-    assert.equal(await focused(page), "contentQuery");
+    assert.equal(await getFocusedName(page), "contentQuery");
     const caret = await page.evaluate<number>("document.activeElement.selectionStart");
     // After the first "&", where a condition is missing.
     assert.equal(caret, "troubleTicket.severity=Critical&".length);
@@ -167,7 +167,7 @@ describe("the topic pages", () => {
     it(`are accessible: ${look}`, async () => {
       const page = await openTopics(options);
       await page.getByLabel("Search").fill("Tickets of Aarau");
-      await until("the others are gone", async () => (await page.getByRole("row").count()) === 12);
+      await until("only matches are listed", async () => (await page.getByRole("row").count()) === 12);
       await assertLooks(page, `topics-${look}`);
       await page.getByRole("link", { name: "Tickets of Aarau 000" }).click();
       await page.getByRole("heading", { name: "Previous definition" }).waitFor();
@@ -183,7 +183,7 @@ describe("the topic pages", () => {
   }
 });
 
-const focused = (page: Page): Promise<string> => page.evaluate<string>("document.activeElement.name");
+const getFocusedName = (page: Page): Promise<string> => page.evaluate<string>("document.activeElement.name");
 
 async function assertLooks(page: Page, name: string): Promise<void> {
   await assertAccessible(page);

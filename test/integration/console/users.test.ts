@@ -181,11 +181,11 @@ describe("the page Applications", () => {
       const url = `${service.url}/api/now/push/${application}/installation`;
       return (await call(url, { body: { platform, token: unique("token") } })).status;
     };
-    await until("tokens are taken", async () => (await register()) === 200);
+    await until("tokens are accepted", async () => (await register()) === 200);
     await page.getByRole("button", { name: `Disable ${application}` }).click();
     await page.getByText("Its apps can no longer register or remove tokens").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
     await page.getByRole("row", { name: application }).getByText("disabled").waitFor();
-    await until("tokens are refused", async () => (await register()) === 400);
+    await until("tokens are rejected", async () => (await register()) === 400);
   });
 });

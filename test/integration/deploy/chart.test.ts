@@ -31,7 +31,7 @@ before(async () => {
   chart = await renderChart({ ...good, ...Object.fromEntries(refused), upgraded });
 });
 
-const chartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
+const readChartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
 
 function getManifests(name: Good): readonly Manifest[] {
   const rendered = chart.rendered.get(name);
@@ -120,16 +120,16 @@ describe("the Helm chart", () => {
 
   it("has the schema of values that `npm run docs` writes", () => {
     assert.deepEqual(
-      JSON.parse(chartFile("values.schema.json")),
+      JSON.parse(readChartFile("values.schema.json")),
       JSON.parse(JSON.stringify(chartValuesSchema())),
     );
   });
 
   it("has the version of the service, and a README that explains each value", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
-    assert.equal(parse(chartFile("Chart.yaml")).appVersion, version);
-    const readme = chartFile("README.md");
-    const unexplained = listPaths(parse(chartFile("values.yaml"))).filter(
+    assert.equal(parse(readChartFile("Chart.yaml")).appVersion, version);
+    const readme = readChartFile("README.md");
+    const unexplained = listPaths(parse(readChartFile("values.yaml"))).filter(
       (path) => !readme.includes(`\`${path}\``),
     );
     assert.deepEqual(unexplained, []);

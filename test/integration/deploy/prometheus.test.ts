@@ -133,15 +133,15 @@ describe("a Prometheus with the settings of the guide", () => {
   });
 
   it("evaluates every alert, and fires only those for rejected records", async () => {
-    const rules = async (): Promise<Rule[]> => {
+    const getRules = async (): Promise<Rule[]> => {
       const { groups } = (await get("rules")) as { groups: { rules: Rule[] }[] };
       return groups.flatMap((group) => group.rules);
     };
-    const firing = (all: readonly Rule[]) =>
+    const getFiring = (all: readonly Rule[]) =>
       all.filter(({ state }) => state === "firing").map(({ name }) => name);
-    await until("both alerts fire", async () => firing(await rules()).length >= 2);
-    const all = await rules();
-    assert.deepEqual(firing(all), ["TopicsyncAnnouncementsRefused", "TopicsyncPushFeedbackRefused"]);
+    await until("both alerts fire", async () => getFiring(await getRules()).length >= 2);
+    const all = await getRules();
+    assert.deepEqual(getFiring(all), ["TopicsyncAnnouncementsRefused", "TopicsyncPushFeedbackRefused"]);
     assert.deepEqual(
       all.filter(({ health }) => health !== "ok"),
       [],

@@ -47,11 +47,13 @@ describe("the runbook", () => {
   it("explains every log line at warn, error and fatal", () => {
     const lines = findLogLines();
     const unexplained = lines.flatMap(({ place, texts }) =>
-      texts.every((parts) => getFirstColumn(getSection("## Log lines")).some((line) => saysAll(line, parts)))
+      texts.every((parts) =>
+        getFirstColumn(getSection("## Log lines")).some((line) => includesAll(line, parts)),
+      )
         ? []
         : [place],
     );
-    assert.deepEqual(unexplained, [], "the runbook's log lines lack these");
+    assert.deepEqual(unexplained, [], "log lines missing in the runbook");
     // Explained in prose: their text is not in the source.
     assert.deepEqual(
       lines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
@@ -67,12 +69,12 @@ describe("the runbook", () => {
     ]) {
       if (line === "line" || /^-+$/.test(line) || line.startsWith("POST /api/… 503")) continue;
       assert.ok(
-        written.some((parts) => saysAll(line, parts)),
+        written.some((parts) => includesAll(line, parts)),
         `nothing writes: ${line}`,
       );
     }
   });
 });
 
-const saysAll = (line: string, parts: readonly string[]): boolean =>
+const includesAll = (line: string, parts: readonly string[]): boolean =>
   parts.every((part) => line.includes(part));

@@ -21,7 +21,7 @@ import { until } from "../../support/poll.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { cli, environment } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
-import { parseBlocks, pages, root, type Block } from "./pages.ts";
+import { parseBlocks, findPages, root, type Block } from "./pages.ts";
 import { isAsShown, runBlocks } from "./shell.ts";
 
 /** Runs first: the other pages use the service that it starts. */
@@ -61,7 +61,7 @@ exec '${process.execPath}' '${cli}' "$@"
 }
 
 /** Starts the service with the command of the page, and waits until it is ready. */
-async function serve({ text }: Block): Promise<void> {
+async function startService({ text }: Block): Promise<void> {
   service = spawn("sh", ["-c", `exec ${text}`], {
     cwd: folder,
     env,
@@ -71,10 +71,10 @@ async function serve({ text }: Block): Promise<void> {
   });
   service.stdout?.setEncoding("utf8").on("data", keepLog);
   service.stderr?.setEncoding("utf8").on("data", keepLog);
-  await until("the service is ready", () => answers("/readyz"));
+  await until("the service is ready", () => isAnswering("/readyz"));
 }
 
-const answers = async (path: string): Promise<boolean> =>
+const isAnswering = async (path: string): Promise<boolean> =>
   (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
 
 /** Deletes what the previous page stored in the database and in files. */
@@ -107,7 +107,7 @@ async function runCommands(blocks: readonly Block[]): Promise<void> {
         wrong.push(`${place}\n$ ${command}${text}`);
     }
     const [starting] = at === -1 ? [] : rest.slice(at);
-    if (starting !== undefined) await serve(starting);
+    if (starting !== undefined) await startService(starting);
     rest = at === -1 ? [] : rest.slice(at + 1);
   }
   assert.equal(wrong.join("\n"), "", "the output differs from the page");
@@ -118,7 +118,7 @@ const runs = ["sh", "console", "sh service"];
 /** Other kinds: text, and commands that need other machines. */
 const others = ["json", "yaml", "ini", "js", "ts", "mermaid", "", "sh elsewhere"];
 
-const guides = [first, ...pages().filter((page) => page !== first)].map((page) => ({
+const guides = [first, ...findPages().filter((page) => page !== first)].map((page) => ({
   page,
   blocks: parseBlocks(page, readFileSync(join(root, page), "utf8")).map((block) => ({
     ...block,
@@ -153,7 +153,7 @@ describe("the commands in the documentation", () => {
     const ended = once(service, "exit");
     service.kill("SIGTERM");
     await ended;
-    assert.equal(await answers("/healthz"), false, "it outlives the npm that started it");
+    assert.equal(await isAnswering("/healthz"), false, "it outlives the npm that started it");
   });
 });
 

@@ -10,38 +10,40 @@ const healthy: Answered = {
   headers: new Headers({ "Content-Type": "application/json; charset=utf-8", "X-Request-Id": "1" }),
   text: '{"status":"alive"}',
 };
-const refused = (code: string): string =>
+const errorBody = (code: string): string =>
   JSON.stringify({ error: { message: "m", detail: "", code, details: [] }, status: "failure" });
 
-const check = (different: Partial<Answered>) => () => {
+const checkWith = (different: Partial<Answered>) => () => {
   assertKeepsContract({ ...healthy, ...different });
 };
 
 describe("the check of responses against the OpenAPI document", () => {
   it("accepts documented responses", () => {
-    assert.doesNotThrow(check({}));
-    assert.doesNotThrow(check({ method: "HEAD", text: "" }));
-    assert.doesNotThrow(check({ url: "http://127.0.0.1/nothing", status: 404, text: refused("NOT_FOUND") }));
+    assert.doesNotThrow(checkWith({}));
+    assert.doesNotThrow(checkWith({ method: "HEAD", text: "" }));
+    assert.doesNotThrow(
+      checkWith({ url: "http://127.0.0.1/nothing", status: 404, text: errorBody("NOT_FOUND") }),
+    );
   });
 
   it("rejects another status, body, content type or code, and a missing header", () => {
-    assert.throws(check({ status: 201 }), /has the statuses 200, /);
-    assert.throws(check({ text: '{"status":"dead"}' }), /allows no such body/);
+    assert.throws(checkWith({ status: 201 }), /has the statuses 200, /);
+    assert.throws(checkWith({ text: '{"status":"dead"}' }), /allows no such body/);
     assert.throws(
-      check({ headers: new Headers({ "X-Request-Id": "1", "Content-Type": "text/html" }) }),
+      checkWith({ headers: new Headers({ "X-Request-Id": "1", "Content-Type": "text/html" }) }),
       /content types/,
     );
     assert.throws(
-      check({ headers: new Headers({ "Content-Type": "application/json" }) }),
+      checkWith({ headers: new Headers({ "Content-Type": "application/json" }) }),
       /X-Request-Id is missing/,
     );
-    assert.throws(check({ status: 400, text: refused("FORBIDDEN") }), /allows no such body/);
-    assert.throws(check({ url: "http://127.0.0.1/nothing" }), /no such path/);
-    assert.throws(check({ method: "PUT" }), /has get there/);
+    assert.throws(checkWith({ status: 400, text: errorBody("FORBIDDEN") }), /allows no such body/);
+    assert.throws(checkWith({ url: "http://127.0.0.1/nothing" }), /no such path/);
+    assert.throws(checkWith({ method: "PUT" }), /has get there/);
     const registration = { method: "POST", url: "http://127.0.0.1/api/now/push/a%20b/installation" };
-    assert.throws(check({ ...registration, text: "ok" }), /no body there/);
+    assert.throws(checkWith({ ...registration, text: "ok" }), /no body there/);
     assert.throws(
-      check({ ...registration, status: 401, text: refused("UNAUTHENTICATED") }),
+      checkWith({ ...registration, status: 401, text: errorBody("UNAUTHENTICATED") }),
       /WWW-Authenticate/,
     );
   });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, it } from "node:test";
 
-import { pages, root } from "./pages.ts";
+import { findPages, root } from "./pages.ts";
 
 interface Link {
   /** The page that contains it, relative to the repository. */
@@ -52,7 +52,7 @@ function findAnchors(page: string): Set<string> {
 }
 
 describe("the pages", () => {
-  const links = pages().flatMap(findLinks);
+  const links = findPages().flatMap(findLinks);
 
   it("link to existing files", () => {
     assert.ok(links.length > 100, `${links.length} links`);
@@ -81,7 +81,7 @@ describe("the pages", () => {
       for (const { path } of findLinks(page))
         if (path.endsWith(".md") && existsSync(join(root, path))) reached.add(path);
     assert.deepEqual(
-      pages().filter((page) => !reached.has(page)),
+      findPages().filter((page) => !reached.has(page)),
       [],
     );
   });

@@ -17,15 +17,15 @@ const operations = [
   operation({ ...described, id: "open", paths: ["/open"], access: "anybody" }),
   operation({ ...described, id: "closed", paths: ["/closed", "/v1/closed"], access: roles.pushAdmin }),
 ];
-const statusesAt = (path: string): string[] =>
+const getStatuses = (path: string): string[] =>
   Object.keys((buildOpenApiDocument(operations).paths[path]?.["get"] as { responses: object }).responses);
 
 describe("the OpenAPI document of operations", () => {
   it("lists every authentication scheme for protected operations only", () => {
     const { paths, components } = buildOpenApiDocument(operations, { ...defaultSchemes, ...bearerScheme });
-    const securityAt = (path: string) => (paths[path]?.["get"] as { security: unknown }).security;
-    assert.deepEqual(securityAt("/open"), []);
-    assert.deepEqual(securityAt("/closed"), [{ basic: [] }, { session: [] }, { bearer: [] }]);
+    const getSecurity = (path: string) => (paths[path]?.["get"] as { security: unknown }).security;
+    assert.deepEqual(getSecurity("/open"), []);
+    assert.deepEqual(getSecurity("/closed"), [{ basic: [] }, { session: [] }, { bearer: [] }]);
     assert.deepEqual((components as { securitySchemes: unknown }).securitySchemes, {
       ...defaultSchemes,
       ...bearerScheme,
@@ -33,16 +33,16 @@ describe("the OpenAPI document of operations", () => {
   });
 
   it("documents 401 and 403 for protected operations only", () => {
-    assert.deepEqual(statusesAt("/open"), ["200", "400", "405", "408", "414", "417", "431", "500"]);
+    assert.deepEqual(getStatuses("/open"), ["200", "400", "405", "408", "414", "417", "431", "500"]);
     assert.deepEqual(
-      statusesAt("/closed").filter((status) => !statusesAt("/open").includes(status)),
+      getStatuses("/closed").filter((status) => !getStatuses("/open").includes(status)),
       ["401", "403", "429", "503"],
     );
   });
 
   it("gives each path its own operation id", () => {
     const { paths } = buildOpenApiDocument(operations);
-    const idAt = (path: string) => (paths[path]?.["get"] as { operationId: string }).operationId;
-    assert.deepEqual(["/closed", "/v1/closed"].map(idAt), ["closed", "closed_v1"]);
+    const getOperationId = (path: string) => (paths[path]?.["get"] as { operationId: string }).operationId;
+    assert.deepEqual(["/closed", "/v1/closed"].map(getOperationId), ["closed", "closed_v1"]);
   });
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** The pages of the documentation, relative to the repository. */
-export const pages = (): string[] =>
+export const findPages = (): string[] =>
   globSync(["*.md", "docs/**/*.md", "deploy/**/README.md"], { cwd: root }).toSorted();
 
 /** A fenced block of a page. */

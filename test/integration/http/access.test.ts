@@ -32,7 +32,7 @@ const guarded = Object.entries(paths).flatMap(([path, methods]) =>
     })),
 );
 const password = "a password of a user";
-const withAllBut = (role: string) => ({ user: `all but ${role}`, password });
+const userWithout = (role: string) => ({ user: `all but ${role}`, password });
 let service: TestService;
 
 before(async () => {
@@ -40,7 +40,7 @@ before(async () => {
   await service.ready();
   for (const role of everyRole) {
     const roles: Role[] = everyRole.filter((one) => one !== role);
-    const body = { name: withAllBut(role).user, password, roles };
+    const body = { name: userWithout(role).user, password, roles };
     assert.equal((await call(`${service.url}/api/topicsync/v1/users`, { body })).status, 201);
   }
 });
@@ -57,7 +57,7 @@ describe("every protected operation", () => {
     for (const role of everyRole) assert.ok(found.has(role), `nothing needs ${role}`);
     for (const { method, path, role } of guarded) {
       if (role === undefined) continue;
-      const { status, json } = await call(`${service.url}${path}`, { method, as: withAllBut(role) });
+      const { status, json } = await call(`${service.url}${path}`, { method, as: userWithout(role) });
       assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"], path);
     }
   });

@@ -35,18 +35,18 @@ before(async () => {
 });
 
 type As = { readonly user: string; readonly password: string } | "nobody";
-const credentials = (as: As) => (as === "nobody" ? undefined : as);
+const toCredentials = (as: As) => (as === "nobody" ? undefined : as);
 const get = (rest = "", as: As = bootstrap): Promise<Answer> =>
-  call(`${service.url}${path}${rest}`, { method: "GET", as: credentials(as) });
+  call(`${service.url}${path}${rest}`, { method: "GET", as: toCredentials(as) });
 const post = (
   what: "replays" | "replay-outcomes",
   body: object,
   as: As = bootstrap,
   url = service.url,
-): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: credentials(as) });
+): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: toCredentials(as) });
 
 /** Waits until the service has applied all announcements; returns the end of the log. */
-async function applied(): Promise<number> {
+async function waitUntilApplied(): Promise<number> {
   const [offsets] = await admin.fetchTopicOffsets(topic);
   const end = Number(offsets?.high);
   await until(
@@ -57,16 +57,16 @@ async function applied(): Promise<number> {
 }
 
 /** Announces and waits; returns the id that the last announcement has as a dead letter. */
-async function refused(...sent: Parameters<typeof own.send>): Promise<string> {
+async function announceRejected(...sent: Parameters<typeof own.send>): Promise<string> {
   await own.send(...sent);
-  return `${topic}-0-${(await applied()) - 1}`;
+  return `${topic}-0-${(await waitUntilApplied()) - 1}`;
 }
 
 const getOutcome = async (id: string): Promise<unknown> =>
   (await post("replay-outcomes", { ids: [id] })).json.deadLetters[0].replay?.outcome;
 
 /** A dead letter of another partition. */
-const letter = (offset: number, headers: Record<string, string | Buffer> = {}) =>
+const deadLetter = (offset: number, headers: Record<string, string | Buffer> = {}) =>
   deadLetterMessage({ topic, partition: 7, offset }, { headers });
 
 describe("dead letters over HTTP", () => {
@@ -98,9 +98,9 @@ describe("dead letters over HTTP", () => {
       next: null,
     });
     const holder = definition(unique("holder"));
-    const first = await refused(holder, { ...holder, externalId: unique("heir") });
-    const second = await refused({ externalId: "nameless", name: "" });
-    const third = await refused({ externalId: "another", name: "" });
+    const first = await announceRejected(holder, { ...holder, externalId: unique("heir") });
+    const second = await announceRejected({ externalId: "nameless", name: "" });
+    const third = await announceRejected({ externalId: "another", name: "" });
 
     const { json } = await get("?limit=2");
     assert.deepEqual(json.counts, { DUPLICATE_COMBINATION: 1, SCHEMA_VIOLATION: 2 });
@@ -131,13 +131,13 @@ describe("dead letters over HTTP", () => {
       topic: deadLetterTopic,
       messages: [
         {
-          ...letter(1, { own: Buffer.from([0xff, 0xfe]), "<b>": "<script>" }),
+          ...deadLetter(1, { own: Buffer.from([0xff, 0xfe]), "<b>": "<script>" }),
           value,
           key: Buffer.from([0x80]),
         },
-        { ...letter(2, { "topicsync.omitted": "too large: its bytes lie elsewhere" }), value: null },
-        { ...letter(3), value: "x".repeat(900_000) },
-        letter(4, { "topicsync.details": '[{"path":"/name","message":"<img src=x>"}]' }),
+        { ...deadLetter(2, { "topicsync.omitted": "too large: its bytes are elsewhere" }), value: null },
+        { ...deadLetter(3), value: "x".repeat(900_000) },
+        deadLetter(4, { "topicsync.details": '[{"path":"/name","message":"<img src=x>"}]' }),
         {
           value: "of somebody else",
           headers: { "__connect.errors.topic": "../../x", "topicsync.id": "../../x-0-0" },
@@ -154,7 +154,7 @@ describe("dead letters over HTTP", () => {
       { name: "<b>", value: Buffer.from("<script>").toString("base64") },
     ]);
     const omitted = (await get(`/${topic}-7-2`)).json;
-    assert.deepEqual([omitted.value, omitted.omitted], [null, "too large: its bytes lie elsewhere"]);
+    assert.deepEqual([omitted.value, omitted.omitted], [null, "too large: its bytes are elsewhere"]);
     assert.equal(Buffer.from((await get(`/${topic}-7-3`)).json.value, "base64").length, 900_000);
     assert.deepEqual((await get(`/${topic}-7-4`)).json.details, [{ path: "/name", message: "<img src=x>" }]);
     const [strange] = (await get("?code=OTHER")).json.deadLetters;
@@ -169,10 +169,10 @@ describe("dead letters over HTTP", () => {
   it("are replayed, with outcomes", async () => {
     const holder = definition(unique("holder"));
     const heir = { ...holder, externalId: unique("heir") };
-    const mended = await refused(holder, heir);
-    const bad = await refused({ externalId: unique("bad"), name: "" });
+    const mended = await announceRejected(holder, heir);
+    const bad = await announceRejected({ externalId: unique("bad"), name: "" });
     await own.send(holder.externalId);
-    await applied();
+    await waitUntilApplied();
 
     const ids = [mended, bad, "nothing-0-1", `${topic}-7-2`];
     const looked = await post("replays", { ids, dryRun: true });
@@ -191,7 +191,7 @@ describe("dead letters over HTTP", () => {
     assert.deepEqual(sent.json, looked.json);
     await until(
       "the sync has reached both",
-      async () => (await getOutcome(bad)) !== undefined && (await applied()),
+      async () => (await getOutcome(bad)) !== undefined && (await waitUntilApplied()),
     );
     assert.deepEqual(await getOutcome(mended), { status: "applied" });
     const again = (await getOutcome(bad)) as { status: string; code: string; deadLetterId: string };
@@ -224,8 +224,8 @@ describe("dead letters over HTTP", () => {
   });
 
   it("are sent once by concurrent requests to several instances", async () => {
-    const bad = await refused({ externalId: unique("bad"), name: "" });
-    const end = await applied();
+    const bad = await announceRejected({ externalId: unique("bad"), name: "" });
+    const end = await waitUntilApplied();
     const other = await startTopicsync(own.settings);
     await other.ready();
     // Both instances have read it before they are asked to send it.
@@ -238,7 +238,7 @@ describe("dead letters over HTTP", () => {
       .flatMap(({ json }) => json.skipped as { reason: string }[])
       .map(({ reason }) => reason);
     assert.deepEqual([sent, reasons], [[bad], Array.from({ length: 9 }, () => "replayed")]);
-    assert.equal(await applied(), end + 1);
+    assert.equal(await waitUntilApplied(), end + 1);
     assert.equal(await other.stop(), 0);
   });
 
@@ -250,7 +250,7 @@ describe("dead letters over HTTP", () => {
         total: number;
         deadLetters: { id: string; code: string }[];
       };
-    await until("it is refused", async () => (await list()).total === 1);
+    await until("it is rejected", async () => (await list()).total === 1);
     const [{ id, code } = { id: "", code: "" }] = (await list()).deadLetters;
     assert.deepEqual([id, code], [`${feedbackTopic}-0-0`, "MALFORMED_JSON"]);
     assert.equal((await get(`/${id}`)).status, 404);

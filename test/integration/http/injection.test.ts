@@ -17,10 +17,10 @@ const remove = "/api/now/push/App/removeInstallation";
 const topic = "/api/svc_api_notif_mgmt/topic";
 const pick = "/api/svc_api_notif_mgmt/topic/pick";
 
-const ask = (path: string, options: Call): Promise<Answer> => call(`${service.url}${path}`, options);
-const send = (path: string, body: unknown): Promise<Answer> => ask(path, { body });
+const request = (path: string, options: Call): Promise<Answer> => call(`${service.url}${path}`, options);
+const send = (path: string, body: unknown): Promise<Answer> => request(path, { body });
 const sendBytes = (path: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Answer> =>
-  ask(path, { body, headers: { "Content-Type": "application/json", ...headers } });
+  request(path, { body, headers: { "Content-Type": "application/json", ...headers } });
 
 before(async () => {
   service = await startTopicsync({
@@ -42,7 +42,7 @@ afterEach(async () => {
   );
 });
 
-function assertRefused(answer: Answer, status: number, code: string): void {
+function assertRejected(answer: Answer, status: number, code: string): void {
   assert.deepEqual([answer.status, answer.json?.error.code], [status, code], answer.text);
 }
 
@@ -51,7 +51,7 @@ const getFaultPaths = ({ json }: Answer): string[] =>
 
 async function assertFaults(path: string, body: unknown, faults: readonly string[]): Promise<void> {
   const answer = await send(path, body);
-  assertRefused(answer, 400, "SCHEMA_VIOLATION");
+  assertRejected(answer, 400, "SCHEMA_VIOLATION");
   assert.deepEqual(getFaultPaths(answer).toSorted(), faults.toSorted());
 }
 
@@ -137,15 +137,15 @@ describe("a member name that is special elsewhere", () => {
     const externalId = unique("id");
     const filters = { headerQuery: "__proto__.x=1", contentQuery: "constructor.name=Object" };
     assert.equal((await send(topic, { name: externalId, externalId, ...filters })).status, 201);
-    const picked = async (event: string): Promise<unknown> => {
+    const matchesEvent = async (event: string): Promise<unknown> => {
       const { status, json } = await send(`${pick}?explain=${externalId}`, event);
       assert.equal(status, 200);
       return json.explain.matches;
     };
-    assert.equal(await picked('{"event":{}}'), false, "an inherited member is none of the event's");
+    assert.equal(await matchesEvent('{"event":{}}'), false, "inherited members do not count");
     const own = '{"__proto__":{"x":1},"event":{"constructor":{"name":"Object"}}}';
-    assert.equal(await picked(own), true);
-    assert.equal(await picked("{}"), false);
+    assert.equal(await matchesEvent(own), true);
+    assert.equal(await matchesEvent("{}"), false);
   });
 });
 
@@ -177,10 +177,10 @@ describe("invalid text", () => {
         Buffer.from(bytes),
         Buffer.from('"}'),
       ]);
-      assertRefused(await sendBytes(register, body), 400, "MALFORMED_JSON");
+      assertRejected(await sendBytes(register, body), 400, "MALFORMED_JSON");
     }
     const utf16 = Buffer.from('{"platform":"ios","token":"t"}', "utf16le");
-    assertRefused(await sendBytes(register, utf16), 400, "MALFORMED_JSON");
+    assertRejected(await sendBytes(register, utf16), 400, "MALFORMED_JSON");
   });
 });
 
@@ -192,9 +192,9 @@ describe("ambiguous or malformed JSON", () => {
       '{"__proto__":1,"__proto__":2}',
       '{"platform":"ios","token":{"a":[{"b":1,"b":1}]}}',
     ]) {
-      assertRefused(await send(register, body), 400, "MALFORMED_JSON");
+      assertRejected(await send(register, body), 400, "MALFORMED_JSON");
     }
-    assertRefused(await send(pick, '{"event":{"a":1,"a":2}}'), 400, "MALFORMED_JSON");
+    assertRejected(await send(pick, '{"event":{"a":1,"a":2}}'), 400, "MALFORMED_JSON");
   });
 
   it("is rejected if it is nested 10,000 levels deep, closed or not", async () => {
@@ -206,14 +206,14 @@ describe("ambiguous or malformed JSON", () => {
       '{"event":'.repeat(10_000),
     ]) {
       for (const path of [register, remove, topic, pick])
-        assertRefused(await send(path, body), 400, "MALFORMED_JSON");
+        assertRejected(await send(path, body), 400, "MALFORMED_JSON");
     }
   });
 
   it("is accepted up to 100 levels and rejected beyond", async () => {
     const nested = (levels: number) => '{"event":'.repeat(levels - 1) + "{}" + "}".repeat(levels - 1);
     assert.equal((await send(pick, nested(100))).status, 200);
-    assertRefused(await send(pick, nested(101)), 400, "MALFORMED_JSON");
+    assertRejected(await send(pick, nested(101)), 400, "MALFORMED_JSON");
   });
 
   it("is rejected if it is almost JSON", async () => {
@@ -230,14 +230,14 @@ describe("ambiguous or malformed JSON", () => {
       "platform=ios&token=t",
       ")]}',\n{}",
     ]) {
-      assertRefused(await send(remove, body), 400, "MALFORMED_JSON");
+      assertRejected(await send(remove, body), 400, "MALFORMED_JSON");
     }
   });
 
   it("returns only some of thousands of faults", async () => {
     const members = Array.from({ length: 5_000 }, (_, index) => [`m${index}`, index]);
     const answer = await send(register, Object.fromEntries(members));
-    assertRefused(answer, 400, "SCHEMA_VIOLATION");
+    assertRejected(answer, 400, "SCHEMA_VIOLATION");
     assert.ok(getFaultPaths(answer).length <= 51);
   });
 });
@@ -252,18 +252,18 @@ describe("a compressed body", () => {
       assert.equal((await sendBytes(register, compress(body), encoding)).status, 200);
       const bomb = compress(Buffer.alloc(5_000_000, " "));
       assert.ok(bomb.length < 100 * 1024);
-      assertRefused(await sendBytes(register, bomb, encoding), 413, "BODY_TOO_LARGE");
-      assertRefused(await sendBytes(register, body, encoding), 400, "BAD_REQUEST");
-      assertRefused(await sendBytes(register, compress(body).subarray(0, 10), encoding), 400, "BAD_REQUEST");
+      assertRejected(await sendBytes(register, bomb, encoding), 413, "BODY_TOO_LARGE");
+      assertRejected(await sendBytes(register, body, encoding), 400, "BAD_REQUEST");
+      assertRejected(await sendBytes(register, compress(body).subarray(0, 10), encoding), 400, "BAD_REQUEST");
     });
   }
 
   it("is rejected with an unknown encoding or several", async () => {
     for (const coding of ["zstd", "compress", "gzip, gzip", "gzip, identity", "x"]) {
       const answer = await sendBytes(register, gzipSync(body), { "Content-Encoding": coding });
-      assertRefused(answer, 400, "UNSUPPORTED_MEDIA_TYPE");
+      assertRejected(answer, 400, "UNSUPPORTED_MEDIA_TYPE");
       const other = await sendBytes(topic, gzipSync(body), { "Content-Encoding": coding });
-      assertRefused(other, 415, "UNSUPPORTED_MEDIA_TYPE");
+      assertRejected(other, 415, "UNSUPPORTED_MEDIA_TYPE");
     }
   });
 });
@@ -299,15 +299,15 @@ describe("an application name in the path", () => {
     ]) {
       for (const operation of ["installation", "removeInstallation"]) {
         const sent = operation === "installation" ? body : { platform: "ios" };
-        assertRefused(await send(`/api/now/push/${name}/${operation}`, sent), 400, "UNKNOWN_APPLICATION");
+        assertRejected(await send(`/api/now/push/${name}/${operation}`, sent), 400, "UNKNOWN_APPLICATION");
       }
     }
-    assert.equal((await send("/api/now/push/%41pp/installation", body)).status, 200, "that is App");
+    assert.equal((await send("/api/now/push/%41pp/installation", body)).status, 200, "it is App");
   });
 
   it("is rejected if its percent-encoding is malformed", async () => {
     for (const name of ["%", "%4", "%zz", "%u0041pp", "%C0%AF", "%ED%A0%80", "%FF", "%E2%82"])
-      assertRefused(await send(`/api/now/push/${name}/installation`, body), 400, "BAD_REQUEST");
+      assertRejected(await send(`/api/now/push/${name}/installation`, body), 400, "BAD_REQUEST");
   });
 
   it("does not match if it is empty", async () => {
@@ -316,14 +316,14 @@ describe("an application name in the path", () => {
       "/api/now/push/installation",
       "//api/now/push/App/installation",
     ])
-      assertRefused(await send(path, body), 404, "NOT_FOUND");
+      assertRejected(await send(path, body), 404, "NOT_FOUND");
   });
 });
 
 describe("a query", () => {
   it("cannot create objects or arrays in place of strings", async () => {
-    assertRefused(await send(`${pick}?explain=a&explain=b`, {}), 400, "BAD_REQUEST");
-    assertRefused(await send(`${pick}?explain=`, {}), 400, "BAD_REQUEST");
+    assertRejected(await send(`${pick}?explain=a&explain=b`, {}), 400, "BAD_REQUEST");
+    assertRejected(await send(`${pick}?explain=`, {}), 400, "BAD_REQUEST");
     for (const query of [
       "explain[$ne]=1",
       "explain[]=1",
@@ -333,13 +333,13 @@ describe("a query", () => {
     ]) {
       const { status, json } = await send(`${pick}?${query}`, {});
       assert.equal(status, 200);
-      assert.deepEqual(Object.keys(json), ["topics"], "nobody asked for an explanation");
+      assert.deepEqual(Object.keys(json), ["topics"], "no explanation was requested");
     }
   });
 
   it("matches no topic if it is hostile", async () => {
     for (const id of ["%00", "%FF", "$ne", "%7B%22$gt%22:%22%22%7D", "__proto__"])
-      assertRefused(await send(`${pick}?explain=${id}`, {}), 404, "NOT_FOUND");
+      assertRejected(await send(`${pick}?explain=${id}`, {}), 404, "NOT_FOUND");
   });
 });
 
@@ -358,12 +358,12 @@ describe("credentials", () => {
       "Bearer x",
       "Digest username=x",
     ]) {
-      const answer = await ask(register, {
+      const answer = await request(register, {
         as: undefined,
         headers: { Authorization: header },
         body: { platform: "ios", token: "t" },
       });
-      assertRefused(answer, 401, "UNAUTHENTICATED");
+      assertRejected(answer, 401, "UNAUTHENTICATED");
     }
   });
 });

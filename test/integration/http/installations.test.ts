@@ -46,7 +46,7 @@ const register = (token: string, as = ann, platform = "ios"): Promise<Answer> =>
 const remove = (as: Caller = ann, platform = "ios"): Promise<Answer> =>
   post("removeInstallation", { platform }, as);
 
-async function stored(token: string): Promise<InstallationRecord> {
+async function findStored(token: string): Promise<InstallationRecord> {
   const records = await installations.find({ token }).toArray();
   assert.equal(records.length, 1, `one record of ${token}`);
   return records[0] as InstallationRecord;
@@ -82,7 +82,7 @@ describe("registering a push token", () => {
     const answer = await register(token);
     assert.equal(answer.status, 200);
     assert.equal(answer.text, "");
-    const { user, active, ...rest } = await stored(token);
+    const { user, active, ...rest } = await findStored(token);
     assert.deepEqual({ user, active }, { user: ann.user, active: true });
     assert.match(rest._id, /^[0-9a-f]{32}$/);
   });
@@ -92,16 +92,16 @@ describe("registering a push token", () => {
       const token = unique("token");
       const url = `${service.url}${path}/Now%20Mobile/installation`;
       assert.equal((await call(url, { body: { platform: "android", token }, as: ann })).status, 200);
-      await stored(token);
+      await findStored(token);
     });
   }
 
   it("updates the record when the same token is registered again", async () => {
     const token = unique("token");
     await register(token);
-    const first = await stored(token);
+    const first = await findStored(token);
     await register(token);
-    const second = await stored(token);
+    const second = await findStored(token);
     assert.equal(second._id, first._id);
     assert.deepEqual(second.sys_created_on, first.sys_created_on);
     assert.ok(second.last_seen_on >= first.last_seen_on);
@@ -113,14 +113,14 @@ describe("registering a push token", () => {
       Array.from({ length: 32 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
     );
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
-    await stored(token);
+    await findStored(token);
   });
 
   it("moves the token to another user who registers it, and keeps the previous owner", async () => {
     const token = unique("token");
     await register(token, ann);
     await register(token, bob);
-    const moved = await stored(token);
+    const moved = await findStored(token);
     assert.equal(moved.user, bob.user);
     assert.deepEqual(
       moved.previous_owners?.map(({ user }) => user),
@@ -129,7 +129,7 @@ describe("registering a push token", () => {
     assert.ok(moved.previous_owners[0]?.until instanceof Date);
     await register(token, ann);
     assert.deepEqual(
-      (await stored(token)).previous_owners?.map(({ user }) => user),
+      (await findStored(token)).previous_owners?.map(({ user }) => user),
       [ann.user, bob.user],
     );
   });
@@ -140,14 +140,14 @@ describe("registering a push token", () => {
     const rotate = (token: string, previousToken: unknown): Promise<Answer> =>
       post("installation", { platform: "ios", token, previousToken });
     assert.equal((await rotate(renewed, old)).status, 200);
-    assert.equal((await stored(renewed)).active, true);
-    const { active, deactivated_reason: reason } = await stored(old);
+    assert.equal((await findStored(renewed)).active, true);
+    const { active, deactivated_reason: reason } = await findStored(old);
     assert.deepEqual({ active, reason }, { active: false, reason: "replaced by a new token" });
     // Another user's token, an unknown one, the same one, and none: only the registration takes effect.
     for (const previous of [theirs, unique("unknown"), renewed, null])
       assert.equal((await rotate(renewed, previous)).status, 200);
-    assert.equal((await stored(theirs)).active, true);
-    assert.equal((await stored(renewed)).active, true);
+    assert.equal((await findStored(theirs)).active, true);
+    assert.equal((await findStored(renewed)).active, true);
     assertRejected(await rotate(renewed, { $ne: "" }), "SCHEMA_VIOLATION");
   });
 
@@ -157,11 +157,11 @@ describe("registering a push token", () => {
     const token = randomBytes(32).toString("hex");
     assert.equal((await register(token.toUpperCase(), ann, platform)).status, 200);
     assert.equal((await register(token, ann, platform)).status, 200);
-    assert.equal((await stored(token)).active, true);
+    assert.equal((await findStored(token)).active, true);
     const renewed = randomBytes(32).toString("hex");
     const body = { platform, token: renewed, previousToken: token.toUpperCase() };
     assert.equal((await post("installation", body)).status, 200);
-    assert.equal((await stored(token)).active, false);
+    assert.equal((await findStored(token)).active, false);
     const refused = await register("not hexadecimal", ann, platform);
     assertRejected(refused, "BAD_TOKEN");
     assert.equal(refused.json.error.details[0].path, "/token");
@@ -229,13 +229,13 @@ describe("removing push tokens", () => {
     const answer = await remove();
     assert.deepEqual([answer.status, answer.text], [200, ""]);
     for (const token of [one, two]) {
-      const { active, deactivated_on, deactivated_reason } = await stored(token);
+      const { active, deactivated_on, deactivated_reason } = await findStored(token);
       assert.equal(active, false);
       assert.ok(deactivated_on instanceof Date);
       assert.match(deactivated_reason ?? "", /removed/);
     }
-    assert.equal((await stored(android)).active, true);
-    assert.equal((await stored(theirs)).active, true);
+    assert.equal((await findStored(android)).active, true);
+    assert.equal((await findStored(theirs)).active, true);
   });
 
   it("returns 200 if nothing was registered", async () => {
@@ -250,7 +250,7 @@ describe("removing push tokens", () => {
     await register(token);
     await remove();
     await register(token);
-    const { active, deactivated_on, deactivated_reason } = await stored(token);
+    const { active, deactivated_on, deactivated_reason } = await findStored(token);
     assert.deepEqual(
       { active, deactivated_on, deactivated_reason },
       {
@@ -265,8 +265,8 @@ describe("removing push tokens", () => {
     const [mine, theirs] = [unique("t"), unique("t")] as const;
     await Promise.all([register(mine, ann, "android"), register(theirs, bob, "android")]);
     assert.equal((await remove(bootstrap, "android")).status, 200);
-    assert.equal((await stored(mine)).active, false);
-    assert.match((await stored(theirs)).deactivated_reason ?? "", new RegExp(bootstrap.user));
+    assert.equal((await findStored(mine)).active, false);
+    assert.match((await findStored(theirs)).deactivated_reason ?? "", new RegExp(bootstrap.user));
   });
 
   it("rejects an unknown application, platform or member", async () => {

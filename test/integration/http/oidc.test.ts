@@ -30,13 +30,13 @@ const as = (token: string, scheme = "Bearer") => ({
   as: undefined,
   headers: { Authorization: `${scheme} ${token}` },
 });
-const sync = (token: string, scheme?: string): Promise<Answer> =>
+const getSync = (token: string, scheme?: string): Promise<Answer> =>
   call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token, scheme) });
 const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<Answer> =>
   call(`${at.url}/api/svc_api_notif_mgmt/topic`, { body: { name: externalId, externalId }, ...as(token) });
 const now = (): number => Math.floor(Date.now() / 1_000);
 
-function assertRefused(answer: Answer, why: RegExp): void {
+function assertRejected(answer: Answer, why: RegExp): void {
   assert.equal(answer.status, 401, answer.text);
   assert.equal(answer.json.error.code, "UNAUTHENTICATED");
   const challenge = answer.headers.get("www-authenticate") ?? "";
@@ -56,7 +56,7 @@ describe("a bearer token", () => {
       service.log.find((one) => one["audit"] === true && one["externalId"] === externalId),
     );
     assert.equal(line["by"], "oidc:ann");
-    assert.equal((await sync(token, "bearer")).status, 200, "the scheme's case does not matter");
+    assert.equal((await getSync(token, "bearer")).status, 200, "the scheme is case-insensitive");
     const taken = await runCli(["users", "add", "oidc:ann"], settings, "password");
     assert.equal(taken.code, 64);
   });
@@ -64,7 +64,7 @@ describe("a bearer token", () => {
   it("without a role allows operations that require none", async () => {
     for (const claims of [{}, { roles: "other" }, { roles: { [roles.eventManagement]: true } }]) {
       const token = await issuer.token(claims);
-      assert.equal((await sync(token)).status, 200);
+      assert.equal((await getSync(token)).status, 200);
       assert.equal((await createTopic(token)).status, 403);
     }
     assert.equal(
@@ -74,9 +74,9 @@ describe("a bearer token", () => {
   });
 
   it("may have several audiences, and some clock skew", async () => {
-    assert.equal((await sync(await issuer.token({ aud: ["other", audience] }))).status, 200);
-    assert.equal((await sync(await issuer.token({ exp: now() - 5 }))).status, 200);
-    assert.equal((await sync(await issuer.token({ nbf: now() + 5 }))).status, 200);
+    assert.equal((await getSync(await issuer.token({ aud: ["other", audience] }))).status, 200);
+    assert.equal((await getSync(await issuer.token({ exp: now() - 5 }))).status, 200);
+    assert.equal((await getSync(await issuer.token({ nbf: now() + 5 }))).status, 200);
   });
 
   it("is rejected once it expires, even if it was accepted before", async () => {
@@ -116,17 +116,17 @@ describe("a hostile token", () => {
 
   it("without a signature is rejected", async () => {
     const none = new UnsecuredJWT(claims).encode();
-    assertRefused(await sync(none), /JWS|alg/i);
+    assertRejected(await getSync(none), /JWS|alg/i);
     const [, payload = ""] = none.split(".");
     const head = Buffer.from('{"alg":"none","kid":"key-1"}').toString("base64url");
-    assertRefused(await sync(`${head}.${payload}.`), /alg/i);
+    assertRejected(await getSync(`${head}.${payload}.`), /alg/i);
   });
 
   it("signed with the public key as a shared secret is rejected", async () => {
     const token = await new SignJWT(claims)
       .setProtectedHeader({ alg: "HS256", kid: "key-1" })
       .sign(new TextEncoder().encode(issuer.publicKey));
-    assertRefused(await sync(token), /alg/i);
+    assertRejected(await getSync(token), /alg/i);
   });
 
   it("signed by somebody else is rejected, under a known key id, an unknown one, and with an embedded key", async () => {
@@ -136,7 +136,7 @@ describe("a hostile token", () => {
       const token = await new SignJWT(claims)
         .setProtectedHeader({ alg: "RS256", ...(header as object) })
         .sign(privateKey);
-      assertRefused(await sync(token), /signature|key/i);
+      assertRejected(await getSync(token), /signature|key/i);
     }
   });
 
@@ -144,17 +144,17 @@ describe("a hostile token", () => {
     ["for another audience", { aud: "another" }, /aud/],
     ["for no audience", { aud: undefined }, /aud/],
     ["of another issuer", { iss: "https://example.org" }, /iss/],
-    ["that is expired", { exp: now() - 60 }, /exp/],
+    ["that has expired", { exp: now() - 60 }, /exp/],
     ["that never expires", { exp: undefined }, /exp/],
     ["that is not valid yet", { nbf: now() + 600 }, /nbf/],
-    ["of nobody", { sub: undefined }, /sub/],
-    ["of an empty name", { sub: "" }, /sub/],
-    ["of a name that is no text", { sub: { $ne: 1 } }, /sub/],
-    ["of a name with a line's end", { sub: "ann\nbob" }, /sub/],
-    ["of a very long name", { sub: "x".repeat(201) }, /sub/],
+    ["without a user", { sub: undefined }, /sub/],
+    ["with an empty name", { sub: "" }, /sub/],
+    ["with a name that is not text", { sub: { $ne: 1 } }, /sub/],
+    ["with a line break in the name", { sub: "ann\nbob" }, /sub/],
+    ["with a very long name", { sub: "x".repeat(201) }, /sub/],
   ] as const) {
     it(`${what} is rejected`, async () => {
-      assertRefused(await sync(await issuer.token(changed)), why);
+      assertRejected(await getSync(await issuer.token(changed)), why);
     });
   }
 
@@ -162,7 +162,7 @@ describe("a hostile token", () => {
     const [head = "", , signature = ""] = (await issuer.token()).split(".");
     const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
     for (const token of [`${head}.${payload}.${signature}`, "x", "a.b.c", `${head}..${signature}`, '"']) {
-      assertRefused(await sync(token), /./);
+      assertRejected(await getSync(token), /./);
     }
   });
 
@@ -170,11 +170,11 @@ describe("a hostile token", () => {
     await assert.doesNotReject(issuer.token());
     const critical = Buffer.from('{"alg":"RS256","kid":"key-1","crit":["x"],"x":1}').toString("base64url");
     const [, payload = "", signature = ""] = (await issuer.token()).split(".");
-    assertRefused(await sync(`${critical}.${payload}.${signature}`), /crit|x/i);
+    assertRejected(await getSync(`${critical}.${payload}.${signature}`), /crit|x/i);
   });
 
   it("of 20 kB exceeds the header limit", async () => {
-    const answer = await sync(await issuer.token({ padding: "x".repeat(20_000) }));
+    const answer = await getSync(await issuer.token({ padding: "x".repeat(20_000) }));
     assert.deepEqual([answer.status, answer.json.error.code], [431, "HEADERS_TOO_LARGE"]);
   });
 });
@@ -182,9 +182,9 @@ describe("a hostile token", () => {
 describe("the issuer", () => {
   it("is asked for its keys once, and again for a new key, but not for each invented key id", async () => {
     const before = issuer.asked();
-    assert.ok(before <= 2, "all the tokens above, with two unknown keys among them");
+    assert.ok(before <= 2, "one request for all tokens above, one for unknown keys");
     for (let made = 0; made < 5; made += 1)
-      assertRefused(await sync(await issuer.token({}, { kid: `made-up-${made}` })), /key/);
+      assertRejected(await getSync(await issuer.token({}, { kid: `made-up-${made}` })), /key/);
     assert.ok(issuer.asked() - before <= 1);
   });
 
@@ -201,18 +201,21 @@ describe("the issuer", () => {
         const one = await ask();
         return away.requests() > 0 ? one : undefined;
       });
-      assert.ok(away.requests() < 10, "not for each token");
+      assert.ok(away.requests() < 10, "the issuer is not asked for each token");
       assert.deepEqual([answer.status, answer.json.error.code], [503, "UNAVAILABLE"]);
       assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
-      assert.doesNotMatch(answer.text, /127\.0\.0\.1/, "where the issuer is concerns nobody");
+      assert.doesNotMatch(answer.text, /127\.0\.0\.1/, "the address of the issuer is not disclosed");
     }
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
     away.behave("well");
     const token = await away.token();
-    await until("it goes on", async () => (await call(url, { method: "GET", ...as(token) })).status === 200);
+    await until(
+      "the token is accepted",
+      async () => (await call(url, { method: "GET", ...as(token) })).status === 200,
+    );
     away.behave("failing");
-    assert.equal((await call(url, { method: "GET", ...as(token) })).status, 200, "what was checked is known");
-    assert.equal((await ask()).status, 200, "the keys are known");
+    assert.equal((await call(url, { method: "GET", ...as(token) })).status, 200, "a checked token is cached");
+    assert.equal((await ask()).status, 200, "the keys are cached");
     await other.stop();
   });
 

@@ -53,7 +53,7 @@ interface Sent {
   readonly asked: URLSearchParams;
 }
 
-async function begin(): Promise<Sent> {
+async function beginSignIn(): Promise<Sent> {
   const answer = await get(`${here.url}${path}/openid`);
   assert.equal(answer.status, 302);
   const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
@@ -63,7 +63,7 @@ async function begin(): Promise<Sent> {
 }
 
 /** Returns from the provider, which exchanges the code for an ID token with these claims and the nonce. */
-function comeBack(
+function returnFromProvider(
   { cookie, asked }: Sent,
   {
     claims = {},
@@ -83,18 +83,18 @@ function comeBack(
   return get(`${at.url}${path}/openid/callback?${query}`, cookie);
 }
 
-const sessionIn = (answer: Answer): string =>
+const findSessionCookie = (answer: Answer): string =>
   answer.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
 
 /** Asserts that nobody is signed in and that the redirect names the reason. */
 function assertFailed(answer: Answer, reason: string): void {
   assert.deepEqual(
-    [answer.status, answer.headers.get("location"), sessionIn(answer)],
+    [answer.status, answer.headers.get("location"), findSessionCookie(answer)],
     [302, `/console?sign-in=${reason}`, ""],
   );
 }
 
-const said = (reason: RegExp): Promise<unknown> =>
+const waitForLog = (reason: RegExp): Promise<unknown> =>
   until(`the log says ${reason}`, () =>
     here.log.find((line) => line.msg === "OpenID sign-in failed" && reason.test(String(line["reason"]))),
   );
@@ -117,7 +117,7 @@ describe("signing in with OpenID", () => {
       /^__Host-topicsync_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
     assert.equal(answer.headers.get("cache-control"), "no-store");
-    const other = Object.fromEntries((await begin()).asked);
+    const other = Object.fromEntries((await beginSignIn()).asked);
     const all = [state, nonce, challenge, other["state"], other["nonce"], other["code_challenge"]];
     assert.equal(new Set(all).size, 6);
     for (const one of all) assert.match(one ?? "", /^[\w-]{43}$/);
@@ -125,24 +125,24 @@ describe("signing in with OpenID", () => {
 
   it("starts a session with the name and roles from the provider, on any instance", async () => {
     const sub = unique("ann");
-    const sent = await begin();
-    const answer = await comeBack(sent, {
+    const sent = await beginSignIn();
+    const answer = await returnFromProvider(sent, {
       claims: { sub, roles: [roles.eventManagement, "something-else"] },
       at: there,
     });
     assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/console"]);
     assert.match(
-      sessionIn(answer),
+      findSessionCookie(answer),
       /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
     );
     assert.match(answer.headers.getSetCookie().join("\n"), /^__Host-topicsync_sign_in=; Max-Age=0;/m);
 
-    const [cookie = ""] = sessionIn(answer).split(";", 1);
+    const [cookie = ""] = findSessionCookie(answer).split(";", 1);
     const { status, json } = await get(`${here.url}${path}`, cookie);
     keepSecret(cookie.split("=")[1], json.csrfToken);
     assert.deepEqual([status, json.user, json.roles], [200, `oidc:${sub}`, [roles.eventManagement]]);
     const left = Date.parse(json.expiresOn) - Date.now();
-    assert.ok(left > 0 && left <= 8 * 3_600_000, "no longer than the eight hours that are documented");
+    assert.ok(left > 0 && left <= 8 * 3_600_000, "at most the documented eight hours");
     const line = await until("it is recorded", () =>
       there.log.find((one) => one.msg === "session.began" && one["by"] === `oidc:${sub}`),
     );
@@ -151,7 +151,7 @@ describe("signing in with OpenID", () => {
     const topic = { name: "By OpenID", externalId: unique("topic") };
     const create = (headers: Record<string, string>) =>
       call(`${here.url}/api/svc_api_notif_mgmt/topic`, { as: undefined, headers, body: topic });
-    assert.equal((await create({ Cookie: cookie })).status, 401, "not without the token of the page");
+    assert.equal((await create({ Cookie: cookie })).status, 401, "rejected without the CSRF token");
     const ours = { Cookie: cookie, "X-CSRF-Token": json.csrfToken };
     assert.equal((await create(ours)).status, 201);
     await call(`${here.url}${path}/end`, { as: undefined, headers: ours, body: {} });
@@ -159,8 +159,8 @@ describe("signing in with OpenID", () => {
   });
 
   it("exchanges the code with the client secret and the PKCE verifier", async () => {
-    const sent = await begin();
-    assert.equal((await comeBack(sent)).headers.get("location"), "/console");
+    const sent = await beginSignIn();
+    assert.equal((await returnFromProvider(sent)).headers.get("location"), "/console");
     const { authorization, body } = issuer.exchanged();
     const verifier = body.get("code_verifier") ?? "";
     const digest = createHash("sha256").update(verifier).digest("base64url");
@@ -174,8 +174,8 @@ describe("signing in with OpenID", () => {
 
   it("grants no role if the provider names none of ours", async () => {
     for (const given of [undefined, ["other"], { [roles.eventManagement]: true }]) {
-      const answer = await comeBack(await begin(), { claims: { roles: given } });
-      const [cookie = ""] = sessionIn(answer).split(";", 1);
+      const answer = await returnFromProvider(await beginSignIn(), { claims: { roles: given } });
+      const [cookie = ""] = findSessionCookie(answer).split(";", 1);
       assert.deepEqual((await get(`${here.url}${path}`, cookie)).json.roles, []);
     }
   });
@@ -183,23 +183,23 @@ describe("signing in with OpenID", () => {
 
 describe("a sign-in of another browser", () => {
   it("cannot be completed in another browser, twice, or without the cookie", async () => {
-    const [strangers, mine] = [await begin(), await begin()];
-    assertFailed(await comeBack({ ...strangers, cookie: mine.cookie }), "expired");
-    assertFailed(await comeBack({ ...strangers, cookie: "" }), "expired");
-    assertFailed(await comeBack({ ...strangers, cookie: "__Host-topicsync_sign_in=" }), "expired");
+    const [strangers, mine] = [await beginSignIn(), await beginSignIn()];
+    assertFailed(await returnFromProvider({ ...strangers, cookie: mine.cookie }), "expired");
+    assertFailed(await returnFromProvider({ ...strangers, cookie: "" }), "expired");
+    assertFailed(await returnFromProvider({ ...strangers, cookie: "__Host-topicsync_sign_in=" }), "expired");
     // Over TLS, a cookie without the prefix is ignored: another host could have set it.
     const plain = strangers.cookie.replace("__Host-", "");
-    assertFailed(await comeBack({ ...strangers, cookie: plain }), "expired");
-    const answer = await comeBack(mine);
+    assertFailed(await returnFromProvider({ ...strangers, cookie: plain }), "expired");
+    const answer = await returnFromProvider(mine);
     assert.equal(answer.headers.get("location"), "/console");
     const after = (answer.headers.getSetCookie()[1] ?? "").split(";", 1)[0] ?? "";
-    assertFailed(await comeBack({ ...mine, cookie: after }), "expired");
+    assertFailed(await returnFromProvider({ ...mine, cookie: after }), "expired");
   });
 
   it("fails with a missing, wrong or repeated state", async () => {
-    const sent = await begin();
+    const sent = await beginSignIn();
     for (const state of ["", "x", sent.cookie.split("=")[1] ?? ""])
-      assertFailed(await comeBack(sent, { answer: { state } }), "expired");
+      assertFailed(await returnFromProvider(sent, { answer: { state } }), "expired");
     const url = `${here.url}${path}/openid/callback`;
     assertFailed(await get(url, sent.cookie), "expired");
     const twice = `${url}?code=${goodCode}&state=${sent.asked.get("state")}&state=x&iss=${issuer.url}`;
@@ -207,15 +207,15 @@ describe("a sign-in of another browser", () => {
   });
 
   it("keeps existing sessions, and starts a new one each time", async () => {
-    const cookieOf = (answer: Answer) => sessionIn(answer).split(";", 1)[0] ?? "";
-    const one = cookieOf(await comeBack(await begin()));
-    const other = cookieOf(await comeBack(await begin()));
+    const getCookie = (answer: Answer) => findSessionCookie(answer).split(";", 1)[0] ?? "";
+    const one = getCookie(await returnFromProvider(await beginSignIn()));
+    const other = getCookie(await returnFromProvider(await beginSignIn()));
     assert.notEqual(one, other);
-    const sent = await begin();
-    const fixed = await comeBack({ ...sent, cookie: `${sent.cookie}; ${one}` });
+    const sent = await beginSignIn();
+    const fixed = await returnFromProvider({ ...sent, cookie: `${sent.cookie}; ${one}` });
     assert.ok(
-      sessionIn(fixed) !== "" && !sessionIn(fixed).startsWith(one),
-      "the id that was there is not taken over",
+      findSessionCookie(fixed) !== "" && !findSessionCookie(fixed).startsWith(one),
+      "the existing session id is not reused",
     );
   });
 });
@@ -223,42 +223,51 @@ describe("a sign-in of another browser", () => {
 describe("a response of the provider", () => {
   // A success resets the throttle.
   beforeEach(async () => {
-    assert.equal((await comeBack(await begin())).headers.get("location"), "/console");
+    assert.equal((await returnFromProvider(await beginSignIn())).headers.get("location"), "/console");
   });
 
   const now = () => Math.floor(Date.now() / 1_000);
   for (const [what, change, reason, why] of [
     ["that names another issuer", { answer: { iss: "https://evil.example.org" } }, "refused", /iss/],
-    ["with a code that is not good", { answer: { code: "stolen" } }, "refused", /invalid_grant/],
-    ["of somebody who declined", { answer: { error: "access_denied" } }, "declined", undefined],
+    ["with an invalid code", { answer: { code: "stolen" } }, "refused", /invalid_grant/],
+    ["that the user declined", { answer: { error: "access_denied" } }, "declined", undefined],
     ["that it is overloaded", { answer: { error: "temporarily_unavailable" } }, "unavailable", /temporarily/],
-    ["that we are wrong", { answer: { error: "unauthorized_client" } }, "refused", /unauthorized_client/],
-    ["in words of its own", { answer: { error: "constructor" } }, "refused", /constructor/],
+    [
+      "that the client is not authorized",
+      { answer: { error: "unauthorized_client" } },
+      "refused",
+      /unauthorized_client/,
+    ],
+    ["with an unknown error", { answer: { error: "constructor" } }, "refused", /constructor/],
     ["with a token for another client", { claims: { aud: "another" } }, "refused", /aud/],
     ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "refused", /iss/],
     ["with a token of another sign-in", { claims: { nonce: "another" } }, "refused", /nonce/],
     ["with a token without a nonce", { claims: { nonce: undefined } }, "refused", /nonce/],
-    ["with a token that is expired", { claims: { exp: now() - 60 } }, "refused", /exp|timestamp/],
-    ["with a token of a key that is not the issuer's", { header: { kid: "key-0" } }, "refused", /key|JWK/i],
-    ["that names nobody", { claims: { sub: "x".repeat(201) } }, "nameless", /sub/],
+    ["with an expired token", { claims: { exp: now() - 60 } }, "refused", /exp|timestamp/],
+    ["with a token signed by an unknown key", { header: { kid: "key-0" } }, "refused", /key|JWK/i],
+    ["without a valid user name", { claims: { sub: "x".repeat(201) } }, "nameless", /sub/],
   ] as const) {
     it(`${what} fails: ${reason}`, async () => {
-      assertFailed(await comeBack(await begin(), change), reason);
-      if (why !== undefined) await said(why);
+      assertFailed(await returnFromProvider(await beginSignIn(), change), reason);
+      if (why !== undefined) await waitForLog(why);
     });
   }
 
   it("may have some clock skew", async () => {
     for (const claims of [{ exp: now() - 5 }, { iat: now() + 10, nbf: now() + 10 }])
-      assert.equal((await comeBack(await begin(), { claims })).headers.get("location"), "/console");
+      assert.equal(
+        (await returnFromProvider(await beginSignIn(), { claims })).headers.get("location"),
+        "/console",
+      );
   });
 
   it("is throttled after repeated failures", async () => {
-    const sent = await begin();
+    const sent = await beginSignIn();
     const madeUp = { answer: { code: "made-up" }, at: there };
-    for (let tried = 0; tried < 10; tried += 1) assertFailed(await comeBack(sent, madeUp), "refused");
-    assertFailed(await comeBack(sent, madeUp), "throttled");
-    assertFailed(await comeBack(sent, { at: there }), "throttled");
+    for (let tried = 0; tried < 10; tried += 1)
+      assertFailed(await returnFromProvider(sent, madeUp), "refused");
+    assertFailed(await returnFromProvider(sent, madeUp), "throttled");
+    assertFailed(await returnFromProvider(sent, { at: there }), "throttled");
   });
 });
 
@@ -274,43 +283,46 @@ describe("the provider", () => {
         for (let times = 0; times < 20; times += 1) assertFailed(await ask(), "unavailable");
         return away.requests() > 0;
       });
-      assert.ok(away.requests() < 10, "not for each sign-in");
+      assert.ok(away.requests() < 10, "the provider is not asked for each sign-in");
     }
     away.behave("well");
-    const isOn = async () => (await ask()).headers.get("location")?.startsWith(`${away.url}/authorize`);
-    await until("it goes on", isOn);
+    const isRedirected = async () =>
+      (await ask()).headers.get("location")?.startsWith(`${away.url}/authorize`);
+    await until("signing in works again", isRedirected);
     await other.stop();
   });
 
   it("is asked for UserInfo if the ID token has no roles, which must have the same subject", async () => {
     const userInfo = { sub: "ann", roles: [roles.eventManagement] };
-    const talkative = await startIssuer(userInfo);
-    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: talkative.url });
+    const withUserInfo = await startIssuer(userInfo);
+    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
     await other.ready();
-    const comeBackTo = async (sub: string): Promise<Answer> => {
+    const signInAs = async (sub: string): Promise<Answer> => {
       const begun = await get(`${other.url}${path}/openid`);
       const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
       keepSecret(cookie.split("=")[1]);
       const asked = new URL(begun.headers.get("location") ?? "").searchParams;
-      talkative.codesGive({ aud: clientId, nonce: asked.get("nonce"), sub });
+      withUserInfo.codesGive({ aud: clientId, nonce: asked.get("nonce"), sub });
       const query = new URLSearchParams({
         code: goodCode,
         state: asked.get("state") ?? "",
-        iss: talkative.url,
+        iss: withUserInfo.url,
       }).toString();
       return get(`${other.url}${path}/openid/callback?${query}`, cookie);
     };
-    const [cookie = ""] = sessionIn(await comeBackTo("ann")).split(";", 1);
+    const [cookie = ""] = findSessionCookie(await signInAs("ann")).split(";", 1);
     const { json } = await get(`${other.url}${path}`, cookie);
     keepSecret(cookie.split("=")[1], json.csrfToken);
     assert.deepEqual([json.user, json.roles], ["oidc:ann", [roles.eventManagement]]);
-    assertFailed(await comeBackTo("eve"), "refused");
+    assertFailed(await signInAs("eve"), "refused");
     await other.stop();
   });
 
   it("can be replaced in the settings, which invalidates sign-ins begun with the old one", async () => {
-    const answer = await comeBack(await begin(), { claims: { roles: [roles.eventManagement] } });
-    const [cookie = ""] = sessionIn(answer).split(";", 1);
+    const answer = await returnFromProvider(await beginSignIn(), {
+      claims: { roles: [roles.eventManagement] },
+    });
+    const [cookie = ""] = findSessionCookie(answer).split(";", 1);
     assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
     const { modifiedCount } = await db
       .collection("topicsync_sessions")
@@ -320,9 +332,9 @@ describe("the provider", () => {
   });
 
   it("is listed as a sign-in method with its URL", async () => {
-    const ways = await get(`${here.url}${path}/sign-in-methods`);
+    const methods = await get(`${here.url}${path}/sign-in-methods`);
     const { host } = new URL(issuer.url);
-    assert.deepEqual(ways.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
+    assert.deepEqual(methods.json, { openId: { provider: host, url: `${publicUrl}${path}/openid` } });
   });
 
   it("needs complete settings, and HTTPS unless it is local", () => {

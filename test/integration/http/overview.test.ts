@@ -47,7 +47,7 @@ async function watch(headers: Readonly<Record<string, string>> = { Authorization
 }
 
 /** The events received so far. */
-const eventsIn = ({ text }: { readonly text: string }): Overview[] =>
+const parseEvents = ({ text }: { readonly text: string }): Overview[] =>
   text
     .split("\n\n")
     .slice(0, -1)
@@ -83,41 +83,44 @@ describe("the overview over HTTP", () => {
     const { json, text } = await call(`${service.url}${path}`, { method: "GET", as: others });
     assert.deepEqual([json.deadLetters, json.problems, text.includes(id)], [null, [], false]);
     const watched = await watch({ Authorization: basic(others) });
-    const [event] = await until("an event came", () => eventsIn(watched).length > 0 && eventsIn(watched));
+    const [event] = await until(
+      "an event has arrived",
+      () => parseEvents(watched).length > 0 && parseEvents(watched),
+    );
     assert.deepEqual([event?.deadLetters, event?.problems], [null, []]);
     const seen = await watch({ Authorization: basic(reader) });
     await until("it is streamed", () =>
-      eventsIn(seen).some(
+      parseEvents(seen).some(
         ({ deadLetters }) => deadLetters?.some(({ externalId }) => externalId === id) === true,
       ),
     );
   });
 
   it("stops streaming when the user signs out, is disabled or loses a role, or the session expires", async () => {
-    const [leaving, disabled, robbed, expired, known, staying] = await Promise.all(
+    const [leaving, disabled, demoted, expired, known, staying] = await Promise.all(
       Array.from({ length: 6 }, () => addUser([roles.eventManagement])),
     );
-    assert.ok(leaving && disabled && robbed && expired && known && staying);
+    assert.ok(leaving && disabled && demoted && expired && known && staying);
     const session = await signIn(leaving);
     const ending = {
       "signed out": await watch(session),
       disabled: await watch(await signIn(disabled)),
-      "with another role": await watch(await signIn(robbed)),
+      "with another role": await watch(await signIn(demoted)),
       "after its time": await watch(await signIn(expired)),
       "disabled, with a password": await watch({ Authorization: basic(known) }),
     };
-    const goingOn = await watch(await signIn(staying));
-    for (const one of [...Object.values(ending), goingOn]) assert.equal(one.answer.status, 200);
+    const continuing = await watch(await signIn(staying));
+    for (const one of [...Object.values(ending), continuing]) assert.equal(one.answer.status, 200);
     const end = `${service.url}/api/topicsync/v1/session/end`;
     assert.equal((await call(end, { as: undefined, headers: session, body: {} })).status, 200);
     for (const { user } of [disabled, known])
       assert.equal((await call(`${service.url}/api/topicsync/v1/users/${user}/disable`)).status, 200);
-    await users.updateOne({ user_name: robbed.user }, { $set: { roles: [] } });
+    await users.updateOne({ user_name: demoted.user }, { $set: { roles: [] } });
     await sessions.updateMany({ user_name: expired.user }, { $set: { expires_on: new Date() } });
     for (const [what, one] of Object.entries(ending)) await until(`it ends: ${what}`, () => one.over);
-    const came = eventsIn(goingOn).length;
-    await until("others go on", () => eventsIn(goingOn).length > came);
-    assert.equal(goingOn.over, false);
+    const came = parseEvents(continuing).length;
+    await until("other streams continue", () => parseEvents(continuing).length > came);
+    assert.equal(continuing.over, false);
   });
 
   it("allows ten streams per user, and new ones after some end", async () => {
@@ -130,15 +133,15 @@ describe("the overview over HTTP", () => {
     await users.updateOne({ user_name: user.user }, { $set: { active: false } });
     await until("all have ended", () => all.every(({ over }) => over));
     await users.updateOne({ user_name: user.user }, { $set: { active: true } });
-    await until("there is room again", async () => (await watch(headers)).answer.status === 200);
+    await until("a new stream is accepted", async () => (await watch(headers)).answer.status === 200);
   });
 
   it("streams until the service stops, which does not wait for clients", async () => {
     const watched = await watch();
     assert.equal(watched.answer.status, 200);
     assert.equal(watched.answer.headers.get("content-type"), "text/event-stream");
-    await until("two events came", () => eventsIn(watched).length >= 2);
-    assert.equal(eventsIn(watched)[0]?.ready, true);
+    await until("two events have arrived", () => parseEvents(watched).length >= 2);
+    assert.equal(parseEvents(watched)[0]?.ready, true);
 
     const others: (typeof watched)[] = [];
     for (let user = 0; user < 20; user += 1) {
@@ -148,13 +151,13 @@ describe("the overview over HTTP", () => {
       others.push(...(await Promise.all(Array.from({ length: 9 }, () => watch(headers)))));
     }
     const statuses = others.map(({ answer }) => answer.status);
-    assert.deepEqual([...new Set(statuses)], [200, 503], "all users together have 200 streams at most");
+    assert.deepEqual([...new Set(statuses)], [200, 503], "at most 200 streams in total");
     assert.ok(statuses.filter((status) => status === 200).length < 200);
     assert.equal(await service.stop(), 0);
     await until("all have ended", () => [watched, ...others].every(({ over }) => over));
     assert.ok(
       service.log.every(({ level }) => level < 50),
-      "nothing went wrong",
+      "no errors were logged",
     );
   });
 });

@@ -22,7 +22,7 @@ const create = (externalId: string, filters: object): Promise<Answer> =>
   });
 const pick = (body: unknown, query = "", path = "/api/svc_api_notif_mgmt/topic/pick"): Promise<Answer> =>
   call(`${service.url}${path}${query}`, { body });
-const idsIn = ({ json }: Answer): string[] =>
+const getExternalIds = ({ json }: Answer): string[] =>
   (json as PickResponse).topics.map(({ externalId }) => externalId);
 
 const event = {
@@ -51,7 +51,7 @@ describe("picking the topics of an event", () => {
     const answer = await pick(event);
     assert.equal(answer.status, 200, answer.text);
     assert.ok(check(answer.json).ok);
-    assert.deepEqual(idsIn(answer), ["critical", "tickets"]);
+    assert.deepEqual(getExternalIds(answer), ["critical", "tickets"]);
     const { id, ...rest } = (answer.json as PickResponse).topics[0] ?? {};
     assert.match(id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(rest, { externalId: "critical", name: "Topic critical", namespace: "assurance" });
@@ -76,7 +76,7 @@ describe("picking the topics of an event", () => {
     assert.equal(late.json.error.code, "UNAVAILABLE");
     assert.ok(Number(late.headers.get("retry-after")) > 0);
     proxy.heal();
-    await until("the topics are there", async () => (await call(url, { body: event })).status === 200);
+    await until("the topics are loaded", async () => (await call(url, { body: event })).status === 200);
     await other.stop();
   });
 
@@ -84,14 +84,14 @@ describe("picking the topics of an event", () => {
     for (const prefix of ["/api/svc_api_notif_mgmt", "/api/sn_api_notif_mgmt"]) {
       for (const version of ["", "/v1", "/v2"]) {
         const answer = await pick(event, "", `${prefix}${version}/topic/pick`);
-        assert.deepEqual(idsIn(answer), ["critical", "tickets"], answer.text);
+        assert.deepEqual(getExternalIds(answer), ["critical", "tickets"], answer.text);
       }
     }
   });
 
   it("finds a topic as soon as it is created", async () => {
     await create("new", { contentQuery: "troubleTicket.ticketType=incident" });
-    assert.deepEqual(idsIn(await pick(event)), ["critical", "new", "tickets"]);
+    assert.deepEqual(getExternalIds(await pick(event)), ["critical", "new", "tickets"]);
   });
 
   it("explains a topic condition by condition", async () => {

@@ -29,11 +29,11 @@ before(async () => {
     PUSH_PLATFORMS: "ios",
   });
   await service.ready();
-  writeFileSync(document, JSON.stringify(await documentWithExamples()));
+  writeFileSync(document, JSON.stringify(await createDocument()));
 });
 
 /** The document with an existing application as example: generated names would all be rejected. */
-async function documentWithExamples(): Promise<object> {
+async function createDocument(): Promise<object> {
   const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
   for (const path of Object.values<Record<string, { parameters?: { name: string; example?: string }[] }>>(
     json.paths,
@@ -43,8 +43,8 @@ async function documentWithExamples(): Promise<object> {
   return json as object;
 }
 
-async function findsNothing(phases: string, ...args: string[]): Promise<void> {
-  const said = await schemathesis(folder, [
+async function assertNoIssues(phases: string, ...args: string[]): Promise<void> {
+  const output = await schemathesis(folder, [
     document,
     ...["--url", service.url],
     // Its response does not end.
@@ -52,22 +52,22 @@ async function findsNothing(phases: string, ...args: string[]): Promise<void> {
     ...["--phases", phases, "--max-examples", "8"],
     "--generation-deterministic",
     // A schema cannot express that a name exists or is free.
-    // ignored_auth tries so many wrong passwords that it only gets 429; access.test.ts covers this.
+    // ignored_auth tries too many wrong passwords and only gets 429; access.test.ts covers this.
     ...["--exclude-checks", "positive_data_acceptance,ignored_auth"],
     ...["--continue-on-failure", "--no-shrink", "--warnings", "off"],
     ...args,
   ]);
-  assert.match(said, /No issues found/, said);
+  assert.match(output, /No issues found/, output);
 }
 
 describe("schemathesis finds no 5xx, no undocumented response and no schema violation", () => {
   it("with credentials", async () => {
-    await findsNothing("examples,coverage,fuzzing", "--auth", `${bootstrap.user}:${bootstrap.password}`);
+    await assertNoIssues("examples,coverage,fuzzing", "--auth", `${bootstrap.user}:${bootstrap.password}`);
   });
 
   it("without", async () => {
     // Most operations reject the request before validating it.
-    await findsNothing("examples,coverage", "--generation-with-security-parameters", "false");
+    await assertNoIssues("examples,coverage", "--generation-with-security-parameters", "false");
   });
 
   it("and the service's log has no 5xx", () => {

@@ -46,7 +46,7 @@ interface Browser {
   readonly "X-CSRF-Token": string;
 }
 
-async function signedIn(user: string): Promise<Browser> {
+async function signInBrowser(user: string): Promise<Browser> {
   const answer = await signIn(user);
   assert.equal(answer.status, 200, answer.text);
   const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
@@ -54,7 +54,7 @@ async function signedIn(user: string): Promise<Browser> {
   return { Cookie: cookie, "X-CSRF-Token": answer.json.csrfToken };
 }
 
-const ask = (at: TestService, headers: Partial<Browser>): Promise<Answer> =>
+const getSession = (at: TestService, headers: Partial<Browser>): Promise<Answer> =>
   call(`${at.url}${path}`, { method: "GET", as: undefined, headers: { ...headers } });
 
 const register = (headers: Partial<Browser>): Promise<Answer> =>
@@ -73,9 +73,9 @@ describe("a session", () => {
       /^topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Strict$/,
     );
     assert.equal(answer.headers.get("cache-control"), "no-store");
-    const browser = await signedIn(user);
+    const browser = await signInBrowser(user);
     for (const one of [here, there]) {
-      const { status, json } = await ask(one, browser);
+      const { status, json } = await getSession(one, browser);
       assert.deepEqual([status, json.user, json.roles], [200, user, []]);
     }
     assert.equal((await register(browser)).status, 200);
@@ -89,15 +89,15 @@ describe("a session", () => {
   });
 
   it("changes nothing without its CSRF token", async () => {
-    const { Cookie, ...token } = await signedIn(await addUser());
-    const other = await signedIn(await addUser());
+    const { Cookie, ...token } = await signInBrowser(await addUser());
+    const other = await signInBrowser(await addUser());
     for (const forged of [{}, { "X-CSRF-Token": "" }, { "X-CSRF-Token": other["X-CSRF-Token"] }])
       assert.equal((await register({ Cookie, ...forged })).status, 401);
-    assert.equal((await register(token)).status, 401, "nor does the token without the cookie");
+    assert.equal((await register(token)).status, 401, "the token without the cookie is rejected");
   });
 
   it("ends at once on every instance when the user signs out", async () => {
-    const browser = await signedIn(await addUser());
+    const browser = await signInBrowser(await addUser());
     const end = { as: undefined, headers: { ...browser }, body: {} };
     const ended = await call(`${here.url}${path}/end`, end);
     assert.equal(ended.status, 200);
@@ -105,7 +105,7 @@ describe("a session", () => {
       ended.headers.get("set-cookie") ?? "",
       /^topicsync_session=; Path=\/; Expires=Thu, 01 Jan 1970/,
     );
-    assert.equal((await ask(there, browser)).status, 401);
+    assert.equal((await getSession(there, browser)).status, 401);
   });
 
   it("ends when the user is disabled or gets a new password", async () => {
@@ -115,35 +115,35 @@ describe("a session", () => {
     ];
     for (const change of changes) {
       const user = await addUser();
-      const browser = await signedIn(user);
+      const browser = await signInBrowser(user);
       const { code, errors } = await change(user);
       assert.equal(code, 0, errors);
-      assert.equal((await ask(here, browser)).status, 401);
+      assert.equal((await getSession(here, browser)).status, 401);
     }
   });
 
   it("stays ended when the user is disabled and enabled again", async () => {
     const user = await addUser();
-    const browser = await signedIn(user);
+    const browser = await signInBrowser(user);
     for (const command of ["disable", "enable"])
       assert.equal((await runCli(["users", command, user], settings)).code, 0);
-    assert.equal((await ask(there, browser)).status, 401);
+    assert.equal((await getSession(there, browser)).status, 401);
     assert.equal((await signIn(user)).status, 200);
   });
 
   it("expires, and is stored with the time of its expiry", async () => {
-    const browser = await signedIn(await addUser());
-    const { json } = await ask(here, browser);
+    const browser = await signInBrowser(await addUser());
+    const { json } = await getSession(here, browser);
     assert.ok(Date.parse(json.expiresOn) > Date.now());
     const { modifiedCount } = await sessions.updateMany({}, { $set: { expires_on: new Date() } });
     assert.ok(modifiedCount > 0);
-    await until("it is over", async () => (await ask(here, browser)).status === 401);
+    await until("it has expired", async () => (await getSession(here, browser)).status === 401);
     const index = (await sessions.indexes()).find(({ key }) => "expires_on" in key);
     assert.equal(index?.expireAfterSeconds, 0);
   });
 
   it("stores nothing that could be used to sign in", async () => {
-    const browser = await signedIn(await addUser());
+    const browser = await signInBrowser(await addUser());
     const stored = JSON.stringify(await sessions.find({}).toArray());
     for (const secret of [browser.Cookie.split("=")[1] ?? "", browser["X-CSRF-Token"]])
       assert.ok(secret.length === 43 && !stored.includes(secret));
@@ -175,9 +175,9 @@ describe("the session cookie over TLS", () => {
       set,
       /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; Secure; SameSite=Strict$/,
     );
-    assert.equal((await ask(service, { Cookie: `__Host-topicsync_session=${id}` })).status, 200);
-    assert.equal((await ask(service, { Cookie: `topicsync_session=${id}` })).status, 401);
-    assert.equal((await ask(here, { Cookie: `__Host-topicsync_session=${id}` })).status, 401);
+    assert.equal((await getSession(service, { Cookie: `__Host-topicsync_session=${id}` })).status, 200);
+    assert.equal((await getSession(service, { Cookie: `topicsync_session=${id}` })).status, 401);
+    assert.equal((await getSession(here, { Cookie: `__Host-topicsync_session=${id}` })).status, 401);
     await service.stop();
   });
 

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), "topicsync-tls-"));
 after(() => {
   rmSync(folder, { recursive: true });
 });
-const file = (name: string, text: string): string => {
+const createFile = (name: string, text: string): string => {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
@@ -28,7 +28,7 @@ const file = (name: string, text: string): string => {
 const [first, second] = await Promise.all([certificate(), certificate()]);
 
 /** Sends a request that trusts only this certificate. */
-async function ask(url: string, trusted: string): Promise<IncomingMessage> {
+async function getHealth(url: string, trusted: string): Promise<IncomingMessage> {
   const request = get(`${url}/healthz`, { ca: trusted, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   response.resume();
@@ -38,8 +38,8 @@ async function ask(url: string, trusted: string): Promise<IncomingMessage> {
 describe("over TLS", () => {
   it("the service sends HSTS, loads a new certificate on SIGHUP and rejects plain HTTP", async () => {
     const { uri } = testDatabase(sharedStack().mongodb);
-    const cert = file("cert.pem", first.cert);
-    const key = file("key.pem", first.key);
+    const cert = createFile("cert.pem", first.cert);
+    const key = createFile("key.pem", first.key);
     const audit = join(folder, "audit.log");
     const service = await startTopicsync({
       ...ownNames(),
@@ -50,10 +50,10 @@ describe("over TLS", () => {
       AUDIT_LOG: audit,
     });
     assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
-    const { statusCode, headers } = await ask(service.url, first.cert);
+    const { statusCode, headers } = await getHealth(service.url, first.cert);
     assert.equal(statusCode, 200);
     assert.match(headers["strict-transport-security"] ?? "", /^max-age=\d{8,}/);
-    await assert.rejects(ask(service.url, second.cert), "a certificate that nobody trusts");
+    await assert.rejects(getHealth(service.url, second.cert), "an untrusted certificate");
 
     const plain = connectPlain(Number(new URL(service.url).port), "127.0.0.1");
     plain.on("error", () => undefined).write("GET /healthz HTTP/1.1\r\nHost: test\r\n\r\n");
@@ -62,21 +62,21 @@ describe("over TLS", () => {
     await once(plain, "close");
     assert.doesNotMatch(text, /HTTP\/1\.1 200/);
     const old = connect({ port: Number(new URL(service.url).port), maxVersion: "TLSv1.1", ca: first.cert });
-    await assert.rejects(once(old, "secureConnect"), "a version of TLS that is broken");
+    await assert.rejects(once(old, "secureConnect"), "an obsolete TLS version");
 
-    file("cert.pem", second.cert);
+    createFile("cert.pem", second.cert);
     service.process.kill("SIGHUP");
-    const fault = await until("it says that the key does not fit", () =>
+    const fault = await until("the mismatch is logged", () =>
       service.log.find(({ msg }) => msg?.startsWith("certificate reload failed") === true),
     );
     assert.deepEqual(fault["faults"], ["HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT"]);
-    assert.equal((await ask(service.url, first.cert)).statusCode, 200);
+    assert.equal((await getHealth(service.url, first.cert)).statusCode, 200);
 
-    file("key.pem", second.key);
+    createFile("key.pem", second.key);
     service.process.kill("SIGHUP");
     await until(
       "the new certificate is served",
-      async () => (await ask(service.url, second.cert)).statusCode,
+      async () => (await getHealth(service.url, second.cert)).statusCode,
     );
     assert.equal(await service.stop(), 0);
   });
@@ -92,7 +92,7 @@ describe("the TLS settings", () => {
     }
     assert.fail("the settings were accepted");
   };
-  const good = { cert: file("good.pem", first.cert), key: file("good.key", first.key) };
+  const good = { cert: createFile("good.pem", first.cert), key: createFile("good.key", first.key) };
 
   it("must be given together", () => {
     assert.match(findFaults(good.cert, ""), /HTTP_TLS_KEY is required when HTTP_TLS_CERT is set/);
@@ -101,7 +101,7 @@ describe("the TLS settings", () => {
 
   it("must name readable PEM files, whose content appears in no message", () => {
     assert.match(findFaults(join(folder, "none"), good.key), /HTTP_TLS_CERT: ENOENT/);
-    const secret = file("secret", "hush hush");
+    const secret = createFile("secret", "hush hush");
     const swapped = findFaults(good.key, secret);
     assert.match(swapped, /HTTP_TLS_CERT: .* contains no certificate \(PEM\)/);
     assert.match(swapped, /HTTP_TLS_KEY: .* contains no private key/);
@@ -109,7 +109,7 @@ describe("the TLS settings", () => {
   });
 
   it("must name a certificate and its key", () => {
-    const other = file("other.key", second.key);
+    const other = createFile("other.key", second.key);
     assert.match(
       findFaults(good.cert, other),
       /HTTP_TLS_KEY is not the key of the certificate in HTTP_TLS_CERT/,

@@ -20,7 +20,7 @@ let service: TestService;
 
 const announcement: Source = { kind: "announcement", topic: "channel", partition: 2, offset: 17 };
 const long = "x".repeat(1_500);
-const minute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
+const atMinute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
 
 /** 40 topics. Several share a name and a time of change; a few names are too long for a cursor in a URL. */
 const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
@@ -29,7 +29,7 @@ const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
   topic_name: `name ${i % 4}${i % 8 === 3 ? long : ""}`,
   namespace: i % 10 === 0 ? "rare" : "usual",
   source: i % 20 === 0 ? { kind: "http", user: "ann" } : announcement,
-  sys_updated_on: minute(i % 5),
+  sys_updated_on: atMinute(i % 5),
 }));
 
 const topic = (externalId: string): Topic => ({
@@ -37,16 +37,16 @@ const topic = (externalId: string): Topic => ({
   ...{
     id: `f01${externalId.padStart(29, "0")}`,
     source: announcement,
-    createdOn: minute(0),
-    updatedOn: minute(1),
+    createdOn: atMinute(0),
+    updatedOn: atMinute(1),
   },
 });
-const gone = (externalId: string, minutes: number, retiredBy: Source): RetiredRecord => ({
-  ...toRetiredRecord({ topic: topic(externalId), retiredOn: minute(minutes), retiredBy }),
+const retiredTopic = (externalId: string, minutes: number, retiredBy: Source): RetiredRecord => ({
+  ...toRetiredRecord({ topic: topic(externalId), retiredOn: atMinute(minutes), retiredBy }),
   // The ids that retiredId returns for these.
   _id:
     retiredBy.kind === "http"
-      ? `${topic(externalId).id}-${minute(1).getTime()}`
+      ? `${topic(externalId).id}-${atMinute(1).getTime()}`
       : `channel-2-${retiredBy.offset}`,
 });
 const tombstone = (offset: number): Source => ({ ...announcement, offset });
@@ -56,11 +56,11 @@ before(async () => {
   await ensureIndexes(db);
   await topics.insertMany(stored);
   await retired.insertMany([
-    ...Array.from({ length: 6 }, (_, i) => gone(`gone-${i}`, 10 + i, tombstone(100 + i))),
+    ...Array.from({ length: 6 }, (_, i) => retiredTopic(`gone-${i}`, 10 + i, tombstone(100 + i))),
     // One that was retired twice, and one that is active again.
-    gone("gone-0", 30, tombstone(200)),
-    gone("id-00", 31, tombstone(201)),
-    gone("off-1", 20, byAnn),
+    retiredTopic("gone-0", 30, tombstone(200)),
+    retiredTopic("id-00", 31, tombstone(201)),
+    retiredTopic("off-1", 20, byAnn),
   ]);
   service = await startTopicsync(settings);
   await service.ready();
@@ -78,7 +78,7 @@ const toExternalIds = ({ json }: Answer): string[] =>
   (json.topics as { externalId: string }[]).map(({ externalId }) => externalId);
 
 /** Reads a whole list in pages of seven and returns the external ids. */
-async function listed(query: Record<string, string>): Promise<string[]> {
+async function listAll(query: Record<string, string>): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = ""; after !== null;) {
     const page = new URLSearchParams({ ...query, limit: "7", ...(after !== "" && { after }) });
@@ -92,15 +92,15 @@ async function listed(query: Record<string, string>): Promise<string[]> {
 }
 
 /** The external ids of active topics, sorted by these texts. */
-const sortedBy = (textOf: (record: TopicRecord) => string, chosen = stored): string[] =>
+const sortIds = (getText: (record: TopicRecord) => string, chosen = stored): string[] =>
   chosen
-    .map((record) => [textOf(record), record.topic_id] as const)
+    .map((record) => [getText(record), record.topic_id] as const)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([, id]) => id);
-const byId = ({ topic_id }: TopicRecord): string => topic_id;
-const byName = ({ topic_name, namespace, header_query, content_query }: TopicRecord): string =>
+const getId = ({ topic_id }: TopicRecord): string => topic_id;
+const getCombination = ({ topic_name, namespace, header_query, content_query }: TopicRecord): string =>
   [topic_name, namespace, header_query, content_query].join("\0");
-const byChange = ({ sys_updated_on, _id }: TopicRecord): string => `${sys_updated_on.toISOString()} ${_id}`;
+const getChange = ({ sys_updated_on, _id }: TopicRecord): string => `${sys_updated_on.toISOString()} ${_id}`;
 
 describe("listing topics over HTTP", () => {
   it("requires the event management role", async () => {
@@ -108,44 +108,47 @@ describe("listing topics over HTTP", () => {
     assert.equal((await get("/id-01", ann)).status, 403);
   });
 
-  for (const [sort, textOf] of [
-    ["externalId", byId],
-    ["name", byName],
-    ["changed", byChange],
+  for (const [sort, getText] of [
+    ["externalId", getId],
+    ["name", getCombination],
+    ["changed", getChange],
   ] as const) {
     it(`pages through every topic once by ${sort}, in both directions`, async () => {
-      assert.deepEqual(await listed({ sort }), sortedBy(textOf));
-      assert.deepEqual(await listed({ sort: `-${sort}` }), sortedBy(textOf).reverse());
+      assert.deepEqual(await listAll({ sort }), sortIds(getText));
+      assert.deepEqual(await listAll({ sort: `-${sort}` }), sortIds(getText).reverse());
     });
   }
 
   it("finds topics by a prefix: external ids first, then names, each topic once", async () => {
     await topics.insertOne({ ...topicRecord({ externalId: "name 1st" }), topic_name: "name 1" });
     const named = stored.filter(({ topic_name }) => topic_name.startsWith("name 1"));
-    assert.deepEqual(await listed({ search: "name 1" }), ["name 1st", ...sortedBy(byName, named)]);
+    assert.deepEqual(await listAll({ search: "name 1" }), ["name 1st", ...sortIds(getCombination, named)]);
     await topics.deleteOne({ topic_id: "name 1st" });
-    assert.deepEqual(await listed({ search: "id-3" }), sortedBy(byId).slice(30));
-    assert.deepEqual(await listed({ search: "Name" }), []);
+    assert.deepEqual(await listAll({ search: "id-3" }), sortIds(getId).slice(30));
+    assert.deepEqual(await listAll({ search: "Name" }), []);
   });
 
   it("filters by namespace and by source, in every order", async () => {
     const rare = stored.filter(({ namespace }) => namespace === "rare");
-    assert.deepEqual(await listed({ namespace: "rare", sort: "-name" }), sortedBy(byName, rare).reverse());
+    assert.deepEqual(
+      await listAll({ namespace: "rare", sort: "-name" }),
+      sortIds(getCombination, rare).reverse(),
+    );
     const byHand = stored.filter(({ source }) => source.kind === "http");
-    assert.deepEqual(await listed({ source: "http", sort: "changed" }), sortedBy(byChange, byHand));
-    assert.deepEqual(await listed({ namespace: "" }), []);
+    assert.deepEqual(await listAll({ source: "http", sort: "changed" }), sortIds(getChange, byHand));
+    assert.deepEqual(await listAll({ namespace: "" }), []);
   });
 
   it("lists retired and disabled topics separately, without those that are active again, the latest first", async () => {
     const ids = ["gone-0", "gone-5", "gone-4", "gone-3", "gone-2", "gone-1"];
-    assert.deepEqual(await listed({ state: "retired" }), ids);
-    assert.deepEqual(await listed({ state: "retired", search: "gone-" }), ids);
+    assert.deepEqual(await listAll({ state: "retired" }), ids);
+    assert.deepEqual(await listAll({ state: "retired", search: "gone-" }), ids);
     const { json } = await get("?state=disabled");
     assert.equal(json.topics.length, 1);
     const [{ externalId, state, retiredBy, retiredOn }] = json.topics;
     assert.deepEqual(
       [externalId, state, retiredBy, retiredOn],
-      ["off-1", "disabled", byAnn, minute(20).toISOString()],
+      ["off-1", "disabled", byAnn, atMinute(20).toISOString()],
     );
   });
 
@@ -184,7 +187,7 @@ describe("one topic over HTTP", () => {
         content_query,
         header_query: "",
         source: byAnn,
-        sys_updated_on: minute(0),
+        sys_updated_on: atMinute(0),
       },
     });
     const { status, json } = await get("/a%2Fb%20c");
@@ -197,7 +200,7 @@ describe("one topic over HTTP", () => {
     });
     assert.deepEqual(json.previous, {
       ...{ name: topic_name, namespace, headerQuery: "", contentQuery: "=1" },
-      ...{ source: byAnn, updatedOn: minute(0).toISOString() },
+      ...{ source: byAnn, updatedOn: atMinute(0).toISOString() },
     });
     assert.equal((await get(`/${record._id}`)).json.externalId, "a/b c");
     await topics.deleteOne({ _id: record._id });

@@ -27,21 +27,21 @@ const post = (rest: string, body?: unknown, as: Credentials = bootstrap): Promis
   call(`${service.url}${path}${rest}`, { body, as });
 const list = (query = "", as: Credentials = bootstrap): Promise<Answer> =>
   call(`${service.url}${path}${query}`, { method: "GET", as });
-const namesIn = ({ json }: Answer): string[] => (json as UserList).users.map(({ name }) => name);
+const getNames = ({ json }: Answer): string[] => (json as UserList).users.map(({ name }) => name);
 
 interface Credentials {
   readonly user: string;
   readonly password: string;
 }
 
-async function added(roles: readonly string[] = []): Promise<Credentials> {
+async function addUser(roles: readonly string[] = []): Promise<Credentials> {
   const user = unique("user");
   const { status, text } = await post("", { name: user, password, roles });
   assert.equal(status, 201, text);
   return { user, password };
 }
 
-const isLetIn = async (as: Credentials): Promise<boolean> =>
+const canLogIn = async (as: Credentials): Promise<boolean> =>
   (await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as })).status === 200;
 
 describe("users over HTTP", () => {
@@ -49,7 +49,7 @@ describe("users over HTTP", () => {
     const name = unique("user");
     const { status, json, text } = await post("", { name, password, roles: ["push_admin", "push_admin"] });
     assert.deepEqual([status, json], [201, { name, roles: ["push_admin"], active: true }], text);
-    assert.equal(await isLetIn({ user: name, password }), true);
+    assert.equal(await canLogIn({ user: name, password }), true);
     const record = await users.findOne({ user_name: name });
     assert.match(String(record?.["password_hash"]), /^\$scrypt\$ln=15,r=8,p=3\$[^$]{22}\$[^$]{43}$/);
   });
@@ -59,26 +59,26 @@ describe("users over HTTP", () => {
     for (const end of ["c", "a", "b"])
       assert.equal((await post("", { name: `${prefix}${end}`, password })).status, 201);
     const first = await list(`?prefix=${prefix}&limit=2`);
-    assert.deepEqual(namesIn(first), [`${prefix}a`, `${prefix}b`]);
+    assert.deepEqual(getNames(first), [`${prefix}a`, `${prefix}b`]);
     const second = await list(`?prefix=${prefix}&limit=2&after=${first.json.next}`);
-    assert.deepEqual([namesIn(second), second.json.next], [[`${prefix}c`], null]);
-    assert.ok(namesIn(await list()).includes(bootstrap.user));
+    assert.deepEqual([getNames(second), second.json.next], [[`${prefix}c`], null]);
+    assert.ok(getNames(await list()).includes(bootstrap.user));
     assert.doesNotMatch((await list()).text, /scrypt|hash/);
   });
 
   it("are disabled and enabled; a disabled user cannot log in", async () => {
-    const ann = await added();
+    const ann = await addUser();
     assert.equal((await post(`/${ann.user}/disable`)).json.active, false);
-    await until("the password is refused", async () => !(await isLetIn(ann)));
+    await until("the password is rejected", async () => !(await canLogIn(ann)));
     assert.equal((await post(`/${ann.user}/enable`)).json.active, true);
-    await until("the password is taken", () => isLetIn(ann));
+    await until("the password is accepted", () => canLogIn(ann));
   });
 
   it("can log in with an old password that is too short for a new one", async () => {
     const name = unique("user");
     const password_hash = await hashPassword("short");
     await users.insertOne({ user_name: name, password_hash, roles: [], active: true });
-    assert.equal(await isLetIn({ user: name, password: "short" }), true);
+    assert.equal(await canLogIn({ user: name, password: "short" }), true);
     const session = `${service.url}/api/topicsync/v1/session`;
     const begun = await call(session, { as: undefined, body: { user: name, password: "short" } });
     keepSecret(begun.headers.get("set-cookie")?.split(/[=;]/)[1], begun.json.csrfToken);
@@ -86,7 +86,7 @@ describe("users over HTTP", () => {
   });
 
   it("are granted roles and lose them, including roles that no longer exist", async () => {
-    const { user } = await added(["push_admin"]);
+    const { user } = await addUser(["push_admin"]);
     await users.updateOne({ user_name: user }, { $push: { roles: "of old" as never } });
     const { json } = await post(`/${user}/roles`, { add: [events], remove: ["push_admin", "of old"] });
     assert.deepEqual(json, { name: user, roles: [events], active: true });
@@ -97,23 +97,23 @@ describe("users over HTTP", () => {
       ["password", { password: "another password" }],
       ["disable", undefined],
     ] as const) {
-      const { user } = await added();
+      const { user } = await addUser();
       const session = `${service.url}/api/topicsync/v1/session`;
       const begun = await call(session, { as: undefined, body: { user, password } });
       const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
       keepSecret(cookie.split("=")[1], begun.json.csrfToken);
-      const look = () => call(session, { method: "GET", as: undefined, headers: { Cookie: cookie } });
-      assert.equal((await look()).status, 200);
+      const getSession = () => call(session, { method: "GET", as: undefined, headers: { Cookie: cookie } });
+      assert.equal((await getSession()).status, 200);
       assert.equal((await post(`/${user}/${change}`, body)).status, 200);
-      assert.equal((await look()).status, 401, change);
+      assert.equal((await getSession()).status, 401, change);
     }
   });
 
   it("cannot lock themselves out", async () => {
     const own = bootstrap.user;
     const disabled = await post(`/${own}/disable`);
-    const robbed = await post(`/${own}/roles`, { remove: ["topicsync_admin"] });
-    for (const { status, json } of [disabled, robbed])
+    const demoted = await post(`/${own}/roles`, { remove: ["topicsync_admin"] });
+    for (const { status, json } of [disabled, demoted])
       assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"]);
     assert.match(disabled.json.error.message, /cannot disable yourself/);
     assert.match(disabled.json.error.detail, /Another user with the role topicsync_admin/);
@@ -121,7 +121,7 @@ describe("users over HTTP", () => {
   });
 
   it("can be managed by administrators only", async () => {
-    const other = await added([events, "push_admin"]);
+    const other = await addUser([events, "push_admin"]);
     assert.equal((await list("", other)).status, 403);
     for (const [rest, body] of [
       ["", { name: unique("user"), password }],
@@ -135,7 +135,7 @@ describe("users over HTTP", () => {
   });
 
   it("are rejected with a name that is taken or invalid, a missing or short password, or unknown roles", async () => {
-    const { user } = await added();
+    const { user } = await addUser();
     const taken = await post("", { name: user, password });
     assert.deepEqual([taken.status, taken.json.error.code], [409, "NAME_TAKEN"]);
     for (const [rest, body, at] of [
@@ -161,7 +161,7 @@ describe("users over HTTP", () => {
   });
 
   it("are audited with every change over HTTP and on the command line, without passwords", async () => {
-    const { user } = await added(["push_admin"]);
+    const { user } = await addUser(["push_admin"]);
     await post(`/${user}/roles`, { add: [events] });
     await post(`/${user}/password`, { password: "a password that nobody may see" });
     await post(`/${user}/disable`);

@@ -59,7 +59,7 @@ const getStatuses = (answers: readonly RawAnswer[]): number[] => answers.map(({ 
 const getCode = (answer: RawAnswer): string => String(JSON.parse(answer.body).error.code);
 
 /** The only response is a documented error; a request sent after it is not answered. */
-async function assertRefused(text: string, path = register, method = "POST"): Promise<void> {
+async function assertRejected(text: string, path = register, method = "POST"): Promise<void> {
   const answers = await exchangeRaw(text + get("/healthz"));
   assert.deepEqual(getStatuses(answers), [400], JSON.stringify(text.slice(0, 300)));
   const [answer] = answers as [RawAnswer];
@@ -98,15 +98,15 @@ describe("a body's length", () => {
       `${n},${n + 1}`,
       "9".repeat(20),
     ])
-      await assertRefused(post(`Content-Length: ${value}`) + body);
+      await assertRejected(post(`Content-Length: ${value}`) + body);
   });
 
   it("is rejected if it is repeated or combined with chunks (RFC 9112, section 6.3)", async () => {
-    await assertRefused(post(length, length) + body);
-    await assertRefused(post(length, "Content-Length: 0") + body);
-    await assertRefused(post(`Content-Length: ${body.length}, ${body.length}`) + body);
-    await assertRefused(post(length, "Transfer-Encoding: chunked") + chunked);
-    await assertRefused(post("Transfer-Encoding: chunked", "Content-Length: 4") + chunked);
+    await assertRejected(post(length, length) + body);
+    await assertRejected(post(length, "Content-Length: 0") + body);
+    await assertRejected(post(`Content-Length: ${body.length}, ${body.length}`) + body);
+    await assertRejected(post(length, "Transfer-Encoding: chunked") + chunked);
+    await assertRejected(post("Transfer-Encoding: chunked", "Content-Length: 4") + chunked);
   });
 
   it("is rejected in any coding but chunked (section 6.1)", async () => {
@@ -123,15 +123,15 @@ describe("a body's length", () => {
       "chunked\0",
       "",
     ]) {
-      await assertRefused(post(`Transfer-Encoding: ${coding}`) + chunked);
+      await assertRejected(post(`Transfer-Encoding: ${coding}`) + chunked);
     }
-    await assertRefused(post("Transfer-Encoding: chunked", "Transfer-Encoding: identity") + chunked);
-    await assertRefused(post("Transfer-Encoding : chunked") + chunked);
-    await assertRefused(post("X-Fold: 1", " Transfer-Encoding: chunked") + chunked);
+    await assertRejected(post("Transfer-Encoding: chunked", "Transfer-Encoding: identity") + chunked);
+    await assertRejected(post("Transfer-Encoding : chunked") + chunked);
+    await assertRejected(post("X-Fold: 1", " Transfer-Encoding: chunked") + chunked);
   });
 
   it("is rejected as chunks in HTTP/1.0 (section 6.1)", async () => {
-    await assertRefused(post("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0") + chunked);
+    await assertRejected(post("Transfer-Encoding: chunked").replace("HTTP/1.1", "HTTP/1.0") + chunked);
   });
 
   it("is rejected with malformed chunks (section 7.1)", async () => {
@@ -146,7 +146,7 @@ describe("a body's length", () => {
       `${size};a\nb\r\n${body}\r\n0\r\n\r\n`,
       `\r\n${chunked}`,
     ]) {
-      await assertRefused(post("Transfer-Encoding: chunked") + chunks);
+      await assertRejected(post("Transfer-Encoding: chunked") + chunks);
     }
   });
 
@@ -244,7 +244,7 @@ describe("a line or a header", () => {
       good.replace("/healthz", "/healthz\xe9"),
       good.replace("/healthz", "/healthz\t"),
     ]) {
-      await assertRefused(text, "/healthz", "GET");
+      await assertRejected(text, "/healthz", "GET");
     }
   });
 
@@ -312,7 +312,7 @@ describe("a host", () => {
       ["a\\b"],
       ["http://a"],
     ])
-      await assertRefused(from(...hosts), "/healthz", "GET");
+      await assertRejected(from(...hosts), "/healthz", "GET");
   });
 });
 
@@ -368,7 +368,7 @@ describe("a target", () => {
 
   it("is rejected in any other form (section 3.2)", async () => {
     for (const target of ["healthz", "test:80", "?x", "#x", "\\healthz"])
-      await assertRefused(get(target), "/healthz", "GET");
+      await assertRejected(get(target), "/healthz", "GET");
   });
 });
 
@@ -394,8 +394,8 @@ describe("a method", () => {
 
   it("is rejected if it is unknown or CONNECT", async () => {
     for (const method of ["get", "GETS", "G\xcbT", "", "POST\t", "M-SEARCH2"])
-      await assertRefused(head(`${method} /healthz HTTP/1.1`), "/healthz", "GET");
-    await assertRefused(head("CONNECT elsewhere.example:443 HTTP/1.1"), "/healthz", "GET");
+      await assertRejected(head(`${method} /healthz HTTP/1.1`), "/healthz", "GET");
+    await assertRejected(head("CONNECT elsewhere.example:443 HTTP/1.1"), "/healthz", "GET");
   });
 
   it("HEAD returns what GET does, without the body", async () => {
@@ -426,8 +426,8 @@ describe("a version of HTTP", () => {
       "http/1.1",
       "",
     ])
-      await assertRefused(get("/healthz").replace("HTTP/1.1", version), "/healthz", "GET");
-    await assertRefused("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "/healthz", "GET");
-    await assertRefused("GET /healthz\r\n\r\n", "/healthz", "GET");
+      await assertRejected(get("/healthz").replace("HTTP/1.1", version), "/healthz", "GET");
+    await assertRejected("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "/healthz", "GET");
+    await assertRejected("GET /healthz\r\n\r\n", "/healthz", "GET");
   });
 });
