@@ -54,14 +54,14 @@ export async function buildConsole(): Promise<readonly BuiltFile[]> {
   return built;
 }
 
-/** Replaces the folder by a rename, so readers see either the old or the new files. */
+/** Replaces the file by a rename, so readers see either the old or the new content. */
 async function put(name: string, contents: string | Uint8Array): Promise<void> {
   const draft = new URL(`.${name}.${process.pid}`, target);
   await writeFile(draft, contents);
   await rename(draft, new URL(name, target));
 }
 
-/** What an earlier build left. */
+/** Removes the files of earlier builds. */
 async function removeOthers(names: ReadonlySet<string>): Promise<void> {
   for (const name of await readdir(target))
     if (!names.has(name) && !name.startsWith(".")) await rm(new URL(name, target), { force: true });
