@@ -6,7 +6,7 @@ import { after } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { startBroker, startStore } from "../../src/embedded/resolve.ts";
 import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
-import { portOf, toolsFolder } from "../unit/embedded/local.ts";
+import { getPort, toolsFolder } from "../unit/embedded/local.ts";
 
 /** A server of a test's own, which it may end and start again. */
 export interface Restartable<R extends Running> {
@@ -36,7 +36,7 @@ async function restartable<R extends Running>(
   const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
   let running = await start(options);
   const { address } = running;
-  const port = portOf(address);
+  const port = getPort(address);
   after(async () => {
     await running.stop();
     await running.removeData?.();

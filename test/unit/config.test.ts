@@ -13,12 +13,12 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
-const file = (name: string, text: string): string => {
+const writeSecretFile = (name: string, text: string): string => {
   const path = join(folder, name);
   writeFileSync(path, text);
   return path;
 };
-const faultsOf = (environment: Record<string, string>): string => {
+const getFaults = (environment: Record<string, string>): string => {
   try {
     readConfig(environment);
   } catch (error) {
@@ -67,7 +67,7 @@ describe("the settings", () => {
     });
   });
 
-  it("are read into their types", () => {
+  it("are parsed into their types", () => {
     const config = readConfig({
       HTTP_PORT: "0",
       KAFKA_BROKERS: "a:9092, b:9093,",
@@ -83,12 +83,12 @@ describe("the settings", () => {
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.kafka));
   });
 
-  it("count as unset when they are empty", () => {
+  it("count as unset when empty", () => {
     assert.equal(readConfig({ HTTP_PORT: "", MONGODB_URI: "" }).http.port, 8080);
   });
 
-  it("report every fault at once, by the variable's name", () => {
-    const message = faultsOf({
+  it("report every fault at once, by the name of the variable", () => {
+    const message = getFaults({
       HTTP_PORT: "80a",
       LOG_LEVEL: "loud",
       MONGODB_URI: "mongodb://host:27017",
@@ -110,8 +110,8 @@ describe("the settings", () => {
     }
   });
 
-  it("never say a secret in a fault", () => {
-    const message = faultsOf({
+  it("never show a secret in a fault", () => {
+    const message = getFaults({
       MONGODB_URI: "mongodb://user:geheim@host",
       BOOTSTRAP_USER: "a:b",
       BOOTSTRAP_PASSWORD: "geheim",
@@ -119,30 +119,30 @@ describe("the settings", () => {
     assert.doesNotMatch(message, /geheim/);
   });
 
-  it("take the address for browsers without a path, as a URL has it", () => {
-    const publicUrlOf = (text: string) => readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl;
-    assert.equal(publicUrlOf("https://topicsync.example.org/"), "https://topicsync.example.org");
-    assert.equal(publicUrlOf("http://Topicsync.example.org:80"), "http://topicsync.example.org");
+  it("normalize the public URL, which has no path", () => {
+    const parsePublicUrl = (text: string) => readConfig({ HTTP_PUBLIC_URL: text }).http.publicUrl;
+    assert.equal(parsePublicUrl("https://topicsync.example.org/"), "https://topicsync.example.org");
+    assert.equal(parsePublicUrl("http://Topicsync.example.org:80"), "http://topicsync.example.org");
     for (const wrong of ["topicsync.example.org", "https://host/path", "https://host:port"])
-      assert.match(faultsOf({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
+      assert.match(getFaults({ HTTP_PUBLIC_URL: wrong }), /^ {2}HTTP_PUBLIC_URL /m);
   });
 
-  it("refuse a short password for the user of the settings", () => {
+  it("reject a short bootstrap password", () => {
     assert.match(
-      faultsOf({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "seven77" }),
+      getFaults({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "seven77" }),
       /^ {2}BOOTSTRAP_PASSWORD must have at least 8 characters$/m,
     );
     assert.doesNotThrow(() => readConfig({ BOOTSTRAP_USER: "admin", BOOTSTRAP_PASSWORD: "eight888" }));
   });
 
-  it("refuse one Kafka topic for announcements and for dead letters", () => {
+  it("reject the same Kafka topic for announcements and dead letters", () => {
     assert.match(
-      faultsOf({ KAFKA_ANNOUNCEMENTS_TOPIC: "t", KAFKA_DEAD_LETTER_TOPIC: "t" }),
+      getFaults({ KAFKA_ANNOUNCEMENTS_TOPIC: "t", KAFKA_DEAD_LETTER_TOPIC: "t" }),
       /KAFKA_DEAD_LETTER_TOPIC/,
     );
   });
 
-  it("derive the push feedback's dead-letter topic and group, and refuse another topic's name", () => {
+  it("derive the dead-letter topic and the group of push feedback, and reject names in use", () => {
     const { kafka } = readConfig({ KAFKA_PUSH_FEEDBACK_TOPIC: "feedback", KAFKA_GROUP_ID: "group" });
     assert.deepEqual(kafka.pushFeedback, {
       topic: "feedback",
@@ -157,41 +157,41 @@ describe("the settings", () => {
     ];
     for (const one of taken)
       assert.match(
-        faultsOf({ KAFKA_PUSH_FEEDBACK_TOPIC: "f", ...one }),
+        getFaults({ KAFKA_PUSH_FEEDBACK_TOPIC: "f", ...one }),
         /KAFKA_PUSH_FEEDBACK_TOPIC .*must differ/,
       );
   });
 
-  it("take secrets from files, without the line's end", () => {
+  it("read secrets from files, without the final newline", () => {
     const { bootstrap } = readConfig({
       BOOTSTRAP_USER: "a",
-      BOOTSTRAP_PASSWORD_FILE: file("password", "secret words \n"),
+      BOOTSTRAP_PASSWORD_FILE: writeSecretFile("password", "secret words \n"),
     });
     assert.equal(bootstrap?.password, "secret words ");
     assert.match(
-      faultsOf({ BOOTSTRAP_USER: "a", BOOTSTRAP_PASSWORD_FILE: join(folder, "none") }),
+      getFaults({ BOOTSTRAP_USER: "a", BOOTSTRAP_PASSWORD_FILE: join(folder, "none") }),
       /BOOTSTRAP_PASSWORD_FILE/,
     );
     const both = {
       BOOTSTRAP_USER: "a",
       BOOTSTRAP_PASSWORD: "x",
-      BOOTSTRAP_PASSWORD_FILE: file("other", "y"),
+      BOOTSTRAP_PASSWORD_FILE: writeSecretFile("other", "y"),
     };
-    assert.match(faultsOf(both), /both set/);
+    assert.match(getFaults(both), /both set/);
   });
 
   it("read TLS and SASL for Kafka", () => {
     const { kafka } = readConfig({
       KAFKA_TLS: "true",
-      KAFKA_TLS_CA: file("ca.pem", "CA"),
+      KAFKA_TLS_CA: writeSecretFile("ca.pem", "CA"),
       KAFKA_SASL_MECHANISM: "scram-sha-512",
       KAFKA_SASL_USERNAME: "u",
       KAFKA_SASL_PASSWORD: "p",
     });
     assert.deepEqual(kafka.tls, { ca: "CA" });
     assert.deepEqual(kafka.sasl, { mechanism: "scram-sha-512", username: "u", password: "p" });
-    assert.match(faultsOf({ KAFKA_TLS_CA: file("ca2.pem", "CA") }), /KAFKA_TLS is not "true"/);
-    assert.match(faultsOf({ KAFKA_SASL_MECHANISM: "plain" }), /KAFKA_SASL_USERNAME[^]*KAFKA_SASL_PASSWORD/);
+    assert.match(getFaults({ KAFKA_TLS_CA: writeSecretFile("ca2.pem", "CA") }), /KAFKA_TLS is not "true"/);
+    assert.match(getFaults({ KAFKA_SASL_MECHANISM: "plain" }), /KAFKA_SASL_USERNAME[^]*KAFKA_SASL_PASSWORD/);
   });
 });
 
@@ -208,12 +208,12 @@ describe("docs/settings.md", () => {
 });
 
 describe("a .env file", () => {
-  it("lies beneath the environment", () => {
-    const path = file(".env", "HTTP_PORT=1\nLOG_LEVEL=debug # comment\n");
+  it("is overridden by the environment", () => {
+    const path = writeSecretFile(".env", "HTTP_PORT=1\nLOG_LEVEL=debug # comment\n");
     assert.deepEqual(environmentWithFile({ HTTP_PORT: "2" }, path), { HTTP_PORT: "2", LOG_LEVEL: "debug" });
   });
 
-  it("need not exist", () => {
+  it("is optional", () => {
     assert.deepEqual(environmentWithFile({ A: "1" }, join(folder, "nothing")), { A: "1" });
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-import { applyOneToModel, modelWith, type Model } from "../../unit/topics/model.ts";
+import { applyOneToModel, createModel, type Model } from "../../unit/topics/model.ts";
 import { decodeForModel, type RawRecord } from "./decoder.ts";
 import { moveHeader, type HttpTopic } from "./generator.ts";
 import type { LogEntry } from "./log.ts";
@@ -40,7 +40,7 @@ export function digestRecord({ key, value, headers }: RawRecord): string {
  */
 export function createOracle(partitions: number, httpTopics: readonly HttpTopic[]): Oracle {
   const models = Array.from({ length: partitions }, (_, partition) =>
-    modelWith(
+    createModel(
       httpTopics
         .filter((one) => one.partition === partition)
         .map(({ definition }) => ({ ...definition, owner: "http", offset: -1 })),

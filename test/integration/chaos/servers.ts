@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { readConfig } from "../../../src/config.ts";
 import { startBroker, startStore, type ResolveOptions } from "../../../src/embedded/resolve.ts";
 import type { Running } from "../../../src/embedded/stack.ts";
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 
 /** A broker or a store that can be killed. */
 export interface Server {
@@ -43,7 +43,7 @@ async function start(
       await running.ended;
     },
     async restart() {
-      running = await launch({ ...options, port: portOf(address) });
+      running = await launch({ ...options, port: getPort(address) });
     },
     async remove() {
       await running.stop();

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { exitCodes } from "../../../src/lib/errors.ts";
 import { isAbsent, runCommand } from "../../../src/embedded/command.ts";
-import { temporaryFolder } from "../../unit/embedded/local.ts";
+import { createFolder } from "../../unit/embedded/local.ts";
 
 const text = readFileSync(
   fileURLToPath(new URL("../../../deploy/systemd/topicsync.service", import.meta.url)),
@@ -19,7 +19,7 @@ const readValues = (name: string): string[] =>
 
 describe("the systemd unit", () => {
   it("is valid and sandboxed according to systemd-analyze", async (t) => {
-    const folder = temporaryFolder(t);
+    const folder = createFolder(t);
     // systemd-analyze requires that the program exists.
     const program = join(folder, "topicsync");
     writeFileSync(program, "#!/bin/sh\n");

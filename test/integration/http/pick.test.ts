@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
 import { createValidator } from "../../../src/lib/validation.ts";
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { call, type Answer } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
@@ -58,7 +58,7 @@ describe("picking the topics of an event", () => {
   });
 
   it("answers 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
-    const proxy = await startMongoProxy(portOf(stack.mongodb));
+    const proxy = await startMongoProxy(getPort(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
     const other = await startTopicsync({
       ...settings,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import type { PickResponse } from "../../../schemas/pick.ts";
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { dialects, type Dialect } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -21,7 +21,7 @@ const products = await Promise.all(
   Object.entries<Dialect>(dialects).map(async ([name, dialect]) => ({
     name,
     dialect,
-    proxy: await startMongoProxy(portOf(stack.mongodb), { dialect }),
+    proxy: await startMongoProxy(getPort(stack.mongodb), { dialect }),
   })),
 );
 

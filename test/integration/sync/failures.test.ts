@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
@@ -13,7 +13,7 @@ import { sharedStack } from "../../support/stack.ts";
 
 const stack = sharedStack();
 const { scene } = stage(stack);
-const store = await startMongoProxy(portOf(stack.mongodb));
+const store = await startMongoProxy(getPort(stack.mongodb));
 
 describe("a MongoDB that refuses to write", () => {
   const own = scene();

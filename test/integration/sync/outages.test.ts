@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { call, type Call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
@@ -11,7 +11,7 @@ import { databaseUri, sharedStack } from "../../support/stack.ts";
 
 const stack = sharedStack();
 const { scene } = stage(stack);
-const store = await startMongoProxy(portOf(stack.mongodb));
+const store = await startMongoProxy(getPort(stack.mongodb));
 
 /** The settings of a service whose way to the store leads through the proxy. */
 const throughProxy = ({ settings, uri }: Scene, options = ""): Record<string, string> => {

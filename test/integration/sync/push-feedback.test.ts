@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { portOf } from "../../unit/embedded/local.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -288,7 +288,7 @@ describe("push feedback in trouble", () => {
   it("waits while MongoDB is away, says so, refuses nothing, and goes on by itself", async () => {
     const own = scene();
     await own.prepare();
-    const store = await startMongoProxy(portOf(stack.mongodb));
+    const store = await startMongoProxy(getPort(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
     const tokens = Array.from({ length: 1_000 }, (_, i) => `token-${i}`);
     await own.installations.insertMany(tokens.map((token) => installation(token)));

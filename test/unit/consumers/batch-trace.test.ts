@@ -16,9 +16,9 @@ const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({
   headers: traceparent === undefined ? {} : { traceparent },
 });
 
-/** Remembers what it is told. A `traceparent` is the id of its trace, which is sampled when it is called so. */
-function memory() {
-  const told: Span[] = [];
+/** Records the spans. A `traceparent` is the id of its trace, which is sampled if the id says so. */
+function createMemoryTracing() {
+  const spans: Span[] = [];
   const tracing: Tracing = {
     contextOf(header) {
       const traceId = header("traceparent");
@@ -26,18 +26,22 @@ function memory() {
         ? undefined
         : { traceId, spanId: "sender", traceFlags: Number(traceId === sampled) };
     },
-    tell: (span) => ({ traceId: span.parent?.traceId ?? "", spanId: String(told.push(span)), traceFlags: 1 }),
+    tell: (span) => ({
+      traceId: span.parent?.traceId ?? "",
+      spanId: String(spans.push(span)),
+      traceFlags: 1,
+    }),
     close: () => Promise.resolve(),
   };
-  return { told, tracing };
+  return { spans, tracing };
 }
 
 const begin = (tracing: Tracing, ...records: LogRecord[]) =>
   traceBatch(tracing, { partition: { topic: "topic", partition: 0 }, groupId: "group", records });
 
 describe("the trace of a batch", () => {
-  it("is there only where one of its records is traced", () => {
-    const { tracing } = memory();
+  it("exists only if one of its records is traced", () => {
+    const { tracing } = createMemoryTracing();
     assert.equal(begin(tracing), undefined);
     assert.equal(begin(tracing, record(1), record(2, "not wanted")), undefined);
     assert.ok(begin(tracing, record(1), record(2, Buffer.from(sampled))) !== undefined);
@@ -52,8 +56,8 @@ describe("the trace of a batch", () => {
     [new FencedError("moved"), "FENCED"],
     [new TypeError("unforeseen"), "INTERNAL"],
   ] as const) {
-    it(`is an error for its records and in its last stage where it fails: ${code}`, async () => {
-      const { told, tracing } = memory();
+    it(`marks its records and its last stage as failed: ${code}`, async () => {
+      const { spans, tracing } = createMemoryTracing();
       const trace = begin(tracing, record(1, sampled), record(2));
       trace?.startStage("decode");
       trace?.endStage();
@@ -62,7 +66,7 @@ describe("the trace of a batch", () => {
       const applying = trace?.run(() => Promise.reject<{ refusals: [] }>(error));
       await assert.rejects(applying ?? Promise.resolve(), error);
       assert.deepEqual(
-        told.map((span) => [span.name, span.parent?.spanId, span.error]),
+        spans.map((span) => [span.name, span.parent?.spanId, span.error]),
         [
           ["process topic", "sender", code],
           ["decode", "1", undefined],

@@ -33,21 +33,21 @@ before(async () => {
 });
 after(() => Promise.all([producer.close(), consumer.disconnect()]));
 
-const letter = (offset: number, value: Buffer | null, message = "not good"): OutgoingDeadLetter => ({
+const createLetter = (offset: number, value: Buffer | null, message = "not good"): OutgoingDeadLetter => ({
   partition: { topic: "source", partition: 3 },
   epoch: 1,
   record: { offset, timestamp: "1700000000000", key: Buffer.from("k"), value, headers: { own: "header" } },
   refusal: new RefusalError("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
 });
-const receivedAt = (offset: number): Promise<KafkaMessage> =>
+const receiveAt = (offset: number): Promise<KafkaMessage> =>
   until(`letter ${offset}`, () =>
     received.find(({ headers }) => String(headers?.["__connect.errors.offset"]) === String(offset)),
   );
 
 describe("a dead letter", () => {
-  it("keeps the record and says why in its headers", async () => {
-    await sendDeadLetters(producer, [letter(1, Buffer.from("{"))]);
-    const { key, value, timestamp, headers } = await receivedAt(1);
+  it("contains the record, and the reason in its headers", async () => {
+    await sendDeadLetters(producer, [createLetter(1, Buffer.from("{"))]);
+    const { key, value, timestamp, headers } = await receiveAt(1);
     assert.deepEqual([String(key), String(value), timestamp], ["k", "{", "1700000000000"]);
     const texts = Object.fromEntries(
       Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)]),
@@ -66,42 +66,42 @@ describe("a dead letter", () => {
     });
   });
 
-  it("names the epoch of the log, from the second on in its id, too", async () => {
-    await sendDeadLetters(producer, [{ ...letter(11, Buffer.from("{")), epoch: 2 }]);
-    const { headers } = await receivedAt(11);
+  it("names the epoch of the log, from the second one on also in its id", async () => {
+    await sendDeadLetters(producer, [{ ...createLetter(11, Buffer.from("{")), epoch: 2 }]);
+    const { headers } = await receiveAt(11);
     assert.deepEqual(
       [String(headers?.["topicsync.id"]), String(headers?.["topicsync.epoch"])],
       ["source-3-11-2", "2"],
     );
   });
 
-  it("that the broker finds too large is kept as a reference, and the others beside it whole", async () => {
+  it("that is too large for the broker is sent as a reference, the others as a whole", async () => {
     await sendDeadLetters(producer, [
-      letter(2, Buffer.from("a")),
-      letter(3, Buffer.alloc(9_000, "x")),
-      letter(4, Buffer.from("b")),
+      createLetter(2, Buffer.from("a")),
+      createLetter(3, Buffer.alloc(9_000, "x")),
+      createLetter(4, Buffer.from("b")),
     ]);
-    assert.equal(String((await receivedAt(2)).value), "a");
-    assert.equal(String((await receivedAt(4)).value), "b");
-    const reference = await receivedAt(3);
+    assert.equal(String((await receiveAt(2)).value), "a");
+    assert.equal(String((await receiveAt(4)).value), "b");
+    const reference = await receiveAt(3);
     assert.equal(reference.value, null);
     assert.match(String(reference.headers?.["topicsync.omitted"]), /9000 bytes are at offset 3 of source-3/);
     assert.equal(String(reference.headers?.["topicsync.code"]), "MALFORMED_JSON");
   });
 
-  it("that is too large and from the future is kept as a reference that says of what time it is", async () => {
-    const { record, ...rest } = letter(6, Buffer.alloc(9_000, "x"));
+  it("that is too large and from the future is sent as a reference with its timestamp", async () => {
+    const { record, ...rest } = createLetter(6, Buffer.alloc(9_000, "x"));
     const timestamp = String(Date.now() + 86_400_000);
-    await sendDeadLetters(producer, [letter(7, null), { ...rest, record: { ...record, timestamp } }]);
-    const { value, headers } = await receivedAt(6);
+    await sendDeadLetters(producer, [createLetter(7, null), { ...rest, record: { ...record, timestamp } }]);
+    const { value, headers } = await receiveAt(6);
     assert.equal(value, null);
     assert.match(String(headers?.["topicsync.omitted"]), /offset 6 of source-3/);
     assert.equal(String(headers?.["topicsync.time"]), timestamp);
-    assert.equal((await receivedAt(7)).timestamp, "1700000000000");
+    assert.equal((await receiveAt(7)).timestamp, "1700000000000");
   });
 
-  it("that cannot be kept at all holds the sync up", async () => {
-    const tooLong = letter(5, Buffer.from("x"), "m".repeat(8_000));
+  it("that cannot be sent at all blocks the sync", async () => {
+    const tooLong = createLetter(5, Buffer.from("x"), "m".repeat(8_000));
     await assert.rejects(sendDeadLetters(producer, [tooLong]), UnavailableError);
   });
 });

@@ -10,7 +10,7 @@ import { until } from "../../support/poll.ts";
 const partition = { topic: "announcements", partition: 0 };
 const log = await createLogger("silent");
 
-const batchAt = (offset: number): RecordBatch => ({
+const createBatch = (offset: number): RecordBatch => ({
   partition,
   records: [{ offset, timestamp: "2000", key: null, value: null, headers: {} }],
   end: offset + 1,
@@ -19,8 +19,8 @@ const batchAt = (offset: number): RecordBatch => ({
   isCurrent: () => true,
 });
 
-/** A reader at offset 10, and what the broker answers when it is asked for newer records. */
-async function scene(
+/** A reader at offset 10, and a broker that answers queries for newer records. */
+async function createScene(
   stored: { readonly newest?: number } = { newest: 1_000 },
   handler: Partial<BatchHandler<undefined>> = {},
 ) {
@@ -41,7 +41,7 @@ async function scene(
     },
     watch: {
       bounds: () => Promise.resolve(new Map([[0, bounds]])),
-      // The first question is where reading starts.
+      // The first query finds the start.
       firstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
       tombstoneRetentionMs: () => Promise.resolve(undefined),
     },
@@ -61,9 +61,9 @@ async function scene(
     },
   });
   await until("the reader reads", () => reader.status().state === "reading");
-  /** Ends with the broker being asked. */
+  /** Resolves when the broker is queried. */
   const deliver = async (): Promise<{ readonly handled: Promise<void> }> => {
-    const handled = reader.batch(batchAt(10));
+    const handled = reader.batch(createBatch(10));
     await until("the broker is asked", () => answers === 2);
     return { handled };
   };
@@ -71,8 +71,8 @@ async function scene(
 }
 
 describe("the reader of a partition", () => {
-  it("writes a batch that no newer record lies before", async () => {
-    const { newer, deliver, written, seeks } = await scene();
+  it("writes a batch without newer records before it", async () => {
+    const { newer, deliver, written, seeks } = await createScene();
     const { handled } = await deliver();
     newer.resolve(20);
     await handled;
@@ -80,7 +80,7 @@ describe("the reader of a partition", () => {
   });
 
   it("examines records that may be newer before it writes", async () => {
-    const { newer, deliver, written, seeks } = await scene();
+    const { newer, deliver, written, seeks } = await createScene();
     const { handled } = await deliver();
     newer.resolve(7);
     await handled;
@@ -88,7 +88,7 @@ describe("the reader of a partition", () => {
   });
 
   it("writes nothing once it is closed", async () => {
-    const { reader, newer, deliver, written } = await scene();
+    const { reader, newer, deliver, written } = await createScene();
     const { handled } = await deliver();
     await reader.close();
     newer.resolve(20);
@@ -96,8 +96,8 @@ describe("the reader of a partition", () => {
     assert.deepEqual(written, []);
   });
 
-  it("leaves it to the next owner where the partition is read once it is closed", async () => {
-    const { reader, newer, deliver, seeks } = await scene();
+  it("lets the next owner choose the start once it is closed", async () => {
+    const { reader, newer, deliver, seeks } = await createScene();
     const { handled } = await deliver();
     await reader.close();
     newer.resolve(7);
@@ -105,20 +105,20 @@ describe("the reader of a partition", () => {
     assert.deepEqual(seeks, [10]);
   });
 
-  it("looks at the log again when records before the position come unasked", async () => {
-    const { reader, seeks, written, bounds } = await scene({});
+  it("checks the log again when it receives records before the position", async () => {
+    const { reader, seeks, written, bounds } = await createScene({});
     bounds.high = 3;
-    await reader.batch(batchAt(0));
+    await reader.batch(createBatch(0));
     await until("the reader reads from the beginning", () => seeks.length === 2);
-    await reader.batch(batchAt(0));
+    await reader.batch(createBatch(0));
     await reader.close();
     assert.deepEqual([seeks, written], [[10, 0], [2]]);
   });
 
-  it("reports once a write that was stored though it failed, and reads on where the report fails", async () => {
+  it("publishes once a write that was stored although it failed, and continues if that fails", async () => {
     const confirmed: string[] = [];
     let position = 10;
-    const { reader, written } = await scene(
+    const { reader, written } = await createScene(
       {},
       {
         claim: () => Promise.resolve({ offset: position, epoch: 1, isOurs: true }),
@@ -133,11 +133,11 @@ describe("the reader of a partition", () => {
         },
       },
     );
-    await reader.batch(batchAt(10));
+    await reader.batch(createBatch(10));
     await until("the write failed", () => reader.status().state === "paused");
     await until("the reader reads again", () => reader.status().state === "reading");
     assert.equal(reader.status().offset, 11);
-    await reader.batch(batchAt(11));
+    await reader.batch(createBatch(11));
     await reader.close();
     assert.deepEqual([written, confirmed], [[11, 12], ["batch"]]);
   });

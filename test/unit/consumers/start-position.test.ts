@@ -7,7 +7,7 @@ import { advance, findStart, provesNewEpoch, suspectOffset } from "../../../cons
 import type { Position } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 
-const record = (offset: number, timestamp: number | string): LogRecord => ({
+const createRecord = (offset: number, timestamp: number | string): LogRecord => ({
   ...{ offset, key: null, value: null, headers: {} },
   timestamp: String(timestamp),
 });
@@ -26,29 +26,29 @@ describe("reading starts", () => {
     assert.deepEqual(findStart(stored, log, nothingFound), { position: stored, fetchFrom: 10 });
   });
 
-  it("where the log starts now, when records before it were deleted", () => {
+  it("at the first offset of the log if earlier records were deleted", () => {
     const { position, fetchFrom } = findStart(stored, { ...log, low: 12 }, nothingFound);
     assert.deepEqual([position, fetchFrom], [{ ...stored, offset: 12 }, 12]);
   });
 
-  it("before the position, to examine it, where the broker knows of later timestamps", () => {
+  it("before the position if the broker has later timestamps, to examine them", () => {
     const { position, fetchFrom } = findStart(stored, { ...log, firstNewer: 7 }, nothingFound);
     assert.deepEqual([position, fetchFrom], [stored, 7]);
     const again = findStart(stored, { ...log, firstNewer: 7 }, { endedEpoch: 0, examinedTo: 9 });
     assert.equal(again.fetchFrom, 9);
   });
 
-  it("before a position that lies behind the log's end, without a new epoch", () => {
+  it("before a position beyond the log's end, without a new epoch", () => {
     const { position, fetchFrom } = findStart(stored, { ...log, high: 5, firstNewer: 5 }, nothingFound);
     assert.deepEqual([position, fetchFrom], [stored, 0]);
   });
 
-  it("in a new epoch where the log's end lies before the position and no timestamp is known", () => {
+  it("in a new epoch if the position is beyond the log's end and no timestamp is known", () => {
     const { position } = findStart({ offset: 10, epoch: 3 }, { ...log, low: 1, high: 5 }, nothingFound);
     assert.deepEqual(position, { offset: 1, epoch: 4 });
   });
 
-  it("in the next epoch once a record has proved that the last one is over", () => {
+  it("in the next epoch once a record has proved that the last one ended", () => {
     const ended = { endedEpoch: 1, examinedTo: 0 };
     assert.deepEqual(findStart(stored, log, ended).position, { offset: 0, epoch: 2 });
     const moved: Position = { offset: 3, epoch: 2, newest: 2_000 };
@@ -57,23 +57,23 @@ describe("reading starts", () => {
 });
 
 describe("a record before the position", () => {
-  it("proves a new epoch when it is newer than everything applied", () => {
-    assert.equal(provesNewEpoch(record(9, 1_001), stored), true);
-    assert.equal(provesNewEpoch(record(9, 1_000), stored), false);
-    assert.equal(provesNewEpoch(record(10, 1_001), stored), false);
+  it("proves a new epoch if it is newer than everything applied", () => {
+    assert.equal(provesNewEpoch(createRecord(9, 1_001), stored), true);
+    assert.equal(provesNewEpoch(createRecord(9, 1_000), stored), false);
+    assert.equal(provesNewEpoch(createRecord(10, 1_001), stored), false);
   });
 
-  it("proves nothing by a timestamp that is missing or not in milliseconds", () => {
+  it("proves nothing if its timestamp is missing or not in milliseconds", () => {
     for (const timestamp of [-1, Date.UTC(2100, 0) + 1, "1763000000000000", "1763000000000000000"])
-      assert.equal(provesNewEpoch(record(3, timestamp), stored), false);
-    assert.equal(provesNewEpoch(record(3, 5), { offset: 10, epoch: 1 }), false);
+      assert.equal(provesNewEpoch(createRecord(3, timestamp), stored), false);
+    assert.equal(provesNewEpoch(createRecord(3, 5), { offset: 10, epoch: 1 }), false);
   });
 
-  it("never proves one when it was applied, whatever its timestamp is", () => {
+  it("never proves one if it was applied, regardless of its timestamp", () => {
     const timestamp = fc.oneof(fc.integer({ min: -1, max: 5 }), fc.maxSafeInteger(), fc.constant(1.7e18));
     fc.assert(
       fc.property(fc.array(timestamp), fc.nat(), (timestamps, from) => {
-        const records = timestamps.map((one, index) => record(from + index, one));
+        const records = timestamps.map((one, index) => createRecord(from + index, one));
         const position = advance({ offset: from, epoch: 1 }, records, from + records.length);
         assert.ok(!records.some((one) => provesNewEpoch(one, position)));
         assert.ok(position.newest === undefined || !Number.isNaN(new Date(position.newest).getTime()));
@@ -81,7 +81,7 @@ describe("a record before the position", () => {
     );
   });
 
-  it("is suspicious only from where nothing was examined yet", () => {
+  it("is suspicious only if it was not examined yet", () => {
     assert.equal(suspectOffset(stored, 4, 6), 6);
     assert.equal(suspectOffset(stored, 4, 10), undefined);
     assert.equal(suspectOffset(stored, 10, 0), undefined);

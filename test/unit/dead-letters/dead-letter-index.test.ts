@@ -25,7 +25,7 @@ before(async () => {
 after(() => broker.close());
 
 /** A dead-letter topic and an index of it. */
-async function scene(maxDeadLetters: number, numPartitions = 1) {
+async function createScene(maxDeadLetters: number, numPartitions = 1) {
   const topic = unique("dead-letter");
   await makeTopics(admin, { topic, numPartitions });
   const read: number[] = [];
@@ -47,49 +47,49 @@ async function scene(maxDeadLetters: number, numPartitions = 1) {
     );
     await producer.send({ topic, messages });
   }
-  const ids = () => index.list().map(({ id }) => Number(id.slice("source-0-".length)));
-  return { topic, index, read, write, ids };
+  const listIds = () => index.list().map(({ id }) => Number(id.slice("source-0-".length)));
+  return { topic, index, read, write, listIds };
 }
 
 describe("the index of dead letters", () => {
-  it("has the newest, reads each record once, and counts copies", async () => {
-    const { index, read, write, ids } = await scene(3);
+  it("contains the newest, reads each record once, and counts copies", async () => {
+    const { index, read, write, listIds } = await createScene(3);
     await index.refresh();
-    assert.deepEqual([ids(), index.countUnlisted()], [[], 0]);
+    assert.deepEqual([listIds(), index.countUnlisted()], [[], 0]);
     await write([1, 2, 3, 4]);
     await index.refresh();
-    assert.deepEqual([ids(), index.countUnlisted()], [[4, 3, 2], 1]);
+    assert.deepEqual([listIds(), index.countUnlisted()], [[4, 3, 2], 1]);
     await write([3, 5]);
     await index.refresh();
-    assert.deepEqual([ids(), index.countUnlisted()], [[5, 3, 4], 2]);
+    assert.deepEqual([listIds(), index.countUnlisted()], [[5, 3, 4], 2]);
     assert.equal(index.find("source-0-3")?.copies, 2);
     assert.equal(index.find("source-0-1"), undefined);
     await write([6, 7, 8, 9]);
     await index.refresh();
-    assert.deepEqual([ids(), index.countUnlisted()], [[9, 8, 7], 7]);
+    assert.deepEqual([listIds(), index.countUnlisted()], [[9, 8, 7], 7]);
     assert.deepEqual(read, [1, 2, 3, 4, 5, 7, 8, 9]);
   });
 
-  it("drops what was deleted from the topic, and starts over when the topic was created again", async () => {
-    const { topic, index, write, ids } = await scene(10);
+  it("drops deleted records, and starts over if the topic was created again", async () => {
+    const { topic, index, write, listIds } = await createScene(10);
     await write([1, 2, 3]);
     await index.refresh();
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: "2" }] });
     await index.refresh();
-    assert.deepEqual([ids(), index.countUnlisted()], [[3], 0]);
+    assert.deepEqual([listIds(), index.countUnlisted()], [[3], 0]);
     await admin.deleteTopics({ topics: [topic] });
     await makeTopics(admin, { topic, numPartitions: 1 });
     await write([7]);
     await index.refresh();
-    assert.deepEqual(ids(), [7]);
+    assert.deepEqual(listIds(), [7]);
   });
 
   it("orders several partitions by time and each partition by offset, page by page", async () => {
-    const { index, write } = await scene(10, 2);
+    const { index, write } = await createScene(10, 2);
     await write([1, 2], { time: 1_000_000 });
     await write([3], { partition: 1, time: 2_000_000 });
     await write([4], { time: 3_000_000 });
-    // Written long ago, and refused now.
+    // Announced long ago, rejected now.
     await write([5], { time: 500_000 });
     await write([6], { partition: 1, time: 4_000_000 });
     await index.refresh();
@@ -108,8 +108,8 @@ describe("the index of dead letters", () => {
 });
 
 describe("the cache of dead-letter records", () => {
-  it("returns whole records in the order asked for, cached or read from the topic", async () => {
-    const { topic, write } = await scene(10);
+  it("returns whole records in the requested order, cached or read from the topic", async () => {
+    const { topic, write } = await createScene(10);
     await write([1, 2, 3, 4, 5]);
     const cache = createRecordCache({ reader: broker, topic, maxBytes: 2_000, abort: never });
     const read = async (...offsets: number[]): Promise<string[]> => {

@@ -29,7 +29,7 @@ const read = (headers: RecordHeaders, more: Partial<LogRecord> = {}) =>
   );
 
 describe("a dead letter", () => {
-  it("of ours is identified by the position of the announcement", () => {
+  it("of topicsync is identified by the position of the announcement", () => {
     const letter = read({ ...ours, own: "kept", "topicsync.replay-of": "a-1-2-3" });
     assert.deepEqual(
       { ...letter, value: null },
@@ -59,7 +59,7 @@ describe("a dead letter", () => {
     assert.deepEqual(read({ ...ours, "topicsync.epoch": "1" }).id, "a-1-2-30");
   });
 
-  it("whose id is not that of its source is not ours", () => {
+  it("whose id does not match its source is not one of topicsync", () => {
     for (const headers of [
       { ...ours, "topicsync.epoch": "2" },
       { ...ours, "topicsync.id": "a-1-2-30-2" },
@@ -102,32 +102,32 @@ describe("a dead letter", () => {
 
   it("finds the external id in the key, or else in the value", () => {
     const value = Buffer.from('{"externalId":"in the value"}');
-    const idIn = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
+    const findId = (key: Buffer | null, text: Buffer = value, headers: RecordHeaders = {}) =>
       read({ ...ours, ...headers }, { key, value: text }).externalId;
-    assert.equal(idIn(Buffer.from("key")), "key");
-    assert.equal(idIn(null), "in the value");
+    assert.equal(findId(Buffer.from("key")), "key");
+    assert.equal(findId(null), "in the value");
     for (const text of ["null", "[]", "{", '{"externalId":1}', "\xff"])
-      assert.equal(idIn(null, Buffer.from(text, "latin1")), undefined);
-    assert.equal(idIn(Buffer.from([255])), undefined);
+      assert.equal(findId(null, Buffer.from(text, "latin1")), undefined);
+    assert.equal(findId(Buffer.from([255])), undefined);
   });
 
   it("finds the external id in every envelope that the sync understands", () => {
     const frame = Buffer.from([0, 0, 0, 0, 5]);
     const bare = { externalId: "a", unknown: "so it was refused" };
     const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
-    const idIn = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
+    const findId = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
       read({ ...ours, ...headers }, { value: Buffer.concat([before, Buffer.from(JSON.stringify(value))]) })
         .externalId;
     assert.equal(read(ours, { key: Buffer.concat([frame, Buffer.from('"a"')]) }).externalId, "a");
-    assert.equal(idIn(bare, {}, frame), "a");
-    assert.equal(idIn(notification), "a");
+    assert.equal(findId(bare, {}, frame), "a");
+    assert.equal(findId(notification), "a");
     const deleted = { eventType: "TopicDeleteEvent", event: { topic: { externalId: "a", id: "b" } } };
-    assert.equal(idIn(deleted), "a");
+    assert.equal(findId(deleted), "a");
     const event = { specversion: "1.0", id: "1", source: "s", type: "t" };
-    assert.equal(idIn({ ...event, data: bare }), "a");
-    assert.equal(idIn({ ...event, data: notification }), "a");
+    assert.equal(findId({ ...event, data: bare }), "a");
+    assert.equal(findId({ ...event, data: notification }), "a");
     const binary = { ce_specversion: "1.0", ce_id: "1", ce_source: "s", ce_type: "t" };
-    assert.equal(idIn(bare, binary), "a");
+    assert.equal(findId(bare, binary), "a");
   });
 
   it("matches a filter by all of its members together", () => {
@@ -167,11 +167,11 @@ describe("a dead letter is superseded", () => {
     for (const states of [by(5), by(4), by(6, 0), by(6, 1, "b"), []]) assert.ok(!isSuperseded(states));
   });
 
-  it("not by a replay of itself", () => {
+  it("but not by a replay of itself", () => {
     assert.ok(!isSuperseded(by(6), { topic: "a", partition: 1, offset: 6 }));
   });
 
-  it("by what the sync has not applied yet, unless that is a replay of it", () => {
+  it("by a pending announcement, unless that is a replay of it", () => {
     const pending = (replayOf: string | undefined) => by(6).map((one) => ({ ...one, pending: { replayOf } }));
     assert.ok(isSuperseded(pending(undefined)));
     assert.ok(isSuperseded(pending("a-1-4")));

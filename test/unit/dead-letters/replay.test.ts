@@ -40,7 +40,7 @@ async function prepare(t: TestContext, letters: readonly DeadLetterAt[], topicSe
   return { ...own, ...(await connectDeadLetters(t, own)) };
 }
 
-/** Replays all of these, and returns what the announcements topic holds then. */
+/** Replays all of these, and returns the records of the announcements topic. */
 async function replay(t: TestContext, letters: readonly DeadLetterAt[], topicSettings: TopicSettings) {
   const { topic, db, broker, open, plan } = await prepare(t, letters, topicSettings);
   const result = await open().send(await plan());
@@ -68,7 +68,7 @@ describe("a replay", () => {
     assert.deepEqual(inPartition(1), ["3", "4"]);
   });
 
-  it("skips what somebody else has begun to send since it was planned", async (t) => {
+  it("skips dead letters that another replay has begun to send meanwhile", async (t) => {
     const letters = [1, 2, 3].map((offset) => ({ from: 0, offset }));
     const { topic, open, plan } = await prepare(t, letters, { numPartitions: 1, cleanup: "delete" });
     const [all, second] = [await plan(), await plan({ filter: { ids: new Set([`${topic}-0-2`]) } })];
@@ -82,7 +82,7 @@ describe("a replay", () => {
     assert.deepEqual((await plan()).send, []);
   });
 
-  it("of the same plan by two at a time sends each dead letter once, for every attempt", async (t) => {
+  it("of one plan by two processes sends each dead letter once per attempt", async (t) => {
     const letters = Array.from({ length: 20 }, (_, offset) => ({ from: 0, offset }));
     const { open, plan } = await prepare(t, letters, { numPartitions: 1, cleanup: "delete" });
     for (const again of [false, true]) {
@@ -96,7 +96,7 @@ describe("a replay", () => {
     }
   });
 
-  it("reports what Kafka rejects, sends the others, and remembers only those", async (t) => {
+  it("reports dead letters that Kafka rejects, and sends and stores the others", async (t) => {
     const letters = [
       { from: 0, offset: 1, key: "a" },
       { from: 0, offset: 2 },

@@ -9,7 +9,7 @@ import { sharedStack } from "../../support/stack.ts";
 
 const { scene, producer } = stage(sharedStack());
 
-/** An announcements topic, and what announces to it and replays its dead letters. */
+/** An announcements topic, and functions to announce and to replay dead letters. */
 async function prepare(t: TestContext) {
   const own = scene();
   const { settings, topic, reached, topics } = own;
@@ -21,14 +21,14 @@ async function prepare(t: TestContext) {
 }
 
 const frame = Buffer.from([0, 0, 0, 0, 5]);
-const bad = (id: string) => JSON.stringify({ ...definition(id), contentQuery: "a=" });
-const good = (id: string) => JSON.stringify(definition(id, "New"));
-const ids = (some: readonly { readonly id: string }[]): string[] => some.map(({ id }) => id);
-const reasons = (some: readonly { readonly reason: string; readonly message: string }[]) =>
+const toInvalid = (id: string) => JSON.stringify({ ...definition(id), contentQuery: "a=" });
+const toValid = (id: string) => JSON.stringify(definition(id, "New"));
+const toIds = (some: readonly { readonly id: string }[]): string[] => some.map(({ id }) => id);
+const toReasons = (some: readonly { readonly reason: string; readonly message: string }[]) =>
   some.map(({ reason, message }) => [reason, message.replace(/^superseded: /, "")]);
 
-describe("a replay overwrites nothing newer", () => {
-  it("in any envelope", async (t) => {
+describe("a replay", () => {
+  it("overwrites nothing newer, in any envelope", async (t) => {
     const { settings, reached, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     const notification = (id: string) =>
@@ -36,16 +36,22 @@ describe("a replay overwrites nothing newer", () => {
         eventType: "TopicCreateEvent",
         event: { topic: { ...definition(id), externalId: undefined, id, contentQuery: "a=" } },
       });
-    await announce(bad("framed"), Buffer.concat([frame, Buffer.from('"framed"')]));
+    await announce(toInvalid("framed"), Buffer.concat([frame, Buffer.from('"framed"')]));
     await announce(notification("notified"));
     await announce(
-      JSON.stringify({ specversion: "1.0", id: "1", source: "s", type: "t", data: JSON.parse(bad("event")) }),
+      JSON.stringify({
+        specversion: "1.0",
+        id: "1",
+        source: "s",
+        type: "t",
+        data: JSON.parse(toInvalid("event")),
+      }),
     );
-    for (const id of ["framed", "notified", "event"]) await announce(good(id), id);
+    for (const id of ["framed", "notified", "event"]) await announce(toValid(id), id);
     await reached(6);
     const planned = await plan();
     assert.deepEqual(planned.send, []);
-    assert.deepEqual(reasons(planned.skipped), [
+    assert.deepEqual(toReasons(planned.skipped), [
       ["superseded", "framed was announced later, at offset 3"],
       ["superseded", "notified was announced later, at offset 4"],
       ["superseded", "event was announced later, at offset 5"],
@@ -53,47 +59,47 @@ describe("a replay overwrites nothing newer", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("not even what the sync has not applied yet", async (t) => {
+  it("does not overwrite pending announcements", async (t) => {
     const { settings, topic, reached, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
-    await announce(bad("a"), "a");
-    await announce(bad("b"), "b");
+    await announce(toInvalid("a"), "a");
+    await announce(toInvalid("b"), "b");
     await reached(2);
     await service.stop();
-    await announce(good("a"), "a");
+    await announce(toValid("a"), "a");
     const planned = await plan();
-    assert.deepEqual(ids(planned.send), [`${topic}-0-1`]);
-    assert.deepEqual(reasons(planned.skipped), [
+    assert.deepEqual(toIds(planned.send), [`${topic}-0-1`]);
+    assert.deepEqual(toReasons(planned.skipped), [
       ["superseded", "a was announced later, at offset 2, which the sync has not applied yet"],
     ]);
     assert.deepEqual((await open().send(planned)).sent, [`${topic}-0-1`]);
-    assert.deepEqual(ids((await plan({ force: true })).send), [`${topic}-0-0`]);
+    assert.deepEqual(toIds((await plan({ force: true })).send), [`${topic}-0-0`]);
   });
 
-  it("not even what was announced since the plan was made, applied or not", async (t) => {
+  it("does not overwrite announcements sent after it was planned, applied or pending", async (t) => {
     const { settings, topic, reached, topics, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
-    for (const id of ["a", "b", "c"]) await announce(bad(id), id);
+    for (const id of ["a", "b", "c"]) await announce(toInvalid(id), id);
     await reached(3);
     const planned = await plan();
     assert.equal(planned.send.length, 3);
-    await announce(good("a"), "a");
+    await announce(toValid("a"), "a");
     await reached(4);
     await service.stop();
-    await announce(good("b"), "b");
+    await announce(toValid("b"), "b");
     const { sent, skipped } = await open().send(planned);
     assert.deepEqual(sent, [`${topic}-0-2`]);
-    assert.deepEqual(reasons(skipped), [
+    assert.deepEqual(toReasons(skipped), [
       ["superseded", "a was announced later, at offset 3"],
       ["superseded", "b was announced later, at offset 4, which the sync has not applied yet"],
     ]);
     assert.deepEqual(await topics.distinct("topic_name"), ["New a"]);
   });
 
-  it("and is refused while too many announcements are pending, unless it is forced", async (t) => {
+  it("is rejected while too many announcements are pending, unless forced", async (t) => {
     const { settings, topic, reached, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
-    await announce(bad("a"), "a");
+    await announce(toInvalid("a"), "a");
     await reached(1);
     await service.stop();
     const messages = Array.from({ length: 10_001 }, () => ({ key: "b", value: "{}" }));
@@ -103,14 +109,14 @@ describe("a replay overwrites nothing newer", () => {
       assert.match(error.message, /100010 announcements are waiting to be applied/);
       return true;
     });
-    assert.deepEqual(ids((await plan({ force: true })).send), [`${topic}-0-0`]);
+    assert.deepEqual(toIds((await plan({ force: true })).send), [`${topic}-0-0`]);
   });
 
-  it("and the dead letters of one topic follow each other, also across batches", async (t) => {
+  it("sends the dead letters of one topic in order, also across batches", async (t) => {
     const { settings, topic, reached, open, plan, announce } = await prepare(t);
     const service = await startTopicsync(settings);
     // More than one batch: each has up to half a megabyte.
-    const large = (n: number) => `${bad("a").slice(0, -1)},"namespace":"${String(n).repeat(90_000)}"}`;
+    const large = (n: number) => `${toInvalid("a").slice(0, -1)},"namespace":"${String(n).repeat(90_000)}"}`;
     for (let n = 0; n < 8; n += 1) await announce(large(n), "a");
     await reached(8);
     const planned = await plan();

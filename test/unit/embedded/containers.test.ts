@@ -26,13 +26,13 @@ stopIdleChecks();
 const kafka = kafkaContainer(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
 const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);
 
-// Containers are asked for, never stumbled upon: a machine without an engine has nothing to test here. Where they are
-// asked for, a missing engine or image is a failure, with the launcher's own words.
+// Containers are tested only on request. Then a missing engine or image is a failure, with the message of the
+// launcher.
 if (process.env["TOPICSYNC_STACK"] === "containers") {
   describe("a Kafka container", () => {
-    it("keeps its topics and records over a stop and a start, on another port", async (t) => {
+    it("keeps its topics and records across a restart on another port", async (t) => {
       assert.equal(await kafka.missing(), undefined);
-      const options = freshOptions(t, kafka);
+      const options = createOptions(t, kafka);
       const first = await start(t, kafka, options);
       await first.runTool("kafka-topics", ["--create", "--topic", "a", "--partitions", "1"], noInput);
       const keyed = [
@@ -55,8 +55,8 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
       assert.match(await second.runTool("kafka-topics", ["--list"], noInput), /^a$/m);
     });
 
-    it("passes on what a tool complains of, and makes no topic by itself", async (t) => {
-      const broker = await start(t, kafka, freshOptions(t, kafka));
+    it("passes on the errors of tools, and does not create topics automatically", async (t) => {
+      const broker = await start(t, kafka, createOptions(t, kafka));
       await assert.rejects(
         broker.runTool("kafka-topics", ["--describe", "--topic", "absent"], noInput),
         /kafka-topics exited with code 1: .*absent/s,
@@ -65,9 +65,9 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
   });
 
   describe("a MongoDB container", () => {
-    it("takes transactions and keeps documents over a stop and a start", async (t) => {
+    it("supports transactions and keeps documents across a restart", async (t) => {
       assert.equal(await mongo.missing(), undefined);
-      const options = freshOptions(t, mongo);
+      const options = createOptions(t, mongo);
       const first = await start(t, mongo, options);
       await withClient(first.address, async (client) => {
         await client.withSession((session) =>
@@ -80,20 +80,20 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
       assert.equal(await withClient(second.address, count), 1);
     });
 
-    it("shows the server's last words when it does not come up, without waiting for the timeout", async (t) => {
+    it("shows the server's last output if it does not start, without waiting for the timeout", async (t) => {
       const command = ["sh", "-c", "echo these are its last words; exit 3"];
-      const spec = { kind: "mongo", image: mongoImage(), port: 27017, dataPath: "/data/db", command };
+      const spec = { kind: "mongo", image: getMongoImage(), port: 27017, dataPath: "/data/db", command };
       await assert.rejects(
-        runContainer(spec, freshOptions(t, mongo)),
+        runContainer(spec, createOptions(t, mongo)),
         /did not come up: it exited with code 3. Its last output:\nthese are its last words/,
       );
     });
 
-    it("serves on the port that it is told, on this machine only", async (t) => {
+    it("listens on the given port, on this machine only", async (t) => {
       const port = await freePort();
-      const { address } = await start(t, mongo, { ...freshOptions(t, mongo), port });
+      const { address } = await start(t, mongo, { ...createOptions(t, mongo), port });
       const { container, info } = await containerEngine();
-      // Where we run in a container ourselves, the engine is another machine, whose loopback interface we cannot reach.
+      // In a container, the engine is on another machine, whose loopback interface is unreachable.
       const engine = info.containerRuntime.host;
       const isHere = engine === "localhost";
       assert.equal(address, `mongodb://${isHere ? "127.0.0.1" : engine}:${port}/?directConnection=true`);
@@ -106,8 +106,8 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
       );
     });
 
-    it("tells when it ends by itself", async (t) => {
-      const options = freshOptions(t, mongo);
+    it("reports an unexpected exit", async (t) => {
+      const options = createOptions(t, mongo);
       const store = await start(t, mongo, options);
       const { container } = await containerEngine();
       const port = Number(new URL(store.address).port);
@@ -118,8 +118,8 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
       await store.stop();
     });
 
-    it("is refused to a second owner, and taken over from one that was killed", async (t) => {
-      const options = freshOptions(t, mongo);
+    it("rejects a second owner, but accepts one after the first was killed", async (t) => {
+      const options = createOptions(t, mongo);
       const owner = await startInAnotherProcess(options.dataFolder);
       await withClient(owner.address, (client) => client.db("x").collection("a").insertOne({ n: 1 }));
       await assert.rejects(start(t, mongo, options), new RegExp(`belongs to process ${owner.pid}`));
@@ -130,16 +130,16 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
     });
   });
 
-  describe("a container image that nobody has", () => {
-    it("is missing, with words that say how to mend it", async () => {
+  describe("a container image that does not exist", () => {
+    it("is reported with the cure", async () => {
       const words = await kafkaContainer("topicsync-test/nobody-has-this").missing();
       assert.match(words ?? "", /topicsync-test\/nobody-has-this .*docker pull/);
     });
 
-    it("fails to start with its name in the message", async (t) => {
+    it("is named in the message", async (t) => {
       const absent = mongoContainer("topicsync-test/nobody-has-this");
       await assert.rejects(
-        start(t, absent, freshOptions(t, absent)),
+        start(t, absent, createOptions(t, absent)),
         /topicsync-test\/nobody-has-this could not be pulled/,
       );
     });
@@ -148,14 +148,14 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
 
 const noInput = new Uint8Array();
 
-function mongoImage(): string {
+function getMongoImage(): string {
   return process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo;
 }
 
-/** A data folder of its own, whose volume goes when the test ends. */
-function freshOptions(t: TestContext, launcher: ContainerLauncher): LaunchOptions {
+/** A new data folder, whose volume is removed when the test ends. */
+function createOptions(t: TestContext, launcher: ContainerLauncher): LaunchOptions {
   const dataFolder = join(tmpdir(), `topicsync-containers-${randomUUID()}`);
-  // Hooks run in the order in which they were added, and a volume can only go after its container.
+  // Hooks run in the order in which they were added, and a volume must be removed after its container.
   stops.set(t, []);
   t.after(async () => {
     for (const stop of stops.get(t) ?? []) await stop();
@@ -176,7 +176,7 @@ async function start<R extends Running>(
   return running;
 }
 
-/** Starts the store in a process of its own, which can then be killed without having stopped it. */
+/** Starts the store in another process, which can be killed without stopping the store. */
 async function startInAnotherProcess(
   dataFolder: string,
 ): Promise<{ pid: number; address: string; kill: () => Promise<void> }> {
@@ -186,9 +186,13 @@ async function startInAnotherProcess(
     const { address } = await mongoContainer(image).start({ dataFolder, toolsFolder: dataFolder, report: () => {} });
     console.log(address);
   `;
-  const child = spawn(process.execPath, ["--input-type=module", "--eval", script, mongoImage(), dataFolder], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["--input-type=module", "--eval", script, getMongoImage(), dataFolder],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const [address] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
   return {
     pid: child.pid ?? 0,
@@ -213,8 +217,8 @@ function count(client: MongoClient): Promise<number> {
   return client.db("x").collection("a").countDocuments();
 }
 
-/** The first so many records of a topic, as `key|value`. */
-async function read(broker: string, topic: string, wanted: number): Promise<string[]> {
+/** Reads the first records of a topic, as `key|value`. */
+async function read(broker: string, topic: string, count: number): Promise<string[]> {
   const client = new Kafka({ brokers: [broker], logLevel: logLevel.NOTHING });
   const consumer = client.consumer({ groupId: randomUUID() });
   await consumer.connect();
@@ -225,7 +229,7 @@ async function read(broker: string, topic: string, wanted: number): Promise<stri
     await consumer.run({
       eachMessage: ({ message: { key, value } }) => {
         records.push(`${key?.toString() ?? ""}|${value?.toString() ?? ""}`);
-        if (records.length === wanted) resolve(records);
+        if (records.length === count) resolve(records);
         return Promise.resolve();
       },
     });

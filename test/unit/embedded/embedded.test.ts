@@ -5,12 +5,12 @@ import { it } from "node:test";
 
 import { runCli } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
-import { temporaryFolder } from "./local.ts";
+import { createFolder } from "./local.ts";
 
 const { mongodb, kafka } = sharedStack();
 
-it("a second service on the data of one that runs is refused, and told how to run beside it", async (t) => {
-  const folder = temporaryFolder(t);
+it("rejects a second service on the data of a running one, and says how to share its broker and store", async (t) => {
+  const folder = createFolder(t);
   writeFileSync(join(folder, "running.json"), JSON.stringify({ store: mongodb, broker: kafka }));
   const { code, output } = await runCli(["start"], { TOPICSYNC_DATA: folder });
   assert.equal(code, 69);

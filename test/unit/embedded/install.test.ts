@@ -5,14 +5,14 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 
 import { installOnce } from "../../../src/embedded/install.ts";
-import { temporaryFolder } from "./local.ts";
+import { createFolder } from "./local.ts";
 
 /** The id of a process that has ended. */
-const deadPid = (): number => spawnSync("true").pid;
+const getDeadPid = (): number => spawnSync("true").pid;
 
 describe("installing a folder", () => {
-  it("gives it its name only when it is complete", async (t) => {
-    const parent = temporaryFolder(t);
+  it("renames it only once it is complete", async (t) => {
+    const parent = createFolder(t);
     const folder = join(parent, "tool");
     await installOnce(folder, (temporary) => {
       writeFileSync(join(temporary, "file"), "content");
@@ -23,12 +23,12 @@ describe("installing a folder", () => {
     assert.deepEqual(readdirSync(parent), ["tool"]);
   });
 
-  it("does nothing when it is there", async (t) => {
-    await installOnce(temporaryFolder(t), () => assert.fail("it was filled again"));
+  it("does nothing if it exists", async (t) => {
+    await installOnce(createFolder(t), () => assert.fail("it was filled again"));
   });
 
-  it("is done once when it is asked for twice at the same time", async (t) => {
-    const folder = join(temporaryFolder(t), "tool");
+  it("happens once for concurrent calls", async (t) => {
+    const folder = join(createFolder(t), "tool");
     let filled = 0;
     const install = () =>
       installOnce(folder, async () => {
@@ -40,8 +40,8 @@ describe("installing a folder", () => {
     assert.equal(existsSync(folder), true);
   });
 
-  it("leaves nothing behind when it fails, and can be tried again", async (t) => {
-    const parent = temporaryFolder(t);
+  it("leaves nothing behind after a failure, and can be repeated", async (t) => {
+    const parent = createFolder(t);
     const folder = join(parent, "tool");
     const failing = installOnce(folder, () => Promise.reject(new Error("no network")));
     await assert.rejects(failing, { message: "no network" });
@@ -50,10 +50,10 @@ describe("installing a folder", () => {
     assert.equal(existsSync(folder), true);
   });
 
-  it("goes on where a killed process left its lock and half a folder", async (t) => {
-    const parent = temporaryFolder(t);
+  it("recovers from a killed process that left its lock and an incomplete folder", async (t) => {
+    const parent = createFolder(t);
     const folder = join(parent, "tool");
-    const pid = deadPid();
+    const pid = getDeadPid();
     writeFileSync(`${folder}.lock`, String(pid));
     mkdirSync(`${folder}.partial-${pid}-abc`);
     await installOnce(folder, () => Promise.resolve());

@@ -5,13 +5,13 @@ import type { TestContext } from "node:test";
 
 import type { Launcher, LaunchOptions, Running } from "../../../src/embedded/stack.ts";
 
-/** The downloads that all tests share. */
+/** Downloads shared by all tests. */
 export const toolsFolder = resolve(import.meta.dirname, "../../../.topicsync/tools");
 
 const cleanups = new WeakMap<TestContext, (() => unknown)[]>();
 
-/** Does something after the test, last in, first out: node:test's own order would remove a folder before its server. */
-export function afterwards(t: TestContext, cleanup: () => unknown): void {
+/** Runs cleanups after the test in reverse order, unlike `t.after`: a server stops before its folder is removed. */
+export function cleanUpAfter(t: TestContext, cleanup: () => unknown): void {
   const known = cleanups.get(t);
   if (known !== undefined) {
     known.push(cleanup);
@@ -24,33 +24,33 @@ export function afterwards(t: TestContext, cleanup: () => unknown): void {
   });
 }
 
-/** A folder that is gone after the test. */
-export function temporaryFolder(t: TestContext): string {
+/** Creates a folder, removed after the test. */
+export function createFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-"));
-  afterwards(t, () => {
+  cleanUpAfter(t, () => {
     rmSync(folder, { recursive: true, force: true });
   });
   return folder;
 }
 
-/** Options with a data folder of the test's own. */
-export function launchOptions(t: TestContext): LaunchOptions {
-  return { dataFolder: temporaryFolder(t), toolsFolder, report: () => undefined };
+/** Returns options with a new data folder. */
+export function createLaunchOptions(t: TestContext): LaunchOptions {
+  return { dataFolder: createFolder(t), toolsFolder, report: () => undefined };
 }
 
-/** Starts a server that is stopped after the test at the latest. */
+/** Starts a server, stopped after the test at the latest. */
 export async function start<R extends Running>(
   t: TestContext,
   launcher: Launcher<R>,
   options: LaunchOptions,
 ): Promise<R> {
   const running = await launcher.start(options);
-  afterwards(t, () => running.stop());
+  cleanUpAfter(t, () => running.stop());
   return running;
 }
 
 /** The port of `host:port` or of a MongoDB URI. */
-export const portOf = (address: string): number =>
+export const getPort = (address: string): number =>
   Number(/:(\d+)/.exec(address.replace("mongodb://", ""))?.[1]);
 
 /** Whether a process with this id exists. */
@@ -62,34 +62,34 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** For the time of the test the PATH has these scripts (name → what /bin/sh runs) and nothing else. */
-export function pathWithOnly(t: TestContext, scripts: Record<string, string>): void {
-  usePath(t, scriptFolder(t, scripts));
+/** Restricts the PATH to these scripts (name → script of /bin/sh) for the duration of the test. */
+export function restrictPath(t: TestContext, scripts: Record<string, string>): void {
+  setPath(t, createScriptFolder(t, scripts));
 }
 
-/** For the time of the test these scripts come before everything on the PATH. */
-export function pathWith(t: TestContext, scripts: Record<string, string>): void {
-  usePath(t, `${scriptFolder(t, scripts)}${delimiter}${process.env["PATH"] ?? ""}`);
+/** Puts these scripts first on the PATH for the duration of the test. */
+export function extendPath(t: TestContext, scripts: Record<string, string>): void {
+  setPath(t, `${createScriptFolder(t, scripts)}${delimiter}${process.env["PATH"] ?? ""}`);
 }
 
-/** Writes a script that /bin/sh runs. */
+/** Writes a script of /bin/sh. */
 export function writeScript(path: string, script: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
   chmodSync(path, 0o755);
 }
 
-function scriptFolder(t: TestContext, scripts: Record<string, string>): string {
-  const folder = temporaryFolder(t);
+function createScriptFolder(t: TestContext, scripts: Record<string, string>): string {
+  const folder = createFolder(t);
   for (const [name, script] of Object.entries(scripts)) writeScript(join(folder, name), script);
   return folder;
 }
 
-function usePath(t: TestContext, path: string): void {
+function setPath(t: TestContext, path: string): void {
   const { PATH, JAVA_HOME } = process.env;
   process.env["PATH"] = path;
   delete process.env["JAVA_HOME"];
-  afterwards(t, () => {
+  cleanUpAfter(t, () => {
     process.env["PATH"] = PATH;
     if (JAVA_HOME !== undefined) process.env["JAVA_HOME"] = JAVA_HOME;
   });

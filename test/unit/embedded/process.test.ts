@@ -7,23 +7,23 @@ import { describe, it, type TestContext } from "node:test";
 
 import { startProcess, waitUntilReady, type ServerProcess } from "../../../src/embedded/process.ts";
 import { until } from "../../support/poll.ts";
-import { afterwards, isAlive, temporaryFolder } from "./local.ts";
+import { cleanUpAfter, isAlive, createFolder } from "./local.ts";
 
 async function startShell(t: TestContext, script: string): Promise<ServerProcess> {
-  const logFile = join(temporaryFolder(t), "logs", "server.log");
+  const logFile = join(createFolder(t), "logs", "server.log");
   const server = await startProcess({ command: "sh", args: ["-c", script], logFile });
-  afterwards(t, () => server.stop());
+  cleanUpAfter(t, () => server.stop());
   return server;
 }
 
 describe("a server process", () => {
-  it("is known by its own process id, not by that of the shell around it", async (t) => {
+  it("has its own process id, not that of the shell around it", async (t) => {
     const server = await startShell(t, 'echo "I am $$"; exec sleep 60');
     const output = await until("it has spoken", async () => (await server.lastOutput()) || undefined);
     assert.equal(output, `I am ${server.pid}`);
   });
 
-  it("is asked to end by stop, which waits until it has ended and may be called again", async (t) => {
+  it("is stopped by stop, which waits for its exit and can be repeated", async (t) => {
     const server = await startShell(t, "exec sleep 60");
     await server.stop();
     assert.equal(isAlive(server.pid), false);
@@ -31,7 +31,7 @@ describe("a server process", () => {
     await server.stop();
   });
 
-  it("is killed when it does not end 10 s after it was asked to", async (t) => {
+  it("is killed if it does not exit within 10 s", async (t) => {
     const server = await startShell(t, "trap '' TERM; echo deaf; while :; do sleep 0.1; done");
     await until("it is deaf", async () => (await server.lastOutput()) === "deaf");
     await server.stop();
@@ -39,7 +39,7 @@ describe("a server process", () => {
     assert.equal(await server.ended, "killed by SIGKILL");
   });
 
-  it("that ends by itself is noticed, with its exit code and its last lines", async (t) => {
+  it("that exits by itself is reported with its exit code and last lines", async (t) => {
     const server = await startShell(t, "seq 100; echo out of disk >&2; exit 3");
     assert.equal(await server.ended, "exited with code 3");
     const lines = (await server.lastOutput()).split("\n");
@@ -47,21 +47,21 @@ describe("a server process", () => {
     assert.equal(lines.at(-1), "out of disk");
   });
 
-  it("that is killed is noticed", async (t) => {
+  it("that is killed is reported", async (t) => {
     const server = await startShell(t, "exec sleep 60");
     process.kill(server.pid, "SIGKILL");
     assert.equal(await server.ended, "killed by SIGKILL");
   });
 
-  it("whose program does not exist ends at once and says so", async (t) => {
-    const logFile = join(temporaryFolder(t), "server.log");
+  it("whose program does not exist fails immediately with the reason", async (t) => {
+    const logFile = join(createFolder(t), "server.log");
     const server = await startProcess({ command: "no-such-server", args: [], logFile });
     assert.equal(await server.ended, "exited with code 127");
     assert.match(await server.lastOutput(), /no-such-server: not found/);
   });
 
-  it("writes all of its output to its log file and gets our environment and more", async (t) => {
-    const logFile = join(temporaryFolder(t), "server.log");
+  it("writes all of its output to its log file and inherits the environment", async (t) => {
+    const logFile = join(createFolder(t), "server.log");
     const args = ["-c", 'echo "$EXTRA $HOME"'];
     const server = await startProcess({ command: "sh", args, env: { EXTRA: "more" }, logFile });
     await server.ended;
@@ -69,13 +69,13 @@ describe("a server process", () => {
   });
 
   for (const signal of ["SIGKILL", "SIGINT"] as const) {
-    it(`ends soon after its parent was ended by ${signal}`, async (t) => {
+    it(`exits soon after its parent exited by ${signal}`, async (t) => {
       const script = `
         import { startProcess } from ${JSON.stringify(import.meta.resolve("../../../src/embedded/process.ts"))};
         const server = await startProcess({
           command: "sleep",
           args: ["60"],
-          logFile: ${JSON.stringify(join(temporaryFolder(t), "server.log"))},
+          logFile: ${JSON.stringify(join(createFolder(t), "server.log"))},
         });
         console.log(server.pid);`;
       const parent = spawn(process.execPath, ["--input-type=module", "--eval", script], {
@@ -91,14 +91,14 @@ describe("a server process", () => {
 });
 
 describe("waiting until a server is ready", () => {
-  it("asks until the answer is yes, taking an error for a no", async (t) => {
+  it("repeats the check until it succeeds; an error counts as a failure", async (t) => {
     const server = await startShell(t, "exec sleep 60");
     const answers = [() => Promise.reject(new Error("not yet")), () => Promise.resolve(false)];
     await waitUntilReady(server, () => answers.shift()?.() ?? Promise.resolve(true), { name: "It" });
     assert.equal(answers.length, 0);
   });
 
-  it("throws the last output of a server that ends first", async (t) => {
+  it("throws the last output of a server that exits first", async (t) => {
     const server = await startShell(t, "echo port taken; exit 1");
     await assert.rejects(
       waitUntilReady(server, () => Promise.resolve(false), { name: "The server" }),
@@ -106,7 +106,7 @@ describe("waiting until a server is ready", () => {
     );
   });
 
-  it("ends a server that takes too long", async (t) => {
+  it("stops a server that takes too long", async (t) => {
     const server = await startShell(t, "exec sleep 60");
     const waiting = waitUntilReady(server, () => Promise.resolve(false), {
       name: "The server",

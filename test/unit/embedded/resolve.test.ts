@@ -3,43 +3,43 @@ import { describe, it, type TestContext } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { startBroker, startStore, type ResolveOptions } from "../../../src/embedded/resolve.ts";
-import { afterwards, launchOptions, pathWithOnly } from "./local.ts";
+import { cleanUpAfter, createLaunchOptions, restrictPath } from "./local.ts";
 
-function options(t: TestContext, choice: ResolveOptions["choice"]): ResolveOptions {
-  return { ...launchOptions(t), choice };
+function createOptions(t: TestContext, choice: ResolveOptions["choice"]): ResolveOptions {
+  return { ...createLaunchOptions(t), choice };
 }
 
-/** No container engine answers here, for the time of the test. */
-function withoutEngine(t: TestContext): void {
+/** Makes container engines unreachable for the duration of the test. */
+function disableEngines(t: TestContext): void {
   const { DOCKER_HOST } = process.env;
   process.env["DOCKER_HOST"] = "tcp://127.0.0.1:1";
-  afterwards(t, () => {
+  cleanUpAfter(t, () => {
     if (DOCKER_HOST === undefined) delete process.env["DOCKER_HOST"];
     else process.env["DOCKER_HOST"] = DOCKER_HOST;
   });
 }
 
 describe("the resolver", () => {
-  it("starts local processes when these are asked for", async (t) => {
-    const broker = await startBroker(options(t, "local"));
-    afterwards(t, () => broker.stop());
-    const store = await startStore(options(t, "local"));
-    afterwards(t, () => store.stop());
+  it("starts local processes if requested", async (t) => {
+    const broker = await startBroker(createOptions(t, "local"));
+    cleanUpAfter(t, () => broker.stop());
+    const store = await startStore(createOptions(t, "local"));
+    cleanUpAfter(t, () => store.stop());
     assert.match(broker.description, /\(process\)$/);
     assert.match(store.description, /\(process\)$/);
   });
 
-  it("goes on to a local process when no container engine answers", async (t) => {
-    withoutEngine(t);
-    const store = await startStore(options(t, "auto"));
-    afterwards(t, () => store.stop());
+  it("falls back to a local process if no container engine answers", async (t) => {
+    disableEngines(t);
+    const store = await startStore(createOptions(t, "auto"));
+    cleanUpAfter(t, () => store.stop());
     assert.match(store.description, /\(process\)$/);
   });
 
-  it("names every way of having a broker, and what mends it, when there is none", async (t) => {
-    withoutEngine(t);
-    pathWithOnly(t, {});
-    await assert.rejects(startBroker(options(t, "auto")), (error) => {
+  it("names every way to run a broker, with the cure, if none works", async (t) => {
+    disableEngines(t);
+    restrictPath(t, {});
+    await assert.rejects(startBroker(createOptions(t, "auto")), (error) => {
       assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
@@ -50,10 +50,10 @@ describe("the resolver", () => {
     });
   });
 
-  it("names every way of having a store, and what mends it, when there is none", async (t) => {
-    withoutEngine(t);
-    pathWithOnly(t, {});
-    await assert.rejects(startStore(options(t, "auto")), (error) => {
+  it("names every way to run a store, with the cure, if none works", async (t) => {
+    disableEngines(t);
+    restrictPath(t, {});
+    await assert.rejects(startStore(createOptions(t, "auto")), (error) => {
       assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
@@ -64,20 +64,20 @@ describe("the resolver", () => {
     });
   });
 
-  it("does not look for local processes when containers are asked for", async (t) => {
-    withoutEngine(t);
-    await assert.rejects(startStore(options(t, "containers")), (error) => {
+  it("does not try local processes if containers are requested", async (t) => {
+    disableEngines(t);
+    await assert.rejects(startStore(createOptions(t, "containers")), (error) => {
       assert.ok(error instanceof UnavailableError);
       assert.doesNotMatch(error.message, /SecantusDB/);
       return true;
     });
   });
 
-  it("says why the local server that is there did not start, and tries no other", async (t) => {
-    pathWithOnly(t, {
+  it("says why an installed local server did not start, and tries no other", async (t) => {
+    restrictPath(t, {
       mongod: '[ "$1" = --version ] && echo "db version v8.0.4" || { echo disk full; exit 1; }',
     });
-    await assert.rejects(startStore(options(t, "local")), (error) => {
+    await assert.rejects(startStore(createOptions(t, "local")), (error) => {
       assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,

@@ -7,7 +7,7 @@ import { secantusPackage } from "../../../src/embedded/secantus-package.ts";
 import type { Launcher } from "../../../src/embedded/stack.ts";
 import { mongodProcess, secantusProcess } from "../../../src/embedded/store-process.ts";
 import { findPython } from "../../../src/embedded/toolchain.ts";
-import { isAlive, launchOptions, pathWith, portOf, start } from "./local.ts";
+import { isAlive, createLaunchOptions, extendPath, getPort, start } from "./local.ts";
 
 interface Item {
   _id: number;
@@ -37,13 +37,13 @@ const insertInTransaction = (address: string, ...ids: number[]): Promise<void> =
     ),
   );
 
-const ids = (address: string): Promise<number[]> =>
+const listIds = (address: string): Promise<number[]> =>
   withItems(address, async (items) => (await items.find().sort({ _id: 1 }).toArray()).map(({ _id }) => _id));
 
-/** What every store must do. */
-function behavesAsAStore(launcher: Launcher): void {
-  it("keeps what a transaction wrote over a stop and a start on another port", async (t) => {
-    const options = launchOptions(t);
+/** The tests of every store. */
+function describeStore(launcher: Launcher): void {
+  it("keeps the writes of a transaction across a restart on another port", async (t) => {
+    const options = createLaunchOptions(t);
     const first = await start(t, launcher, options);
     await insertInTransaction(first.address, 1, 2);
     await first.stop();
@@ -52,23 +52,23 @@ function behavesAsAStore(launcher: Launcher): void {
 
     const second = await start(t, launcher, options);
     assert.notEqual(second.address, first.address);
-    assert.deepEqual(await ids(second.address), [1, 2]);
+    assert.deepEqual(await listIds(second.address), [1, 2]);
   });
 
-  it("comes back with all that it acknowledged after it was killed, on the same port", async (t) => {
-    const options = launchOptions(t);
+  it("restarts with every acknowledged write on the same port after it was killed", async (t) => {
+    const options = createLaunchOptions(t);
     const first = await start(t, launcher, options);
     await insertInTransaction(first.address, 1, 2, 3);
     process.kill(first.pid ?? 0, "SIGKILL");
     assert.equal(await first.ended, "killed by SIGKILL");
 
-    const second = await start(t, launcher, { ...options, port: portOf(first.address) });
+    const second = await start(t, launcher, { ...options, port: getPort(first.address) });
     assert.equal(second.address, first.address);
-    assert.deepEqual(await ids(second.address), [1, 2, 3]);
+    assert.deepEqual(await listIds(second.address), [1, 2, 3]);
   });
 
-  it("says that another store uses its data", async (t) => {
-    const options = launchOptions(t);
+  it("reports that another store uses its data", async (t) => {
+    const options = createLaunchOptions(t);
     await start(t, launcher, options);
     await assert.rejects(
       launcher.start(options),
@@ -78,20 +78,20 @@ function behavesAsAStore(launcher: Launcher): void {
 }
 
 describe("a SecantusDB process", () => {
-  behavesAsAStore(secantusProcess);
+  describeStore(secantusProcess);
 });
 
 describe("a mongod process", async () => {
   if ((await mongodProcess.missing()) === undefined) {
-    behavesAsAStore(mongodProcess);
+    describeStore(mongodProcess);
     return;
   }
   it("is started from the PATH as a replica set on 127.0.0.1 with its own data folder", async (t) => {
-    const options = launchOptions(t);
+    const options = createLaunchOptions(t);
     const python = await findPython();
     const packages = await secantusPackage(python, options);
-    // No mongod here: SecantusDB stands in for it, behind the options that it shall be given.
-    pathWith(t, {
+    // SecantusDB replaces mongod here; the script checks the options.
+    extendPath(t, {
       mongod: `
         [ "$1" = --version ] && { echo "db version v8.0.4"; exit; }
         echo "$@"
@@ -101,6 +101,6 @@ describe("a mongod process", async () => {
     const store = await start(t, mongodProcess, options);
     assert.equal(store.description, "mongod 8.0.4 (process)");
     await insertInTransaction(store.address, 1);
-    assert.deepEqual(await ids(store.address), [1]);
+    assert.deepEqual(await listIds(store.address), [1]);
   });
 });

@@ -18,7 +18,7 @@ after(() => database.close());
 const store = createCatalogStore(database, newId);
 
 /** A catalog with a manual clock and a counter of reads. */
-function scene() {
+function createScene() {
   let now = 1_000_000;
   let reads = 0;
   const counting = <T extends PushApplication>(named: NamedStore<T>): NamedStore<T> => ({
@@ -41,7 +41,7 @@ function scene() {
 
 describe("the catalog cache", () => {
   it("reads once for many requests", async () => {
-    const { catalog, reads } = scene();
+    const { catalog, reads } = createScene();
     const name = unique("app");
     await store.applications.insert({ name, active: true });
     await Promise.all(Array.from({ length: 50 }, async () => await catalog.application(name)));
@@ -50,7 +50,7 @@ describe("the catalog cache", () => {
   });
 
   it("finds a name as soon as it is added", async () => {
-    const { catalog, pass } = scene();
+    const { catalog, pass } = createScene();
     const name = unique("app");
     assert.equal(await catalog.application(name), undefined);
     await store.applications.insert({ name, active: true });
@@ -59,7 +59,7 @@ describe("the catalog cache", () => {
   });
 
   it("picks up a change in the background after a second", async () => {
-    const { catalog, pass } = scene();
+    const { catalog, pass } = createScene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true });
     await catalog.platform(name);
@@ -71,7 +71,7 @@ describe("the catalog cache", () => {
   });
 
   it("does not return records read ten seconds ago", async () => {
-    const { catalog, pass } = scene();
+    const { catalog, pass } = createScene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true, tokenRule: "fcm" });
     await catalog.platform(name);
@@ -81,7 +81,7 @@ describe("the catalog cache", () => {
   });
 
   it("reads once for many concurrent unknown names", async () => {
-    const { catalog, reads } = scene();
+    const { catalog, reads } = createScene();
     await catalog.application("nothing");
     const before = reads();
     await Promise.all(Array.from({ length: 50 }, async (_, i) => await catalog.application(`nothing-${i}`)));

@@ -13,7 +13,7 @@ import { createInstallationDeactivator } from "../../../src/storage/installation
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
@@ -25,7 +25,7 @@ const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 /** The number of ids in each update. */
 const updates: number[] = [];
 let lastIds: readonly string[] = [];
-const proxy = await startMongoProxy(portOf(stack.mongodb), {
+const proxy = await startMongoProxy(getPort(stack.mongodb), {
   onCommand({ update, updates: statements }) {
     const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: { $in?: string[] } } }];
     if (update === undefined || q?._id?.$in === undefined) return;

@@ -11,7 +11,7 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { unique } from "../../support/names.ts";
 import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
@@ -72,7 +72,7 @@ const anyTraffic = fc.array(
   },
 );
 
-async function storedModel(): Promise<Model> {
+async function readModel(): Promise<Model> {
   const found = await records.find({}).toArray();
   return new Map(
     found.map((record) => [
@@ -87,7 +87,7 @@ async function storedModel(): Promise<Model> {
 }
 
 /** Resolves after the callbacks of this turn of the event loop. */
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe("the group commit", () => {
   it("has the same result as the requests one by one in their order", async () => {
@@ -101,7 +101,7 @@ describe("the group commit", () => {
         const { submit, status } = createGroupCommit(store, { limits: given });
         const answers: Promise<void>[] = [];
         for (const one of traffic) {
-          if (one === "turn") await turn();
+          if (one === "turn") await nextTurn();
           else answers.push(submit(one));
         }
         await Promise.all(answers);
@@ -111,7 +111,7 @@ describe("the group commit", () => {
           expected,
           traffic.filter((one) => one !== "turn"),
         );
-        assert.deepEqual(sorted(await storedModel()), sorted(expected));
+        assert.deepEqual(sortByKey(await readModel()), sortByKey(expected));
       }),
       { numRuns: 100 },
     );
@@ -164,7 +164,7 @@ describe("the group commit", () => {
         Array.from({ length: count }, () => submit(registration(unique("away")))),
       );
       assert.ok(outcomes.every(({ status }) => status === "rejected"));
-      await turn();
+      await nextTurn();
     }
   });
 
@@ -206,7 +206,7 @@ describe("the group commit", () => {
   });
 
   it("fails only the requests of a failed batch", async () => {
-    const proxy = await startTcpProxy(portOf(stack.mongodb));
+    const proxy = await startTcpProxy(getPort(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
     const { submit } = createGroupCommit(
       await openStore(databaseUri(proxied, new URL(uri).pathname.slice(1))),
@@ -276,4 +276,4 @@ describe("the group commit", () => {
   });
 });
 
-const sorted = (model: Model) => [...model].toSorted(([a], [b]) => (a < b ? -1 : 1));
+const sortByKey = (model: Model) => [...model].toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => Promise.all([producer.close(), broker.close()]));
 
-const record = (value: string, more: Partial<OutgoingRecord> = {}): OutgoingRecord => ({
+const createRecord = (value: string, more: Partial<OutgoingRecord> = {}): OutgoingRecord => ({
   key: null,
   value: Buffer.from(value),
   headers: {},
@@ -34,13 +34,13 @@ const record = (value: string, more: Partial<OutgoingRecord> = {}): OutgoingReco
 });
 
 describe("a producer", () => {
-  it("returns where each record lies, in partitions that were named and in those that the key chooses", async () => {
+  it("returns the position of each record, in given partitions and in those chosen by the key", async () => {
     const key = Buffer.from("key");
     const results = await producer.send([
-      record("a", { partition: 2 }),
-      record("b", { key }),
-      record("c", { partition: 2 }),
-      record("d", { key }),
+      createRecord("a", { partition: 2 }),
+      createRecord("b", { key }),
+      createRecord("c", { partition: 2 }),
+      createRecord("d", { key }),
     ]);
     const read = new Map<string, string>();
     for await (const placed of broker.read(topic, { abort: new AbortController().signal }))
@@ -51,8 +51,12 @@ describe("a producer", () => {
     assert.deepEqual(texts, ["a", "b", "c", "d"]);
   });
 
-  it("sends the records beside one that the topic rejects", async () => {
-    const results = await producer.send([record("a"), record("x".repeat(5_000)), record("b")]);
+  it("sends the other records if the topic rejects one", async () => {
+    const results = await producer.send([
+      createRecord("a"),
+      createRecord("x".repeat(5_000)),
+      createRecord("b"),
+    ]);
     assert.deepEqual(
       results.map((result) => ("rejection" in result ? result.rejection.reason : "sent")),
       ["sent", "too-large", "sent"],

@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => broker.close());
 
-async function topicOf(numPartitions = 1): Promise<string> {
+async function createTopic(numPartitions = 1): Promise<string> {
   const topic = unique("log");
   const configEntries = [{ name: "cleanup.policy", value: "delete" }];
   await makeTopics(admin, { topic, numPartitions, configEntries });
@@ -40,64 +40,64 @@ const send = (topic: string, values: readonly string[], partition = 0) =>
   producer.send({ topic, messages: values.map((value) => ({ value, partition })) });
 
 async function deleteBefore(topic: string, offset: string): Promise<void> {
-  // kafkajs deletes nothing of a topic that it has not heard of.
+  // kafkajs deletes no records of a topic that is not in its metadata.
   await admin.fetchTopicOffsets(topic);
   await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset }] });
 }
 
-async function all(topic: string, from?: ReadonlyMap<number, number>): Promise<PartitionRecord[]> {
+async function readAll(topic: string, from?: ReadonlyMap<number, number>): Promise<PartitionRecord[]> {
   const placed: PartitionRecord[] = [];
   for await (const one of broker.read(topic, { abort: never, ...(from && { from }) })) placed.push(one);
   return placed;
 }
-const texts = (placed: readonly PartitionRecord[]) => placed.map(({ record }) => String(record.value));
-async function transactionOf(): Promise<Transaction> {
+const toTexts = (placed: readonly PartitionRecord[]) => placed.map(({ record }) => String(record.value));
+async function beginTransaction(): Promise<Transaction> {
   const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
   await transactional.connect();
   after(() => transactional.disconnect());
   return transactional.transaction();
 }
-/** The broker writes the markers of transactions after it has answered their end. */
-const stableUpTo = (topic: string, offset: number) =>
+/** The broker acknowledges the end of a transaction before it writes the markers. */
+const untilStable = (topic: string, offset: number) =>
   until(`records up to ${offset} are stable`, async () => {
     return (await broker.bounds(topic))?.get(0)?.high === offset;
   });
-const readers = async () => {
+const listReaderGroups = async () => {
   const { groups } = await admin.listGroups();
   return groups.map((group) => group.groupId).filter((id) => id.startsWith(`${groupId}.reader-`));
 };
 
 describe("reading a Kafka topic", () => {
-  it("gives every record of every partition, each partition in order, and leaves no group behind", async () => {
-    const topic = await topicOf(3);
-    const valuesOf = (partition: number) => Array.from({ length: 500 }, (_, i) => `${partition}:${i}`);
-    for (const partition of [0, 1, 2]) await send(topic, valuesOf(partition), partition);
-    const placed = await all(topic);
+  it("returns every record, in order within each partition, and leaves no group behind", async () => {
+    const topic = await createTopic(3);
+    const toValues = (partition: number) => Array.from({ length: 500 }, (_, i) => `${partition}:${i}`);
+    for (const partition of [0, 1, 2]) await send(topic, toValues(partition), partition);
+    const placed = await readAll(topic);
     for (const partition of [0, 1, 2]) {
       const own = placed.filter((one) => one.partition === partition);
-      assert.deepEqual(texts(own), valuesOf(partition));
+      assert.deepEqual(toTexts(own), toValues(partition));
       assert.deepEqual(
         own.map(({ record }) => record.offset),
         own.map((_, index) => index),
       );
     }
     assert.equal(placed.length, 1_500);
-    assert.deepEqual(await readers(), []);
+    assert.deepEqual(await listReaderGroups(), []);
   });
 
-  it("begins at the given offsets, and at the first record where one lies before it", async () => {
-    const topic = await topicOf(2);
+  it("starts at the given offsets, or at the first record if that is later", async () => {
+    const topic = await createTopic(2);
     await send(topic, ["a", "b", "c"], 0);
     await send(topic, ["d", "e"], 1);
     await deleteBefore(topic, "1");
-    assert.deepEqual(texts(await all(topic)).toSorted(), ["b", "c", "d", "e"]);
+    assert.deepEqual(toTexts(await readAll(topic)).toSorted(), ["b", "c", "d", "e"]);
     const from = new Map([
       [0, 0],
       [1, 1],
     ]);
-    assert.deepEqual(texts(await all(topic, from)).toSorted(), ["b", "c", "e"]);
+    assert.deepEqual(toTexts(await readAll(topic, from)).toSorted(), ["b", "c", "e"]);
     assert.deepEqual(
-      await all(
+      await readAll(
         topic,
         new Map([
           [0, 3],
@@ -108,16 +108,16 @@ describe("reading a Kafka topic", () => {
     );
   });
 
-  it("gives nothing of an empty topic and of one whose records are all deleted", async () => {
-    const topic = await topicOf();
-    assert.deepEqual(await all(topic), []);
+  it("returns nothing for an empty topic and for one whose records were deleted", async () => {
+    const topic = await createTopic();
+    assert.deepEqual(await readAll(topic), []);
     await send(topic, ["a", "b"]);
     await deleteBefore(topic, "-1");
-    assert.deepEqual(await all(topic), []);
+    assert.deepEqual(await readAll(topic), []);
   });
 
-  it("ends behind the marks of transactions, and gives nothing that was given up", async () => {
-    const topic = await topicOf();
+  it("ends after transaction markers, and returns no aborted records", async () => {
+    const topic = await createTopic();
     const transactional = kafka.producer({
       transactionalId: unique("transaction"),
       idempotent: true,
@@ -135,13 +135,13 @@ describe("reading a Kafka topic", () => {
     }
     await transactional.disconnect();
     await until("both marks are there", async () => (await broker.bounds(topic))?.get(0)?.high === 4);
-    assert.deepEqual(texts(await all(topic)), ["kept"]);
-    assert.deepEqual(await all(topic, new Map([[0, 1]])), []);
+    assert.deepEqual(toTexts(await readAll(topic)), ["kept"]);
+    assert.deepEqual(await readAll(topic, new Map([[0, 1]])), []);
   });
 
-  it("gives nothing of two interleaved transactions that were given up, wherever it begins", async () => {
-    const topic = await topicOf();
-    const [one, two] = await Promise.all([transactionOf(), transactionOf()]);
+  it("returns no records of two interleaved aborted transactions, from any offset", async () => {
+    const topic = await createTopic();
+    const [one, two] = await Promise.all([beginTransaction(), beginTransaction()]);
     const sendAs = (transaction: Transaction, value: string) =>
       transaction.send({ topic, messages: [{ value }] });
     await sendAs(one, "one, first");
@@ -150,25 +150,25 @@ describe("reading a Kafka topic", () => {
     await sendAs(two, "two, second");
     await one.abort();
     await two.abort();
-    await stableUpTo(topic, 6);
+    await untilStable(topic, 6);
     await send(topic, ["good"]);
     for (const from of [0, 1, 2, 3, 4, 5, 6])
-      assert.deepEqual(texts(await all(topic, new Map([[0, from]]))), ["good"]);
+      assert.deepEqual(toTexts(await readAll(topic, new Map([[0, from]]))), ["good"]);
   });
 
-  it("does not take a record for the end of a transaction that was given up, whatever its key", async () => {
-    const topic = await topicOf();
-    const transaction = await transactionOf();
+  it("does not mistake a record for the end of an aborted transaction, with any key", async () => {
+    const topic = await createTopic();
+    const transaction = await beginTransaction();
     for (const value of ["first", "second"])
       await transaction.send({ topic, messages: [{ key: Buffer.alloc(4), value }] });
     await transaction.abort();
-    await stableUpTo(topic, 3);
+    await untilStable(topic, 3);
     await send(topic, ["good"]);
-    assert.deepEqual(texts(await all(topic)), ["good"]);
+    assert.deepEqual(toTexts(await readAll(topic)), ["good"]);
   });
 
-  it("ends where the topic ended when it began, however much is sent meanwhile", async () => {
-    const topic = await topicOf();
+  it("ends at the end of the log at its start, even if more is sent meanwhile", async () => {
+    const topic = await createTopic();
     await send(topic, ["a", "b"]);
     const seen: string[] = [];
     for await (const { record } of broker.read(topic, { abort: never })) {
@@ -178,21 +178,21 @@ describe("reading a Kafka topic", () => {
     assert.deepEqual(seen, ["a", "b"]);
   });
 
-  it("can be left in its midst, which deletes its group", async () => {
-    const topic = await topicOf();
+  it("can be stopped early, which deletes its group", async () => {
+    const topic = await createTopic();
     await send(
       topic,
       Array.from({ length: 1_000 }, (_, i) => String(i)),
     );
     for await (const { record } of broker.read(topic, { abort: never })) {
-      assert.equal((await readers()).length, 1);
+      assert.equal((await listReaderGroups()).length, 1);
       if (record.offset === 10) break;
     }
-    assert.deepEqual(await readers(), []);
+    assert.deepEqual(await listReaderGroups(), []);
   });
 
-  it("that is aborted throws UnavailableError and deletes its group", async () => {
-    const topic = await topicOf();
+  it("throws UnavailableError and deletes its group when aborted", async () => {
+    const topic = await createTopic();
     await send(topic, ["a"]);
     const abort = new AbortController();
     const reading = (async () => {
@@ -202,11 +202,11 @@ describe("reading a Kafka topic", () => {
       }
     })();
     await assert.rejects(reading, UnavailableError);
-    assert.deepEqual(await readers(), []);
+    assert.deepEqual(await listReaderGroups(), []);
   });
 
-  it("gives every record of batches that are together too large for one fetch", async () => {
-    const topic = await topicOf();
+  it("returns every record of batches that are too large for one fetch", async () => {
+    const topic = await createTopic();
     const value = Buffer.alloc(24 * 1024 * 1024);
     for (const key of ["a", "b", "c", "d"])
       await producer.send({
@@ -223,18 +223,18 @@ describe("reading a Kafka topic", () => {
     );
   });
 
-  it("says when there is no such topic, and makes none", async () => {
+  it("reports a missing topic, and does not create it", async () => {
     const topic = unique("none");
     await assert.rejects(
-      all(topic),
+      readAll(topic),
       (error) => error instanceof UnavailableError && error.message.includes(topic),
     );
     assert.equal(await broker.bounds(topic), undefined);
     assert.ok(!(await admin.listTopics()).includes(topic));
   });
 
-  it("takes no more memory for 120 MB than a few answers of the broker", async () => {
-    const topic = await topicOf();
+  it("needs no more memory for 120 MB than for a few responses of the broker", async () => {
+    const topic = await createTopic();
     const value = randomBytes(10_000);
     for (let batch = 0; batch < 240; batch += 1) {
       await producer.send({ topic, messages: Array.from({ length: 50 }, () => ({ value })) });

@@ -4,8 +4,8 @@ import { describe, it } from "node:test";
 import { cached } from "../../../src/lib/cached.ts";
 import { until } from "../../support/poll.ts";
 
-/** A fetch that counts, and waits until it is released. */
-function counting() {
+/** Creates a fetch that counts its calls and waits until it is released. */
+function createFetch() {
   let calls = 0;
   let release = Promise.withResolvers<undefined>();
   return {
@@ -23,7 +23,7 @@ function counting() {
 }
 
 describe("a cached value", () => {
-  it("is fetched once for all who ask at the same time, and again a second after an error", async () => {
+  it("is fetched once for concurrent callers, and again a second after an error", async () => {
     let calls = 0;
     const get = cached(
       () => {
@@ -40,15 +40,15 @@ describe("a cached value", () => {
     assert.deepEqual(await Promise.all(Array.from({ length: 100 }, get)), Array(100).fill({ calls: 2 }));
   });
 
-  it("is waited for once it has expired", async () => {
+  it("makes callers wait once it has expired", async () => {
     let calls = 0;
     const get = cached(() => Promise.resolve({ call: (calls += 1) }), { ttlMs: 1 });
     assert.deepEqual(await get(), { call: 1 });
     await until("it is fetched again", async () => (await get()).call === 2);
   });
 
-  it("is given while the next one is fetched, where that is asked for", async () => {
-    const { fetch, release, calls } = counting();
+  it("is returned while the next one is fetched, if configured", async () => {
+    const { fetch, release, calls } = createFetch();
     const get = cached(fetch, { ttlMs: 1, staleWhileRevalidate: true });
     const first = get();
     release();
@@ -62,7 +62,7 @@ describe("a cached value", () => {
     await until("the next one is there", async () => (await get()).call === 2);
   });
 
-  it("is kept as long as the process runs where no time to live is said", async () => {
+  it("never expires without a time to live", async () => {
     let calls = 0;
     const get = cached(() => Promise.resolve({ call: (calls += 1) }), {});
     const startedAt = performance.now();
@@ -72,7 +72,7 @@ describe("a cached value", () => {
     });
   });
 
-  it("lives longer where fetching it takes long", async () => {
+  it("lives longer if fetching it takes long", async () => {
     let calls = 0;
     const get = cached(
       async () => {

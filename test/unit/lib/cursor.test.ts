@@ -15,7 +15,7 @@ const isRefused = (error: unknown): boolean =>
   error.details[0].message === "is not a cursor of this list";
 
 describe("cursors", () => {
-  test("decode to what was encoded", () => {
+  test("decode to the encoded values", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary" }).filter((text) => text.isWellFormed()),
@@ -30,7 +30,7 @@ describe("cursors", () => {
     );
   });
 
-  test("refuse the cursors of another list, of another order and of another version", () => {
+  test("are rejected for another list, order or version", () => {
     const values = ["a", 1, new Date(0)] as const;
     assert.throws(() => format.decode(createCursorFormat("others", ["string"]).encode(["a"])), isRefused);
     assert.throws(
@@ -41,20 +41,20 @@ describe("cursors", () => {
     assert.throws(() => format.decode(other), isRefused);
   });
 
-  const encoded = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString("base64url");
+  const encode = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString("base64url");
   for (const [what, cursor] of [
     ["the empty text", ""],
     ["text that is not base64url", "%%%"],
     ["base64url that is not JSON", "abcd"],
-    ["JSON that is not an array", encoded({ list: "things" })],
-    ["too few values", encoded([1, "things", "a", 1])],
-    ["too many values", encoded([1, "things", "a", 1, "1970-01-01T00:00:00.000Z", "b"])],
-    ["a value of another type", encoded([1, "things", "a", "1", "1970-01-01T00:00:00.000Z"])],
-    ["a value that is not a date", encoded([1, "things", "a", 1, "yesterday"])],
-    ["a number that is not an integer", encoded([1, "things", "a", 1.5, "1970-01-01T00:00:00.000Z"])],
+    ["JSON that is not an array", encode({ list: "things" })],
+    ["too few values", encode([1, "things", "a", 1])],
+    ["too many values", encode([1, "things", "a", 1, "1970-01-01T00:00:00.000Z", "b"])],
+    ["a value of another type", encode([1, "things", "a", "1", "1970-01-01T00:00:00.000Z"])],
+    ["a value that is not a date", encode([1, "things", "a", 1, "yesterday"])],
+    ["a number that is not an integer", encode([1, "things", "a", 1.5, "1970-01-01T00:00:00.000Z"])],
     ["a padded cursor", `${format.encode(["a", 1, new Date(0)])}==`],
   ] as const) {
-    test(`refuse ${what}`, () => {
+    test(`are rejected if invalid: ${what}`, () => {
       assert.throws(() => format.decode(cursor), isRefused);
     });
   }

@@ -7,7 +7,7 @@ import { createLogger } from "../../../src/lib/logger.ts";
 const log = await createLogger("silent");
 
 describe("stopping", () => {
-  it("releases what was acquired last first, each once, and waits for it", async () => {
+  it("releases resources in reverse order, each once, and waits for them", async () => {
     const released: string[] = [];
     const lifecycle = createLifecycle(log);
     for (const name of ["a", "b", "c"]) {
@@ -20,7 +20,7 @@ describe("stopping", () => {
     assert.deepEqual(released, ["c", "b", "a"]);
   });
 
-  it("goes on after a release that fails", async () => {
+  it("continues after a failed release", async () => {
     const released: string[] = [];
     const lifecycle = createLifecycle(log);
     lifecycle.onStop("first", () => void released.push("first"));

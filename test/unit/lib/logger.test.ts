@@ -8,7 +8,7 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const { db } = testDatabase(sharedStack().mongodb);
 
-it("an error of MongoDB is logged without the documents and tokens that it carries", async () => {
+it("logs an error of MongoDB without its documents and tokens", async () => {
   const token = unique('secret "token"');
   const installations = db.collection("installations");
   await installations.createIndex({ token: 1, application: 1 }, { unique: true }, {});

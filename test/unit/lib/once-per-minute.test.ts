@@ -3,7 +3,7 @@ import { it, mock } from "node:test";
 
 import { oncePerMinute } from "../../../src/lib/once-per-minute.ts";
 
-it("reports the first occurrence at once, and the number of later ones a minute after it", () => {
+it("reports the first occurrence immediately, and the number of later ones a minute later", () => {
   let now = 1_000;
   mock.method(performance, "now", () => now);
   const reports: [number, string][] = [];

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import { publishSchema, getSchemaName } from "../../../src/lib/published-schema.ts";
 
-describe("a schema as others read it", () => {
-  it("says in words that everybody knows what ours say", () => {
+describe("a published schema", () => {
+  it("replaces custom keywords by standard ones", () => {
     assert.deepEqual(
       publishSchema({
         $id: "some-thing",
@@ -26,7 +26,7 @@ describe("a schema as others read it", () => {
     );
   });
 
-  it("keeps members and values that are called as our words are", () => {
+  it("keeps members and values named like custom keywords", () => {
     const schema = {
       properties: { format: { type: "string" }, expected: { const: { format: "text", $id: "x" } } },
       examples: [{ format: "text", expected: "x", $id: "y" }],

@@ -9,21 +9,21 @@ const log = await createLogger("silent");
 const never = new Promise<never>(() => undefined);
 
 describe("waiting until something is available", () => {
-  const waiting = (abort: AbortSignal, attempt: (tries: number) => Promise<string>) => {
+  const wait = (abort: AbortSignal, attempt: (tries: number) => Promise<string>) => {
     let tries = 0;
     return retryUntilAvailable(() => attempt((tries += 1)), { what: "it", abort, log });
   };
 
-  it("tries again until there is an answer", async () => {
-    const answer = await waiting(new AbortController().signal, (tries) =>
+  it("repeats the attempt until it succeeds", async () => {
+    const answer = await wait(new AbortController().signal, (tries) =>
       tries < 3 ? Promise.reject(new UnavailableError("not yet")) : Promise.resolve(`at try ${tries}`),
     );
     assert.equal(answer, "at try 3");
   });
 
-  it("gives up at once what says nothing, with the reason of the try before", async () => {
+  it("stops a pending attempt immediately, with the reason of the previous one", async () => {
     const abort = new AbortController();
-    const given = waiting(abort.signal, (tries) => {
+    const given = wait(abort.signal, (tries) => {
       if (tries === 1) return Promise.reject(new UnavailableError("connection refused"));
       abort.abort();
       return never;
@@ -31,9 +31,9 @@ describe("waiting until something is available", () => {
     await assert.rejects(given, { name: "UnavailableError", message: "connection refused" });
   });
 
-  it("gives up between two tries, with the reason of the last", async () => {
+  it("stops between two attempts, with the reason of the last one", async () => {
     const abort = new AbortController();
-    const given = waiting(abort.signal, (tries) => {
+    const given = wait(abort.signal, (tries) => {
       setImmediate(() => {
         abort.abort();
       });
@@ -42,22 +42,22 @@ describe("waiting until something is available", () => {
     await assert.rejects(given, { name: "UnavailableError", message: "refused 1 times" });
   });
 
-  it("says that there was no answer when there was none at all", async () => {
+  it("reports a missing answer if there was none at all", async () => {
     const abort = new AbortController();
-    const given = waiting(abort.signal, () => {
+    const given = wait(abort.signal, () => {
       abort.abort();
       return never;
     });
     await assert.rejects(given, { name: "UnavailableError", message: "no answer" });
   });
 
-  it("does not try where it was given up before", async () => {
-    const tried = waiting(AbortSignal.abort(), () => assert.fail("tried"));
+  it("makes no attempt if already aborted", async () => {
+    const tried = wait(AbortSignal.abort(), () => assert.fail("tried"));
     await assert.rejects(tried, { name: "UnavailableError", message: "no answer" });
   });
 
-  it("does not try again after another error", async () => {
-    const given = waiting(new AbortController().signal, (tries) =>
+  it("is not repeated after other errors", async () => {
+    const given = wait(new AbortController().signal, (tries) =>
       Promise.reject(new TypeError(`try ${tries}`)),
     );
     await assert.rejects(given, { name: "TypeError", message: "try 1" });

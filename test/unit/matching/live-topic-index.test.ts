@@ -7,7 +7,7 @@ import { NotLoadedError } from "../../../src/lib/errors.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import {
   body,
@@ -24,34 +24,34 @@ const log = pino({ level: "silent" });
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 
-describe("the index of topics", () => {
+describe("the live index of topics", () => {
   let here: IndexInstance;
   let there: IndexInstance;
 
   before(async () => {
     [here, there] = await Promise.all([connectIndex(uri), connectIndex(uri)]);
     await here.service.create(body("early", "a=1"), "user");
-    await records.insertOne({ _id: newId(), ...old("unreadable", "a==1") });
+    await records.insertOne({ _id: newId(), ...createOldTopic("unreadable", "a==1") });
   });
   after(async () => {
     await Promise.all([here.close(), there.close()]);
   });
 
   /** A record from before filters were checked. */
-  const old = (externalId: string, contentQuery: string) => ({
+  const createOldTopic = (externalId: string, contentQuery: string) => ({
     ...{ topic_id: externalId, topic_name: externalId, namespace: "", header_query: "" },
     ...{ content_query: contentQuery, sys_updated_on: new Date() },
   });
 
-  it("loads what is stored when it is first asked, and the first to ask waits for it", async () => {
+  it("loads the stored topics at the first pick, which waits for them", async () => {
     assert.deepEqual(here.index.status(), { topics: 0, unreadable: 0 });
     assert.deepEqual(await Promise.all([picked(here, 1), picked(here, 1)]), [["early"], ["early"]]);
     assert.deepEqual(here.index.status(), { topics: 1, unreadable: 1 });
     assert.deepEqual(await picked(there, 1), ["early"]);
   });
 
-  it("says that the topics are being loaded where that takes long, and picks once they are there", async () => {
-    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+  it("reports a long load as such, and picks once the topics are loaded", async () => {
+    const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const one = await connectIndex(proxy.uri(db.databaseName));
     try {
       proxy.freeze();
@@ -64,8 +64,8 @@ describe("the index of topics", () => {
     }
   });
 
-  it("leaves nobody waiting when it is closed", async () => {
-    const proxy = await startMongoProxy(portOf(sharedStack().mongodb));
+  it("rejects waiting picks when it is closed", async () => {
+    const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const one = await connectIndex(proxy.uri(db.databaseName));
     proxy.cut();
     const asked = assert.rejects(picked(one, 1), NotLoadedError);
@@ -74,14 +74,14 @@ describe("the index of topics", () => {
     await one.database.close();
   });
 
-  it("knows at once what its own process wrote, and soon what another did", async () => {
+  it("knows writes of its own process immediately, and those of others soon", async () => {
     await here.service.create(body("later", "a=1,2"), "user");
     assert.deepEqual(await picked(here, 2), ["later"]);
     assert.deepEqual(await picked(here, 1), ["early", "later"]);
     await untilPicked(there, 2, ["later"]);
   });
 
-  it("follows changes that are made by hand", async () => {
+  it("follows manual changes", async () => {
     await records.updateOne({ topic_id: "later" }, { $set: { content_query: "a=3" } });
     for (const one of [here, there]) {
       await untilPicked(one, 3, ["later"]);
@@ -92,7 +92,7 @@ describe("the index of topics", () => {
     assert.equal(here.index.status().unreadable, 0);
   });
 
-  it("follows what the channel writes: created, updated, retired", async () => {
+  it("follows announcements: created, updated, retired", async () => {
     const key = { group: "g", topic: "t", partition: 0 };
     const { service, database } = here;
     const store = createTopicStore(database, log);
@@ -134,7 +134,7 @@ describe("the index of topics", () => {
     assert.deepEqual(await picked(there, 8), []);
   });
 
-  it("follows what another process disables and enables", async () => {
+  it("follows topics that another process disables and enables", async () => {
     const store = createTopicStore(there.database, log);
     const switching = createTopicSwitch({ store, retired: createRetiredTopicStore(there.database) });
     await there.service.create(body("switched", "a=9"), "user");
@@ -145,7 +145,7 @@ describe("the index of topics", () => {
     await untilPicked(here, 9, ["switched"]);
   });
 
-  it("explains a topic that is stored, and knows nothing of another", async () => {
+  it("explains a stored topic, and no other", async () => {
     const results = await here.index.explain("early", { event: { a: [5, "6"] } });
     assert.deepEqual(
       results?.map(({ held, found }) => ({ held, found })),

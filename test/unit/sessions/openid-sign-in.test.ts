@@ -8,7 +8,7 @@ import { SignInError } from "../../../src/users/openid.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { until } from "../../support/poll.ts";
 
-it("asks the provider about at most 16 sign-ins at once", async () => {
+it("exchanges at most 16 codes with the provider concurrently", async () => {
   const states: string[] = [];
   const held: (() => void)[] = [];
   const provider: OpenIdProvider = {

@@ -21,11 +21,11 @@ const sessions = createSessions({ store, users });
 const administration = createUserAdministration({
   users,
   sessions: store,
-  // What it makes of a password does not matter here, only that it is another one each time.
+  // Not a real hash, but a different one each time.
   hash: () => Promise.resolve(newId()),
 });
 
-async function newUser(): Promise<string> {
+async function createUser(): Promise<string> {
   const name = unique("user");
   await users.insert({ name, roles: [], active: true, passwordHash: newId() });
   return name;
@@ -37,25 +37,25 @@ async function beginSession(name: string): Promise<string> {
   return session.id;
 }
 
-const isLetIn = async (id: string): Promise<boolean> => (await sessions.find(id)) !== undefined;
+const isAccepted = async (id: string): Promise<boolean> => (await sessions.find(id)) !== undefined;
 const countStored = (name: string): Promise<number> =>
   db.collection("topicsync_sessions").countDocuments({ user_name: name });
 
 describe("the sessions of a user who is disabled", () => {
-  it("stay ended when the user is enabled again; others go on, and new ones begin", async () => {
-    const [name, other] = [await newUser(), await newUser()];
+  it("stay ended when the user is enabled again; those of others continue, and new ones start", async () => {
+    const [name, other] = [await createUser(), await createUser()];
     const [stolen, own] = [await beginSession(name), await beginSession(other)];
-    assert.equal(await isLetIn(stolen), true);
+    assert.equal(await isAccepted(stolen), true);
     await administration.setActive(name, false);
-    assert.equal(await isLetIn(stolen), false);
+    assert.equal(await isAccepted(stolen), false);
     await administration.setActive(name, true);
-    assert.equal(await isLetIn(stolen), false);
-    assert.equal(await isLetIn(own), true);
-    assert.equal(await isLetIn(await beginSession(name)), true);
+    assert.equal(await isAccepted(stolen), false);
+    assert.equal(await isAccepted(own), true);
+    assert.equal(await isAccepted(await beginSession(name)), true);
   });
 
-  it("do not begin at the same moment either", async () => {
-    const name = await newUser();
+  it("do not start at the same moment either", async () => {
+    const name = await createUser();
     const slow: SessionStore = {
       ...store,
       async insert(session) {
@@ -67,29 +67,29 @@ describe("the sessions of a user who is disabled", () => {
     assert.equal(await countStored(name), 0);
   });
 
-  it("stay ended where the process was killed between disabling the user and ending them", async () => {
-    const name = await newUser();
+  it("stay ended if the process was killed between disabling the user and ending them", async () => {
+    const name = await createUser();
     const id = await beginSession(name);
     await users.change(name, { active: false });
     await administration.setActive(name, true);
-    assert.equal(await isLetIn(id), false);
+    assert.equal(await isAccepted(id), false);
   });
 
-  it("go on when a user who is active is enabled", async () => {
-    const name = await newUser();
+  it("continue when an active user is enabled", async () => {
+    const name = await createUser();
     const id = await beginSession(name);
     await administration.setActive(name, true);
-    assert.equal(await isLetIn(id), true);
+    assert.equal(await isAccepted(id), true);
   });
 });
 
 describe("a session", () => {
-  it("is over after twelve hours, and after eight where an OpenID provider answers for the user", async () => {
+  it("expires after twelve hours, or after eight for users of an OpenID provider", async () => {
     const issuer = "https://id.example.org";
     const began = Date.now();
     let now = began;
     const timed = createSessions({ store, users, issuer, now: () => new Date(now) });
-    const own = await timed.begin(await newUser());
+    const own = await timed.begin(await createUser());
     const theirs = await timed.beginFederated({ name: "oidc:ann", roles: [], active: true }, issuer);
     const hours = 60 * 60 * 1_000;
     for (const [id, lifetime] of [
@@ -104,12 +104,12 @@ describe("a session", () => {
   });
 });
 
-describe("the sessions of a user who gets another password", () => {
+describe("the sessions of a user whose password changes", () => {
   it("are removed from the store", async () => {
-    const name = await newUser();
+    const name = await createUser();
     const id = await beginSession(name);
     await administration.setPassword(name, "another password");
-    assert.equal(await isLetIn(id), false);
+    assert.equal(await isAccepted(id), false);
     assert.equal(await countStored(name), 0);
   });
 });

@@ -9,14 +9,14 @@ import type { PositionKey } from "../../../src/sync/positions.ts";
 import { createDatabase, type Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import { createPositions } from "../../../src/storage/positions.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
-const store = await startMongoProxy(portOf(stack.mongodb));
+const store = await startMongoProxy(getPort(stack.mongodb));
 const log = await createLogger("silent");
 const { signal: never } = new AbortController();
 afterEach(() => {
@@ -37,7 +37,7 @@ async function connect(options = ""): Promise<Database> {
   return database;
 }
 
-const answered = (command: string, answer: Document, times = 1): void => {
+const answerWith = (command: string, answer: Document, times = 1): void => {
   store.fail({ command, carriedOut: false, answer, times });
 };
 
@@ -89,14 +89,14 @@ describe("a MongoDB without transactions", () => {
     ["FerretDB", { code: 59, errmsg: "no such command: 'commitTransaction'" }],
   ] as const)
     it(`is recognized by its error: ${product}`, async () => {
-      answered(answer.code === 59 ? "commitTransaction" : "find", { ok: 0, ...answer });
+      answerWith(answer.code === 59 ? "commitTransaction" : "find", { ok: 0, ...answer });
       const database = await connect();
       assert.equal(store.pending(), 0);
       assert.equal(database.startSession(), undefined);
     });
 
   it("is not assumed for another error: the start fails with the reason", async () => {
-    answered("find", { ok: 0, code: 2, codeName: "BadValue", errmsg: "something new" });
+    answerWith("find", { ok: 0, code: 2, codeName: "BadValue", errmsg: "something new" });
     await assert.rejects(connect(), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
       assert.match(error.message, /failed to run a transaction.*something new/);
@@ -105,7 +105,7 @@ describe("a MongoDB without transactions", () => {
   });
 
   it("is not assumed for an outage: the check is repeated", async () => {
-    answered("find", {
+    answerWith("find", {
       ok: 0,
       code: 91,
       codeName: "ShutdownInProgress",
@@ -121,7 +121,7 @@ describe("wrong credentials", () => {
   const refused = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
 
   it("end the start at once", async () => {
-    answered("create", refused);
+    answerWith("create", refused);
     await assert.rejects(connect(), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
       assert.match(error.message, /credentials of MONGODB_URI.*authSource/);
@@ -131,7 +131,7 @@ describe("wrong credentials", () => {
 
   it("are an outage at run time, since a password may be changing", async () => {
     const database = await connect();
-    answered("ping", refused);
+    answerWith("ping", refused);
     await assert.rejects(database.ping(), {
       name: "UnavailableError",
       message: /credentials of MONGODB_URI/,
@@ -151,9 +151,9 @@ describe("taking over a partition", () => {
   ] as const)
     it(`succeeds although killSessions ${what}`, async () => {
       const database = await connect();
-      const key = newKey();
+      const key = createKey();
       await createPositions(database, { log }).claim(key);
-      answered("killSessions", answer, 2);
+      answerWith("killSessions", answer, 2);
       for (const left of [1, 0]) {
         await createPositions(database, { log }).claim(key);
         assert.equal(store.pending(), left);
@@ -162,9 +162,9 @@ describe("taking over a partition", () => {
 
   it("succeeds although killSessions takes very long", async () => {
     const database = await connect();
-    const key = newKey();
+    const key = createKey();
     await createPositions(database, { log }).claim(key);
-    // Longer than the driver waits for any answer.
+    // Longer than any timeout of the driver.
     store.fail({ command: "killSessions", carriedOut: true, answer: {}, lateMs: 20_000, times: 1 });
     await createPositions(database, { log }).claim(key);
     assert.equal(store.pending(), 0);
@@ -189,7 +189,7 @@ describe("a conflicting transaction", () => {
       const session = database.startSession();
       assert.ok(session !== undefined);
       const _id = unique("record");
-      answered("insert", answer, 9);
+      answerWith("insert", answer, 9);
       await database.transaction(session, async () => {
         await records.insertOne({ _id }, { session });
       });
@@ -202,7 +202,7 @@ describe("a conflicting transaction", () => {
     const database = await connect();
     const session = database.startSession();
     assert.ok(session !== undefined);
-    answered("insert", { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" }, 10_000);
+    answerWith("insert", { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" }, 10_000);
     await assert.rejects(
       database.transaction(session, async () => {
         await database.collection(collections.positions).insertOne({}, { session });
@@ -213,4 +213,4 @@ describe("a conflicting transaction", () => {
   });
 });
 
-const newKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
+const createKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });

@@ -12,7 +12,7 @@ import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
@@ -21,7 +21,7 @@ import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
 const inserted: Document[] = [];
-const store = await startMongoProxy(portOf(stack.mongodb), {
+const store = await startMongoProxy(getPort(stack.mongodb), {
   onCommand: (command) => {
     if ("insert" in command) inserted.push(command);
   },
@@ -38,7 +38,7 @@ afterEach(() => {
 const service = createTopicService(createTopicStore(database, log));
 const installations = createInstallationStore(database, newId);
 
-/** What stores answer to the first write of a command that a unique index refuses. */
+/** The responses of stores when a unique index rejects the first write of a command. */
 const answers: Readonly<Record<string, Document>> = {
   "of an index whose name says nothing": {
     ...{ ok: 1, n: 0 },
@@ -74,12 +74,12 @@ for (const [how, answer] of Object.entries(answers))
       store.fail({ command, carriedOut: false, answer, times: 1 });
     };
 
-    it("makes the batch be decided again, with what is stored", async () => {
+    it("makes the batch be decided again, with the stored topics", async () => {
       const key = { group: unique("group"), topic: unique("announcements"), partition: 0 };
       const topics = createTopicStore(database, log);
       await topics.claim(key);
       const id = unique("topic");
-      /** With a new service, which looks nothing up at first. */
+      /** Uses a new service, which looks nothing up at first. */
       const announceAt = (offset: number) =>
         applyAnnouncements({
           store: topics,
@@ -93,7 +93,7 @@ for (const [how, answer] of Object.entries(answers))
       assert.equal((await announceAt(1)).counts.unchanged, 1);
     });
 
-    it("is answered over HTTP by the rule that was broken", async () => {
+    it("is reported over HTTP with the rule that was violated", async () => {
       const body = { externalId: unique("topic"), name: unique("name") };
       await service.create(body, "ann");
       refuseOnce("insert");
@@ -120,7 +120,7 @@ for (const [how, answer] of Object.entries(answers))
     });
   });
 
-const newInstallation = (): Installation => ({
+const createInstallation = (): Installation => ({
   ...{
     id: newId(),
     token: unique("token"),
@@ -134,13 +134,13 @@ const newInstallation = (): Installation => ({
 });
 
 describe("an import of installations", () => {
-  it("tells a taken id from a taken token, whatever the store says of the index", async () => {
+  it("distinguishes a duplicate id from a duplicate token without the name of the index", async () => {
     const importStore = createInstallationImportStore(database);
-    const [stored, other] = [newInstallation(), newInstallation()];
+    const [stored, other] = [createInstallation(), createInstallation()];
     assert.equal((await importStore.add([stored])).size, 0);
-    const sameId = { ...newInstallation(), id: stored.id };
-    const sameToken = { ...newInstallation(), token: stored.token };
-    store.fail({ command: "insert", carriedOut: true, answer: nameless(1), times: 1 });
+    const sameId = { ...createInstallation(), id: stored.id };
+    const sameToken = { ...createInstallation(), token: stored.token };
+    store.fail({ command: "insert", carriedOut: true, answer: createNamelessError(1), times: 1 });
     assert.deepEqual(
       await importStore.add([other, sameToken, sameId]),
       new Map([
@@ -151,16 +151,18 @@ describe("an import of installations", () => {
     assert.equal(await db.collection("sys_push_notif_app_install").countDocuments({ token: other.token }), 1);
   });
 
-  it("stores no id twice where the store would: in another shard", async () => {
+  it("stores no id twice, even if the store would in another shard", async () => {
     const importStore = createInstallationImportStore(database);
-    const stored = newInstallation();
+    const stored = createInstallation();
     await importStore.add([stored]);
-    const sameId = { ...newInstallation(), id: stored.id };
+    const sameId = { ...createInstallation(), id: stored.id };
     inserted.length = 0;
     assert.deepEqual(await importStore.add([sameId]), new Map([[sameId, "id taken"]]));
     assert.deepEqual(inserted, []);
   });
 });
 
-/** The answer to an insertion of which one record was refused, without the index's name. */
-const nameless = (index: number): Document => ({ writeErrors: [{ index, code: 11000, errmsg: "" }] });
+/** The response to an insertion with one rejected record, without the name of the index. */
+const createNamelessError = (index: number): Document => ({
+  writeErrors: [{ index, code: 11000, errmsg: "" }],
+});

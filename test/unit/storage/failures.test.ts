@@ -33,7 +33,7 @@ const documentDbWording = "Duplicate key violation on the requested collection: 
 const namelessWording = "Duplicate key violation on the requested collection.";
 
 describe("an error of MongoDB", () => {
-  it("is a duplicate wherever the answer reports it and however it is worded", () => {
+  it("is a duplicate in any place of the response and in any wording", () => {
     for (const wording of [mongoWording, documentDbWording, namelessWording, ""])
       for (const error of [
         answer(11000, wording),
@@ -47,7 +47,7 @@ describe("an error of MongoDB", () => {
       assert.equal(classify(error), "duplicate");
   });
 
-  it("is a conflict, with the label or without", () => {
+  it("is a conflict with or without the label", () => {
     for (const error of [
       answer(112, "WriteConflict error"),
       answer(251, "Transaction was aborted"),

@@ -9,14 +9,14 @@ import { createDatabase } from "../../../src/storage/database.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const stack = sharedStack();
 const sent: Record<string, unknown>[] = [];
-const store = await startMongoProxy(portOf(stack.mongodb), {
+const store = await startMongoProxy(getPort(stack.mongodb), {
   onCommand: (command) => void sent.push(command),
 });
 afterEach(() => {
@@ -49,7 +49,7 @@ describe("a user without the privilege to create indexes", () => {
     }
   };
 
-  it("can use a database that has all of them, under any names", async () => {
+  it("can use a database that has all indexes, under any names", async () => {
     const { db } = testDatabase(stack.mongodb);
     await connect(db.databaseName);
     await db.collection("sys_user").dropIndex("unique_user_name");
@@ -77,7 +77,7 @@ describe("a user without the privilege to create indexes", () => {
 });
 
 describe("an update of a record", () => {
-  it("sends no empty operator, which older products reject, and nothing when nothing changes", async () => {
+  it("sends no empty operator, which older products reject, and nothing without a change", async () => {
     const { db } = testDatabase(stack.mongodb);
     const database = createDatabase(store.uri(db.databaseName), pino({ level: "silent" }));
     await database.connect(new AbortController().signal);

@@ -10,7 +10,7 @@ import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
@@ -19,7 +19,7 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 const stack = sharedStack();
 const { db } = testDatabase(stack.mongodb);
 const proxied: Document[] = [];
-const store = await startMongoProxy(portOf(stack.mongodb), {
+const store = await startMongoProxy(getPort(stack.mongodb), {
   onCommand: (command) => void proxied.push(command),
 });
 const log = await createLogger("silent");
@@ -27,7 +27,7 @@ const database = createDatabase(store.uri(db.databaseName), log);
 await database.connect(new AbortController().signal);
 after(() => database.close());
 
-/** Every command that the installations send, as it is. */
+/** Every command on installations. */
 const sent: Document[] = [];
 const watched: Database = {
   ...database,
@@ -39,19 +39,19 @@ const watched: Database = {
 const installations = createInstallationStore(watched, newId);
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 
-const newKey = () => ({ token: unique("token"), application: "agent", platform: "ios" });
-const register = async (key: ReturnType<typeof newKey>, user = "ann") => {
+const createKey = () => ({ token: unique("token"), application: "agent", platform: "ios" });
+const register = async (key: ReturnType<typeof createKey>, user = "ann") => {
   assert.deepEqual(await installations.write([{ kind: "register", key, user }]), []);
 };
-const remove = async ({ application, platform }: ReturnType<typeof newKey>, user = "ann") => {
+const remove = async ({ application, platform }: ReturnType<typeof createKey>, user = "ann") => {
   const write = { kind: "remove", application, platform, user, reason: "removed" } as const;
   assert.deepEqual(await installations.write([write]), []);
 };
-const find = ({ token }: ReturnType<typeof newKey>) => records.find({ token }).toArray();
+const find = ({ token }: ReturnType<typeof createKey>) => records.find({ token }).toArray();
 
-describe("a registration that the store carries out a second time, late", () => {
+describe("a registration that the store repeats late", () => {
   it("does not make a token active again that was removed meanwhile", async () => {
-    const key = newKey();
+    const key = createKey();
     sent.length = 0;
     await register(key);
     await remove(key);
@@ -64,7 +64,7 @@ describe("a registration that the store carries out a second time, late", () => 
   });
 
   it("does not take a token back that has moved to another user", async () => {
-    const key = newKey();
+    const key = createKey();
     await register(key, "bob");
     sent.length = 0;
     await register(key, "ann");
@@ -78,8 +78,8 @@ describe("a registration that the store carries out a second time, late", () => 
 });
 
 describe("a registration", () => {
-  it("counts although an instance whose clock is ahead changed the record before", async () => {
-    const key = newKey();
+  it("succeeds after a change by an instance whose clock is ahead", async () => {
+    const key = createKey();
     const ahead = new Date(Date.now() + 60_000);
     await records.insertOne(installation(key.token, { active: false, sys_updated_on: ahead }));
     const before = new Date();
@@ -91,11 +91,11 @@ describe("a registration", () => {
   });
 });
 
-describe("a record that something else has stored without topicsync's times", () => {
+describe("a record that another program stored without times", () => {
   for (const times of [{}, { sys_updated_on: null }, { sys_updated_on: "2026-01-01 00:00:00" }])
     for (const owner of ["ann", "bob"])
       it(`can be registered by its user and by another: ${owner}, ${JSON.stringify(times)}`, async () => {
-        const key = newKey();
+        const key = createKey();
         await db.collection("sys_push_notif_app_install").insertOne({ ...key, user: owner, ...times });
         await register(key);
         const [record] = await find(key);
@@ -105,11 +105,11 @@ describe("a record that something else has stored without topicsync's times", ()
       });
 });
 
-describe("a write that may meet an open transaction", () => {
-  it("is not sent again when it took too long", async () => {
+describe("a write that may conflict with an open transaction", () => {
+  it("is not sent again after a timeout", async () => {
     store.fail({ command: "update", carriedOut: false, answer: mongoErrors.tooSlow, times: 1 });
     sent.length = 0;
-    const write = { kind: "register", key: newKey(), user: "ann" } as const;
+    const write = { kind: "register", key: createKey(), user: "ann" } as const;
     await assert.rejects(installations.write([write]), {
       name: "UnavailableError",
       message: /exceeded time limit/,
@@ -117,8 +117,8 @@ describe("a write that may meet an open transaction", () => {
     assert.equal(sent.length, 1);
   });
 
-  it("is given up by the store before the driver gives it up", async () => {
-    const key = newKey();
+  it("times out on the server before it does in the driver", async () => {
+    const key = createKey();
     sent.length = 0;
     proxied.length = 0;
     await register(key);

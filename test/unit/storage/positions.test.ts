@@ -34,7 +34,7 @@ interface Written {
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const log = await createLogger("silent");
 
-/** A process, as the store sees it. */
+/** Connects like another process. */
 async function connect(): Promise<Database> {
   const database = createDatabase(uri, log);
   await database.connect(new AbortController().signal);
@@ -43,12 +43,12 @@ async function connect(): Promise<Database> {
 }
 const [one, other] = await Promise.all([connect(), connect()]);
 
-const newKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
-const at = (offset: number): Position => ({ offset, epoch: 1 });
-const upTo = (end: number): number[] => Array.from({ length: end }, (_, n) => n);
+const createKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
+const createPosition = (offset: number): Position => ({ offset, epoch: 1 });
+const range = (end: number): number[] => Array.from({ length: end }, (_, n) => n);
 
 /** Writes one record for each offset. The same offset written twice makes two records. */
-function writer(database: Database, { group }: PositionKey) {
+function createWriter(database: Database, { group }: PositionKey) {
   const records = database.collection<Written>(collections.retiredTopics);
   return async (offset: number, options: SessionOptions): Promise<void> => {
     await records.insertOne({ _id: unique("record"), group, offset }, options);
@@ -66,8 +66,8 @@ async function apply(positions: Positions, step: PositionStep, write?: WriteInSe
   await storeBatch(store, step, { writes: undefined, sendDeadLetters: undefined, trace: undefined });
 }
 
-/** The offsets that were written, and where the position stands. */
-async function outcome({ group }: PositionKey): Promise<{ offsets: number[]; position: number }> {
+/** Reads the written offsets and the position. */
+async function readOutcome({ group }: PositionKey): Promise<{ offsets: number[]; position: number }> {
   const records = await db.collection<Written>(collections.retiredTopics).find({ group }).toArray();
   const stored = await db.collection(collections.positions).findOne({ "_id.group": group });
   return {
@@ -76,34 +76,34 @@ async function outcome({ group }: PositionKey): Promise<{ offsets: number[]; pos
   };
 }
 
-describe("a batch's records and the position behind it", () => {
-  it("count together or not at all, while another batch of the partition is begun beside it", async () => {
-    const key = newKey();
+describe("the records of a batch and the position after it", () => {
+  it("are stored together or not at all while another batch of the partition begins", async () => {
+    const key = createKey();
     const positions = createPositions(one, { log });
     await positions.claim(key);
-    const write = writer(one, key);
+    const write = createWriter(one, key);
     const batch = { key, from: undefined };
     const [first, second] = await Promise.allSettled([
-      apply(positions, { ...batch, to: at(2) }, async (options) => {
+      apply(positions, { ...batch, to: createPosition(2) }, async (options) => {
         await write(0, options);
         await sleep(200);
         await write(1, options);
       }),
-      apply(positions, { ...batch, to: at(1) }, (options) => write(0, options)),
+      apply(positions, { ...batch, to: createPosition(1) }, (options) => write(0, options)),
     ]);
     assert.equal(first.status, "fulfilled");
     assert.ok(second.status === "rejected" && second.reason instanceof FencedError);
-    assert.deepEqual(await outcome(key), { offsets: [0, 1], position: 2 });
+    assert.deepEqual(await readOutcome(key), { offsets: [0, 1], position: 2 });
   });
 
-  it("count together while the partition is taken over again by the process that has it", async () => {
-    const key = newKey();
+  it("are stored together while the same process claims the partition again", async () => {
+    const key = createKey();
     const positions = createPositions(one, { log });
     await positions.claim(key);
-    const write = writer(one, key);
+    const write = createWriter(one, key);
     const batch = { key, from: undefined };
     const [, claimed] = await Promise.all([
-      apply(positions, { ...batch, to: at(2) }, async (options) => {
+      apply(positions, { ...batch, to: createPosition(2) }, async (options) => {
         await write(0, options);
         await sleep(200);
         await write(1, options);
@@ -111,17 +111,17 @@ describe("a batch's records and the position behind it", () => {
       positions.claim(key),
     ]);
     assert.equal(claimed?.offset, 2);
-    assert.deepEqual(await outcome(key), { offsets: [0, 1], position: 2 });
+    assert.deepEqual(await readOutcome(key), { offsets: [0, 1], position: 2 });
   });
 
-  it("count once, however the readers of two processes overlap", async () => {
-    const key = newKey();
+  it("are stored once if the readers of two processes overlap", async () => {
+    const key = createKey();
     const end = 100;
-    /** Takes the partition over, applies some batches, and begins anew, now and then without waiting for the last. */
+    /** Claims the partition, applies some batches, and repeats, sometimes without waiting for the last batch. */
     async function read(database: Database, positions: ReturnType<typeof createPositions>, reader: number) {
-      const write = writer(database, key);
+      const write = createWriter(database, key);
       const applyTo = (from: Position | undefined, to: number): Promise<boolean> =>
-        apply(positions, { key, from, to: at(to) }, async (options) => {
+        apply(positions, { key, from, to: createPosition(to) }, async (options) => {
           for (let offset = from?.offset ?? 0; offset < to; offset += 1) await write(offset, options);
         }).then(
           () => true,
@@ -143,26 +143,26 @@ describe("a batch's records and the position behind it", () => {
           const writing = applyTo(from, to);
           left.push(writing);
           if ((turn + batch) % 3 === 0 || !(await writing)) break;
-          from = at(to);
+          from = createPosition(to);
         }
       }
     }
     await Promise.all(
       [one, other].flatMap((database, process) => {
         const positions = createPositions(database, { log });
-        return upTo(2).map((reader) => read(database, positions, 10 * process + reader));
+        return range(2).map((reader) => read(database, positions, 10 * process + reader));
       }),
     );
-    assert.deepEqual(await outcome(key), { offsets: upTo(end), position: end });
+    assert.deepEqual(await readOutcome(key), { offsets: range(end), position: end });
   });
 
-  it("are not held by what a former owner began after it had lost the partition, and left open", async () => {
-    const key = newKey();
+  it("are not blocked by a transaction that a former owner left open after it lost the partition", async () => {
+    const key = createKey();
     const former = createPositions(one, { log });
     const owner = createPositions(other, { log });
     await former.claim(key);
     await owner.claim(key);
-    const batch = { key, from: undefined, to: at(1) };
+    const batch = { key, from: undefined, to: createPosition(1) };
     const record = { _id: unique("record"), group: key.group, offset: 0 };
     const insert = async (database: Database, options: SessionOptions): Promise<void> => {
       await database.collection<Written>(collections.retiredTopics).insertOne({ ...record }, options);
@@ -182,11 +182,11 @@ describe("a batch's records and the position behind it", () => {
     await applyByOwner();
     killed.resolve(undefined);
     await assert.rejects(left, { message: "killed" });
-    assert.deepEqual(await outcome(key), { offsets: [0], position: 1 });
+    assert.deepEqual(await readOutcome(key), { offsets: [0], position: 1 });
   });
 
   it("are fenced by the epoch as well as by the offset", async () => {
-    const key = newKey();
+    const key = createKey();
     const positions = createPositions(one, { log });
     await positions.claim(key);
     const move = (from: Position | undefined, to: Position) => apply(positions, { key, from, to });
@@ -203,9 +203,9 @@ describe("a batch's records and the position behind it", () => {
     assert.deepEqual(await claimBy(createPositions(other, { log })), { ...moved, isOurs: false });
   });
 
-  it("remember only the sessions of the last owners", async () => {
-    const key = newKey();
-    const sessions = upTo(12).map(() => new UUID().toBinary());
+  it("keep only the sessions of the last owners", async () => {
+    const key = createKey();
+    const sessions = range(12).map(() => new UUID().toBinary());
     const positions = db.collection<PositionRecord>(collections.positions);
     const { group, topic, partition } = key;
     await positions.insertOne({ _id: { group, topic, partition }, sessions });

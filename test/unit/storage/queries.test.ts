@@ -16,7 +16,7 @@ interface Thing {
 const { db } = testDatabase(sharedStack().mongodb);
 const things = db.collection<Thing>("things");
 
-/** 300 things in which every sort field but the last has equal values; their names sort differently in UTF-8 and UTF-16. */
+/** 300 things; only the last sort field is unique, and names sort differently in UTF-8 and UTF-16. */
 const names = ["", "A", "a", "ab", "abc", "é", "\u{FFFD}", "😀"];
 const all: Thing[] = Array.from({ length: 300 }, (_, i) => ({
   _id: `id-${String((i * 7) % 300).padStart(3, "0")}`,
@@ -57,7 +57,7 @@ function toSorted(sort: readonly (keyof Thing)[], chosen: readonly Thing[] = all
 
 describe("pages", () => {
   for (const sort of [["_id"], ["name", "_id"], ["on", "name", "_id"]] as const) {
-    test(`give every record once in the order of ${sort.join(", ")}, in both directions`, async () => {
+    test(`return every record once in the order of ${sort.join(", ")}, in both directions`, async () => {
       assert.deepEqual(await readAll(sort, false), toSorted(sort));
       assert.deepEqual(await readAll(sort, true), toSorted(sort).reverse());
     });

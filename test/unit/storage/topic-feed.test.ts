@@ -7,7 +7,7 @@ import { pino } from "pino";
 
 import { indexes } from "../../../src/storage/indexes.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { portOf } from "../embedded/local.ts";
+import { getPort } from "../embedded/local.ts";
 import { body, untilPicked, connectIndex, picked } from "../../support/live-topic-index.ts";
 import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
@@ -17,11 +17,11 @@ type StoredDocument = Document & { _id: string };
 
 const store = sharedStack().mongodb;
 
-/** A index behind a proxy, another beside it, and what the first logged and sent. */
-async function scene(t: TestContext) {
+/** An index behind a proxy, a second index, and the log lines and commands of the first. */
+async function createScene(t: TestContext) {
   const { uri, db } = testDatabase(store);
   const sent: Document[] = [];
-  const proxy = await startMongoProxy(portOf(store), { onCommand: (command) => void sent.push(command) });
+  const proxy = await startMongoProxy(getPort(store), { onCommand: (command) => void sent.push(command) });
   const lines: string[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
   const [here, there] = await Promise.all([connectIndex(proxy.uri(db.databaseName), log), connectIndex(uri)]);
@@ -49,8 +49,8 @@ const standalone = {
 };
 
 describe("the feed of stored topics", () => {
-  it("says that a change stream failed for good, so that the topics are loaded and followed again", async (t) => {
-    const { proxy, here, there, fail, logged } = await scene(t);
+  it("reports the end of a change stream, so that the topics are loaded and followed again", async (t) => {
+    const { proxy, here, there, fail, logged } = await createScene(t);
     const adding = t.mock.method(EventTarget.prototype, "addEventListener");
     here.index.start();
     await untilPicked(here, 1, ["early"]);
@@ -69,8 +69,8 @@ describe("the feed of stored topics", () => {
     assert.equal(listeners(), once, "listeners of the streams that were lost");
   });
 
-  it("follows again when a stream could not be opened for a passing reason, and closes the other", async (t) => {
-    const { here, there, fail, sent, logged } = await scene(t);
+  it("retries if one stream fails to open for a transient reason, and closes the other", async (t) => {
+    const { here, there, fail, sent, logged } = await createScene(t);
     const answer = { ok: 0, code: 133, codeName: "FailedToSatisfyReadPreference", errmsg: "no primary" };
     fail({ command: "aggregate", answer, times: 1 });
     here.index.start();
@@ -78,21 +78,21 @@ describe("the feed of stored topics", () => {
     assert.equal(logged(loadedAgain), 1);
     assert.equal(logged(polling), 0);
     assert.equal(sent("aggregate").length, 4);
-    // MongoDB refuses a change stream with any other level that is named.
+    // MongoDB rejects a change stream with any other explicit level.
     for (const { readConcern } of sent("aggregate")) assert.equal(readConcern?.level, "majority");
     assert.equal(sent("killCursors").length, 1);
     await there.service.create(body("later", "a=2"), "user");
     await untilPicked(here, 2, ["later"]);
   });
 
-  it("looks for changes of others from time to time where there are no change streams", async (t) => {
-    const { db, here, there, fail, sent, logged } = await scene(t);
+  it("polls for changes by others without change streams", async (t) => {
+    const { db, here, there, fail, sent, logged } = await createScene(t);
     fail({ command: "aggregate", answer: standalone, times: 2 });
     here.index.start();
     await untilPicked(here, 1, ["early"]);
     assert.equal(logged(polling), 1);
     await there.service.create(body("polled", "a=2"), "user");
-    // What a long transaction decided long ago, and committed only now.
+    // A long transaction decided this long ago and commits only now.
     const decidedOn = new Date(Date.now() - 80_000);
     const late = {
       topic_id: "late",
@@ -121,8 +121,8 @@ describe("the feed of stored topics", () => {
     "change streams that nobody enabled": { code: 1, errmsg: "Change streams are not enabled" },
   };
   for (const [title, refusal] of Object.entries(refusals)) {
-    it(`looks from time to time as well where the answer is ${title}`, async (t) => {
-      const { here, fail, logged } = await scene(t);
+    it(`also polls if the response is ${title}`, async (t) => {
+      const { here, fail, logged } = await createScene(t);
       fail({ command: "aggregate", answer: { ok: 0, ...refusal }, times: 2 });
       here.index.start();
       await untilPicked(here, 1, ["early"]);
@@ -130,15 +130,15 @@ describe("the feed of stored topics", () => {
     });
   }
 
-  it("is left in peace once the index is closed, also right after a change", async (t) => {
-    const { here, there } = await scene(t);
+  it("is not queried any more once the index is closed, also right after a change", async (t) => {
+    const { here, there } = await createScene(t);
     here.index.start();
     await untilPicked(here, 1, ["early"]);
     await there.service.create(body("later", "a=2"), "user");
     await until("the change is known", () => here.index.status().topics === 2);
     await here.index.close();
     const closedOn = Date.now();
-    // A second after a change it is looked at once more.
+    // A second after a change, the topic is read once more.
     await until("that moment is over", () => Date.now() > closedOn + 1_100);
   });
 });

@@ -11,7 +11,7 @@ after(() => {
   rmSync(folder, { recursive: true });
 });
 
-it("finds the lines of a run's logs that have a secret of their test, also within JSON", () => {
+it("finds log lines that contain a secret of their test, also within JSON", () => {
   const write = (name: string, ...lines: string[]): void => {
     writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(""));
   };

@@ -7,14 +7,14 @@ import { getAgeAt } from "../../../src/sync/age.ts";
 
 const now = 1_800_000_000_000;
 
-/** Answers as a broker does that holds records of these timestamps. */
-const broker = (timestamps: readonly number[]) => (timestamp: number) => {
+/** Answers like a broker with records of these timestamps. */
+const createBroker = (timestamps: readonly number[]) => (timestamp: number) => {
   const found = timestamps.findIndex((one) => one >= timestamp);
   return Promise.resolve(found === -1 ? timestamps.length : found);
 };
 
 describe("the age of a record", () => {
-  it("is found to 5 % or 50 ms, for records from now to decades ago", async () => {
+  it("is exact to 5 % or 50 ms, for records from now to decades ago", async () => {
     const ages = fc.array(fc.integer({ min: 0, max: 40 * 365 * 86_400_000 }), {
       minLength: 1,
       maxLength: 50,
@@ -24,21 +24,21 @@ describe("the age of a record", () => {
         const timestamps = some.map((age) => now - age).toSorted((a, b) => a - b);
         const offset = pick % timestamps.length;
         const truth = now - (timestamps[offset] ?? NaN);
-        const found = await getAgeAt(offset, broker(timestamps), now);
+        const found = await getAgeAt(offset, createBroker(timestamps), now);
         assert.ok(found >= truth - 1, `${found} is less than ${truth}`);
         assert.ok(found <= Math.max(truth * 1.06, truth + 51), `${found} is more than ${truth}`);
       }),
     );
   });
 
-  it("takes few questions: 25 for a record of a year ago", async () => {
-    let questions = 0;
-    const ask = broker([now - 365 * 86_400_000]);
-    await getAgeAt(0, (timestamp) => ((questions += 1), ask(timestamp)), now);
-    assert.ok(questions <= 25, `${questions} questions`);
+  it("needs few queries: 25 for a record of a year ago", async () => {
+    let queries = 0;
+    const ask = createBroker([now - 365 * 86_400_000]);
+    await getAgeAt(0, (timestamp) => ((queries += 1), ask(timestamp)), now);
+    assert.ok(queries <= 25, `${queries} questions`);
   });
 
-  it("ends for a record without a timestamp", async () => {
-    assert.ok((await getAgeAt(0, broker([-1, now]), now)) >= now);
+  it("is found for a record without a timestamp", async () => {
+    assert.ok((await getAgeAt(0, createBroker([-1, now]), now)) >= now);
   });
 });

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { readPartitionStatuses, type ConsumerStatus } from "../../../src/sync/partition-status.ts";
 
-/** A log of one partition that grows by a record, which is applied at once, each time that anybody asks for anything. */
-function flowing() {
+/** A log of one partition that grows by one record, applied at once, with each query. */
+function createGrowingLog() {
   let end = 1_000;
-  const look = async (): Promise<number> => {
+  const query = async (): Promise<number> => {
     const seen = (end += 1);
     await sleep(seen % 2);
     return seen;
@@ -15,13 +15,13 @@ function flowing() {
   return {
     observer: {
       async bounds() {
-        const high = await look();
+        const high = await query();
         return new Map([[0, { low: 0, high, stable: high }]]);
       },
-      owners: async () => new Map([[0, String(await look())]]),
-      firstSince: async () => new Map([[0, await look()]]),
+      owners: async () => new Map([[0, String(await query())]]),
+      firstSince: async () => new Map([[0, await query()]]),
     },
-    positions: async () => new Map([[0, { offset: await look(), epoch: 1 }]]),
+    positions: async () => new Map([[0, { offset: await query(), epoch: 1 }]]),
     consumer: (): ConsumerStatus => ({
       state: "assigned",
       partitions: [
@@ -31,13 +31,13 @@ function flowing() {
   };
 }
 
-describe("where a group stands in a log that flows", () => {
+describe("the status of a group in a growing log", () => {
   for (const [store, isThere] of [
     ["the store tells", true],
     ["this process alone knows, while the store does not answer", false],
   ] as const)
-    it(`is close behind its end, as ${store}`, async () => {
-      const { observer, positions, consumer } = flowing();
+    it(`is close to its end, as ${store}`, async () => {
+      const { observer, positions, consumer } = createGrowingLog();
       for (let times = 1; times <= 20; times += 1) {
         const { partitions } = await readPartitionStatuses(
           {

@@ -10,14 +10,14 @@ import { sharedStack } from "../../support/stack.ts";
 const { admin, scene } = stage(sharedStack());
 
 describe("the stored position", () => {
-  it("is where a restarted service goes on, whatever Kafka was told", async () => {
+  it("is where a restarted service continues, regardless of the offset committed to Kafka", async () => {
     const { settings, topic, topics, createTopic, announce, stored, reached, key } = scene();
     await createTopic();
     await announce(0, 100);
     const first = await startTopicsync(settings);
     await stored(100);
     await first.stop();
-    // Were Kafka's offset the truth, the ones before it would not be read again.
+    // If the offset in Kafka counted, earlier records would not be read again.
     await topics.deleteMany({});
     await admin.setOffsets({ groupId: key.group, topic, partitions: [{ partition: 0, offset: "0" }] });
     await announce(100, 110);
@@ -27,7 +27,7 @@ describe("the stored position", () => {
     assert.equal(await second.stop(), 0);
   });
 
-  it("fills a database again that was emptied under the running service", async () => {
+  it("refills a database that was emptied under the running service", async () => {
     const { settings, topics, positions, createTopic, announce, stored } = scene();
     await createTopic();
     await announce(0, 100);
@@ -45,7 +45,7 @@ describe("the stored position", () => {
     await announce(0, 10);
     const service = await startTopicsync(settings);
     await stored(10);
-    // As another consumer would have moved it on.
+    // Moves it like another consumer.
     await announce(10, 12);
     await stored(12);
     await positions.updateOne({}, { $set: { next_offset: 15 } });
@@ -55,7 +55,7 @@ describe("the stored position", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("begins anew with a log that was made anew, and takes its definitions for the later ones", async () => {
+  it("starts over with a recreated log, whose definitions count as later", async () => {
     const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
     await createTopic();
     await announce(0, 50);
@@ -74,7 +74,7 @@ describe("the stored position", () => {
     assert.equal(await second.stop(), 0);
   });
 
-  it("is not held by a transaction that a killed consumer left open", async (t) => {
+  it("is not blocked by a transaction that a killed consumer left open", async (t) => {
     const { settings, uri, positions, topics, createTopic, announce, stored, key } = scene();
     await createTopic();
     await announce(0, 10);
@@ -95,7 +95,7 @@ describe("the stored position", () => {
 
     await announce(10, 20);
     const second = await startTopicsync(settings);
-    // Long before the server would give the transaction up by itself, after a minute.
+    // Long before the server aborts the transaction by itself, after a minute.
     await stored(20, 25_000);
     assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic id-10");
     assert.equal(await second.stop(), 0);

@@ -9,7 +9,7 @@ import { decide, type Decision } from "../../../src/topics/decide.ts";
 import { getCombination, type Source, type Topic, type TopicDefinition } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import type { TopicWrites } from "../../../src/topics/snapshot.ts";
-import { applyToModel, modelOf, modelWith } from "./model.ts";
+import { applyToModel, toModelTopic, createModel } from "./model.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const now = new Date("2026-01-02T03:04:05Z");
@@ -22,8 +22,8 @@ const definition = (externalId: string, combination = externalId): TopicDefiniti
   headerQuery: "",
   contentQuery: "",
 });
-/** The same as what a topic was before. */
-const was = (combination: string) => ({
+/** The previous definition of a topic. */
+const toPrevious = (combination: string) => ({
   name: combination,
   ...{ namespace: "", headerQuery: "", contentQuery: "" },
 });
@@ -34,146 +34,155 @@ const define = (offset: number, externalId: string, combination = externalId): A
 });
 const retire = (offset: number, externalId: string): Announcement => ({ kind: "retire", offset, externalId });
 const byHttp: Source = { kind: "http", user: "somebody" };
-const at = (offset: number, elsewhere = partition): Source => ({
+const createSource = (offset: number, elsewhere = partition): Source => ({
   kind: "announcement",
   ...elsewhere,
   offset,
 });
-const stored = (externalId: string, source: Source, combination = externalId): Topic => ({
+const createStored = (externalId: string, source: Source, combination = externalId): Topic => ({
   ...definition(externalId, combination),
   id: newId(),
   source,
   createdOn: before,
   updatedOn: before,
 });
-const decided = (announcements: Announcement[], topics: Topic[] = []): Decision =>
+const decideBatch = (announcements: Announcement[], topics: Topic[] = []): Decision =>
   decide({ partition, epoch: 1, announcements, stored: topics, now, newId });
 
-const refused = ({ refusals }: Decision): unknown[] =>
+const toRefusals = ({ refusals }: Decision): unknown[] =>
   refusals.map(({ offset, refusal }) => [offset, refusal.code]);
 
 describe("deciding one announcement", () => {
-  it("creates a new definition, with where it came from", () => {
-    const { writes, counts } = decided([define(7, "a")]);
+  it("creates a new topic with its source", () => {
+    const { writes, counts } = decideBatch([define(7, "a")]);
     assert.equal(counts.created, 1);
     const [topic] = writes.created;
     assert.match(topic?.id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(
       { ...topic, id: "" },
-      { ...definition("a"), id: "", source: at(7), createdOn: now, updatedOn: now },
+      { ...definition("a"), id: "", source: createSource(7), createdOn: now, updatedOn: now },
     );
   });
 
-  it("writes nothing when the same definition comes again", () => {
-    const { writes, counts } = decided([define(9, "a")], [stored("a", at(3))]);
+  it("writes nothing for an unchanged definition", () => {
+    const { writes, counts } = decideBatch([define(9, "a")], [createStored("a", createSource(3))]);
     assert.deepEqual(writes, { removed: [], retired: [], updated: [], created: [] });
     assert.equal(counts.unchanged, 1);
   });
 
-  it("updates a changed definition, keeps the sys_id and the time of creation, and remembers what it was", () => {
-    const topic = stored("a", at(3));
-    const { writes, counts } = decided([define(9, "a", "other")], [topic]);
+  it("updates a changed definition, and keeps the sys_id, the time of creation and the previous definition", () => {
+    const topic = createStored("a", createSource(3));
+    const { writes, counts } = decideBatch([define(9, "a", "other")], [topic]);
     assert.equal(counts.updated, 1);
-    const previous = { ...was("a"), source: at(3), updatedOn: before };
+    const previous = { ...toPrevious("a"), source: createSource(3), updatedOn: before };
     assert.deepEqual(writes.updated, [
-      { ...topic, ...definition("a", "other"), source: at(9), updatedOn: now, previous },
+      { ...topic, ...definition("a", "other"), source: createSource(9), updatedOn: now, previous },
     ]);
   });
 
-  it("remembers one step back and no further, also when both changes come in one batch", () => {
-    const [topic] = decided([define(9, "a", "y"), define(10, "a", "z")], [stored("a", at(3), "x")]).writes
-      .updated;
-    assert.deepEqual(topic?.previous, { ...was("y"), source: at(9), updatedOn: now });
+  it("keeps one previous definition only, also if both changes are in one batch", () => {
+    const [topic] = decideBatch(
+      [define(9, "a", "y"), define(10, "a", "z")],
+      [createStored("a", createSource(3), "x")],
+    ).writes.updated;
+    assert.deepEqual(topic?.previous, { ...toPrevious("y"), source: createSource(9), updatedOn: now });
   });
 
-  it("leaves a topic alone that already comes from a later offset of the same partition", () => {
-    assert.equal(decided([define(9, "a", "other")], [stored("a", at(10))]).counts.unchanged, 1);
-    assert.equal(decided([retire(9, "a")], [stored("a", at(10))]).counts.unchanged, 1);
+  it("does not change a topic that comes from a later offset of the same partition", () => {
+    assert.equal(
+      decideBatch([define(9, "a", "other")], [createStored("a", createSource(10))]).counts.unchanged,
+      1,
+    );
+    assert.equal(decideBatch([retire(9, "a")], [createStored("a", createSource(10))]).counts.unchanged, 1);
   });
 
   it("does not compare offsets of different partitions", () => {
-    const elsewhere = at(1_000, { topic: "announcements", partition: 1 });
-    assert.equal(decided([define(9, "a", "other")], [stored("a", elsewhere)]).counts.updated, 1);
+    const elsewhere = createSource(1_000, { topic: "announcements", partition: 1 });
+    assert.equal(decideBatch([define(9, "a", "other")], [createStored("a", elsewhere)]).counts.updated, 1);
   });
 
-  it("does not compare offsets of a log with those of the log that was there before", () => {
+  it("does not compare offsets of different epochs", () => {
     const announcements = [define(9, "a", "other")];
     const { writes, counts } = decide({
       partition,
       epoch: 2,
       announcements,
-      stored: [stored("a", at(1_000))],
+      stored: [createStored("a", createSource(1_000))],
       now,
       newId,
     });
     assert.equal(counts.updated, 1);
-    assert.deepEqual(writes.updated[0]?.source, { ...at(9), epoch: 2 });
+    assert.deepEqual(writes.updated[0]?.source, { ...createSource(9), epoch: 2 });
   });
 
-  it("adopts a topic that was created over HTTP with the same definition, which changes nothing of it", () => {
-    const topic = stored("a", byHttp);
-    const { writes, counts } = decided([define(9, "a")], [topic]);
+  it("adopts a topic that was created over HTTP with the same definition", () => {
+    const topic = createStored("a", byHttp);
+    const { writes, counts } = decideBatch([define(9, "a")], [topic]);
     assert.equal(counts.adopted, 1);
-    assert.deepEqual(writes.updated, [{ ...topic, source: at(9), updatedOn: now }]);
+    assert.deepEqual(writes.updated, [{ ...topic, source: createSource(9), updatedOn: now }]);
   });
 
-  it("refuses another definition for a topic that was created over HTTP", () => {
-    assert.deepEqual(refused(decided([define(9, "a", "other")], [stored("a", byHttp)])), [
+  it("rejects another definition for a topic that was created over HTTP", () => {
+    assert.deepEqual(toRefusals(decideBatch([define(9, "a", "other")], [createStored("a", byHttp)])), [
       [9, "EXTERNAL_ID_TAKEN"],
     ]);
   });
 
-  it("refuses a combination that another topic holds, and names the holder", () => {
-    const decision = decided([define(9, "b", "x")], [stored("a", at(1), "x")]);
-    assert.deepEqual(refused(decision), [[9, "DUPLICATE_COMBINATION"]]);
+  it("rejects a combination that another topic holds, and names the holder", () => {
+    const decision = decideBatch([define(9, "b", "x")], [createStored("a", createSource(1), "x")]);
+    assert.deepEqual(toRefusals(decision), [[9, "DUPLICATE_COMBINATION"]]);
     assert.match(decision.refusals[0]?.refusal.message ?? "", /"a"/);
   });
 
-  it("retires a topic that the channel announced", () => {
-    const topic = stored("a", at(3));
-    const { writes } = decided([retire(9, "a")], [topic]);
+  it("retires an announced topic", () => {
+    const topic = createStored("a", createSource(3));
+    const { writes } = decideBatch([retire(9, "a")], [topic]);
     assert.deepEqual(writes.removed, [topic]);
-    assert.deepEqual(writes.retired, [{ topic, retiredOn: now, retiredBy: at(9) }]);
+    assert.deepEqual(writes.retired, [{ topic, retiredOn: now, retiredBy: createSource(9) }]);
   });
 
   it("does nothing for a tombstone of an unknown topic", () => {
-    assert.equal(decided([retire(9, "a")]).counts.unchanged, 1);
+    assert.equal(decideBatch([retire(9, "a")]).counts.unchanged, 1);
   });
 
-  it("refuses a tombstone for a topic that was created over HTTP", () => {
-    assert.deepEqual(refused(decided([retire(9, "a")], [stored("a", byHttp)])), [[9, "EXTERNAL_ID_TAKEN"]]);
+  it("rejects a tombstone for a topic that was created over HTTP", () => {
+    assert.deepEqual(toRefusals(decideBatch([retire(9, "a")], [createStored("a", byHttp)])), [
+      [9, "EXTERNAL_ID_TAKEN"],
+    ]);
   });
 
-  it("passes on why a record could not be used", () => {
+  it("passes on why a record is unusable", () => {
     const refusal = new RefusalError("MALFORMED_JSON", "no JSON");
-    assert.deepEqual(decided([{ kind: "unusable", offset: 4, refusal }]).refusals, [{ offset: 4, refusal }]);
+    assert.deepEqual(decideBatch([{ kind: "unusable", offset: 4, refusal }]).refusals, [
+      { offset: 4, refusal },
+    ]);
   });
 });
 
 describe("deciding a batch", () => {
-  it("writes a topic that is announced three times once, as it is in the end", () => {
-    const { writes } = decided([define(1, "a", "x"), define(2, "a", "y"), define(3, "a", "z")]);
+  it("writes a topic that is announced three times once, in its last version", () => {
+    const { writes } = decideBatch([define(1, "a", "x"), define(2, "a", "y"), define(3, "a", "z")]);
     const previous = { ...definition("a", "y"), owner: "channel", offset: 2 };
-    assert.deepEqual(writes.created.map(modelOf), [
+    assert.deepEqual(writes.created.map(toModelTopic), [
       { ...definition("a", "z"), owner: "channel", offset: 3, previous },
     ]);
     assert.equal(writes.updated.length, 0);
   });
 
-  it("lets a topic take the combination that another gave up before, and not the other way round", () => {
-    const topics = [stored("a", at(1), "x"), stored("b", at(2), "y")];
-    const inOrder = decided([define(3, "a", "z"), define(4, "b", "x")], topics);
+  it("lets a topic take a combination that another gave up before, but not after", () => {
+    const topics = [createStored("a", createSource(1), "x"), createStored("b", createSource(2), "y")];
+    const inOrder = decideBatch([define(3, "a", "z"), define(4, "b", "x")], topics);
     assert.deepEqual(
       inOrder.writes.updated.map(({ externalId }) => externalId),
       ["a", "b"],
     );
-    const tooEarly = decided([define(3, "b", "x"), define(4, "a", "z")], topics);
-    assert.deepEqual(refused(tooEarly), [[3, "DUPLICATE_COMBINATION"]]);
+    const tooEarly = decideBatch([define(3, "b", "x"), define(4, "a", "z")], topics);
+    assert.deepEqual(toRefusals(tooEarly), [[3, "DUPLICATE_COMBINATION"]]);
   });
 
-  it("exchanges the combinations of two topics by way of a third", () => {
-    const topics = [stored("a", at(1), "x"), stored("b", at(2), "y")];
-    const { writes, refusals } = decided(
+  it("exchanges the combinations of two topics through a third", () => {
+    const topics = [createStored("a", createSource(1), "x"), createStored("b", createSource(2), "y")];
+    const { writes, refusals } = decideBatch(
       [define(3, "a", "z"), define(4, "b", "x"), define(5, "a", "y")],
       topics,
     );
@@ -181,21 +190,24 @@ describe("deciding a batch", () => {
     assert.deepEqual([writes.removed.length, writes.updated.length, writes.created.length], [1, 1, 1]);
   });
 
-  it("creates anew what it retires in the same batch, under another sys_id", () => {
-    const topic = stored("a", at(1));
-    const { writes } = decided([retire(2, "a"), define(3, "a")], [topic]);
+  it("creates a topic that it retires in the same batch again, under another sys_id", () => {
+    const topic = createStored("a", createSource(1));
+    const { writes } = decideBatch([retire(2, "a"), define(3, "a")], [topic]);
     assert.deepEqual(writes.removed, [topic]);
     assert.notEqual(writes.created[0]?.id, topic.id);
   });
 
-  it("keeps a topic that came and went within the batch among the retired ones only", () => {
-    const { writes } = decided([define(1, "a"), retire(2, "a")]);
+  it("stores a topic that is created and retired in one batch as retired only", () => {
+    const { writes } = decideBatch([define(1, "a"), retire(2, "a")]);
     assert.deepEqual([writes.created.length, writes.removed.length, writes.retired.length], [0, 0, 1]);
   });
 
-  it("refuses a combination whose holder retires later in the batch", () => {
-    const decision = decided([define(2, "b", "x"), retire(3, "a")], [stored("a", at(1), "x")]);
-    assert.deepEqual(refused(decision), [[2, "DUPLICATE_COMBINATION"]]);
+  it("rejects a combination whose holder is retired later in the batch", () => {
+    const decision = decideBatch(
+      [define(2, "b", "x"), retire(3, "a")],
+      [createStored("a", createSource(1), "x")],
+    );
+    assert.deepEqual(toRefusals(decision), [[2, "DUPLICATE_COMBINATION"]]);
     assert.equal(decision.counts.retired, 1);
   });
 });
@@ -224,7 +236,7 @@ describe("deciding any batch over any stored topics", () => {
       )
       .map((topics) =>
         topics.map(({ id, combination, offset }) =>
-          stored(id, offset < 0 ? byHttp : at(offset), combination),
+          createStored(id, offset < 0 ? byHttp : createSource(offset), combination),
         ),
       ),
     announcements: fc.array(announcement, { maxLength: 20 }).map((list) =>
@@ -237,17 +249,17 @@ describe("deciding any batch over any stored topics", () => {
     ),
   });
 
-  it("comes out as one announcement after another does, without a unique index objecting on the way", () => {
+  it("has the result of one announcement after another, and violates no unique index", () => {
     fc.assert(
       fc.property(situation, ({ topics, announcements }) => {
-        const model = modelWith(topics.map(modelOf));
+        const model = createModel(topics.map(toModelTopic));
         applyToModel(model, announcements);
-        const decision = decided(announcements, topics);
-        const after = written(topics, decision.writes);
-        assert.deepEqual(sorted(after.map(modelOf)), sorted([...model.topics.values()]));
+        const decision = decideBatch(announcements, topics);
+        const after = applyWrites(topics, decision.writes);
+        assert.deepEqual(sortById(after.map(toModelTopic)), sortById([...model.topics.values()]));
         assert.deepEqual(
           decision.writes.retired.map(({ topic, retiredBy }) => ({
-            topic: modelOf(topic),
+            topic: toModelTopic(topic),
             offset: retiredBy.kind === "announcement" ? retiredBy.offset : undefined,
           })),
           model.retired,
@@ -261,22 +273,22 @@ describe("deciding any batch over any stored topics", () => {
     );
   });
 
-  it("is the same whether it is applied in one batch or cut in two anywhere", () => {
+  it("has the same result in one batch or split in two anywhere", () => {
     fc.assert(
       fc.property(situation, fc.nat(20), ({ topics, announcements }, cut) => {
-        const whole = written(topics, decided(announcements, topics).writes);
-        const half = written(topics, decided(announcements.slice(0, cut), topics).writes);
-        const both = written(half, decided(announcements.slice(cut), half).writes);
-        assert.deepEqual(sorted(both.map(modelOf)), sorted(whole.map(modelOf)));
+        const whole = applyWrites(topics, decideBatch(announcements, topics).writes);
+        const half = applyWrites(topics, decideBatch(announcements.slice(0, cut), topics).writes);
+        const both = applyWrites(half, decideBatch(announcements.slice(cut), half).writes);
+        assert.deepEqual(sortById(both.map(toModelTopic)), sortById(whole.map(toModelTopic)));
       }),
       { numRuns: 1_000 },
     );
   });
 
-  it("touches each stored topic at most once, unless it is taken out and put back", () => {
+  it("writes each stored topic at most once, unless it is removed and inserted again", () => {
     fc.assert(
       fc.property(situation, ({ topics, announcements }) => {
-        const { removed, updated, created } = decided(announcements, topics).writes;
+        const { removed, updated, created } = decideBatch(announcements, topics).writes;
         const changed = [...removed, ...updated].map(({ id }) => id);
         assert.equal(new Set(changed).size, changed.length);
         const put = [...updated, ...created].map(({ id }) => id);
@@ -286,8 +298,8 @@ describe("deciding any batch over any stored topics", () => {
   });
 });
 
-/** Carries writes out as a store with two unique indexes does: one at a time, each checked. */
-function written(topics: readonly Topic[], { removed, updated, created }: TopicWrites): Topic[] {
+/** Applies writes like a store with two unique indexes: one at a time, each checked. */
+function applyWrites(topics: readonly Topic[], { removed, updated, created }: TopicWrites): Topic[] {
   const table = new Map(topics.map((topic) => [topic.id, topic]));
   const put = (topic: Topic): void => {
     for (const other of table.values()) {
@@ -306,5 +318,5 @@ function written(topics: readonly Topic[], { removed, updated, created }: TopicW
   return [...table.values()];
 }
 
-const sorted = <T extends { externalId: string }>(topics: T[]): T[] =>
+const sortById = <T extends { externalId: string }>(topics: T[]): T[] =>
   topics.toSorted((a, b) => a.externalId.localeCompare(b.externalId));

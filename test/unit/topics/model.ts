@@ -1,35 +1,35 @@
 import type { Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 
-/** An announcement, of which the model needs no more than this. */
+/** The parts of an announcement that the model needs. */
 export type ModelAnnouncement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
   | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }
   | { readonly kind: "unusable"; readonly offset: number; readonly refusal: { readonly code: string } };
 
-/** What the contract's table of announcements says of one topic, written down as plainly as possible. */
+/** A topic in the contract's table of announcements. */
 export interface ModelTopic extends TopicDefinition {
   owner: "http" | "channel";
-  /** The offset that made it as it is; -1 for HTTP. */
+  /** The offset of its last change; -1 for HTTP. */
   offset: number;
-  /** What it was before its definition changed last. */
+  /** The definition before its last change. */
   previous?: Omit<ModelTopic, "previous">;
 }
 
 export interface Model {
   /** By external id. */
   readonly topics: Map<string, ModelTopic>;
-  /** The external id of whoever holds a combination, by the combination's text. */
+  /** The external id of the holder of each combination, by its key. */
   readonly holders: Map<string, string>;
-  /** Topics as they were, and the tombstone's offset. */
+  /** Retired topics, with the offset of the tombstone. */
   readonly retired: { topic: ModelTopic; offset: number }[];
   readonly refused: { offset: number; code: string }[];
 }
 
-/** What one announcement comes to; a refusal's code when it is refused. */
+/** The outcome of an announcement; the code of the refusal if it is rejected. */
 export type ModelOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | { refused: string };
 
-/** A model that begins with these topics. */
-export function modelWith(topics: readonly ModelTopic[] = []): Model {
+/** Creates a model with these topics. */
+export function createModel(topics: readonly ModelTopic[] = []): Model {
   const model: Model = { topics: new Map(), holders: new Map(), retired: [], refused: [] };
   for (const topic of topics) putInModel(model, topic);
   return model;
@@ -40,29 +40,29 @@ export function applyToModel(model: Model, announcements: readonly ModelAnnounce
   for (const announcement of announcements) applyOneToModel(model, announcement);
 }
 
-/** Applies one announcement and tells what it came to. */
+/** Applies one announcement and returns its outcome. */
 export function applyOneToModel(model: Model, announcement: ModelAnnouncement): ModelOutcome {
   const { offset } = announcement;
-  const outcome = outcomeOf(model, announcement);
+  const outcome = decideOutcome(model, announcement);
   if (typeof outcome === "object") model.refused.push({ offset, code: outcome.refused });
   return outcome;
 }
 
-/** Puts a topic in, in place of what was there under its external id. */
+/** Adds a topic, or replaces the one of its external id. */
 export function putInModel(model: Model, topic: ModelTopic): void {
   takeFromModel(model, topic.externalId);
   model.topics.set(topic.externalId, topic);
-  model.holders.set(combinationText(topic), topic.externalId);
+  model.holders.set(toCombinationKey(topic), topic.externalId);
 }
 
 function takeFromModel(model: Model, externalId: string): void {
   const topic = model.topics.get(externalId);
   if (topic === undefined) return;
   model.topics.delete(externalId);
-  model.holders.delete(combinationText(topic));
+  model.holders.delete(toCombinationKey(topic));
 }
 
-function outcomeOf(model: Model, announcement: ModelAnnouncement): ModelOutcome {
+function decideOutcome(model: Model, announcement: ModelAnnouncement): ModelOutcome {
   switch (announcement.kind) {
     case "unusable":
       return { refused: announcement.refusal.code };
@@ -85,9 +85,9 @@ function retireInModel(model: Model, externalId: string, offset: number): ModelO
 
 function defineInModel(model: Model, definition: TopicDefinition, offset: number): ModelOutcome {
   const topic = model.topics.get(definition.externalId);
-  const holder = model.holders.get(combinationText(definition));
+  const holder = model.holders.get(toCombinationKey(definition));
   const next: ModelTopic = { ...definition, owner: "channel", offset };
-  const same = topic !== undefined && combinationText(topic) === combinationText(definition);
+  const same = topic !== undefined && toCombinationKey(topic) === toCombinationKey(definition);
   if (topic?.owner === "http") {
     if (!same) return { refused: "EXTERNAL_ID_TAKEN" };
     putInModel(model, { ...topic, ...next });
@@ -105,16 +105,16 @@ function defineInModel(model: Model, definition: TopicDefinition, offset: number
   return "updated";
 }
 
-const combinationText = ({ name, namespace, headerQuery, contentQuery }: TopicDefinition): string =>
+const toCombinationKey = ({ name, namespace, headerQuery, contentQuery }: TopicDefinition): string =>
   JSON.stringify([name, namespace, headerQuery, contentQuery]);
 
-/** A stored topic in the model's words. */
-export const modelOf = ({ previous, ...topic }: Topic): ModelTopic => ({
-  ...wordsOf(topic),
-  ...(previous && { previous: wordsOf({ ...previous, externalId: topic.externalId }) }),
+/** Converts a stored topic. */
+export const toModelTopic = ({ previous, ...topic }: Topic): ModelTopic => ({
+  ...toModelDefinition(topic),
+  ...(previous && { previous: toModelDefinition({ ...previous, externalId: topic.externalId }) }),
 });
 
-const wordsOf = ({
+const toModelDefinition = ({
   externalId,
   name,
   namespace,

@@ -12,7 +12,7 @@ import { createTopicService } from "../../../src/topics/service.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
-import { applyToModel, modelOf, modelWith, putInModel, type Model } from "./model.ts";
+import { applyToModel, toModelTopic, createModel, putInModel, type Model } from "./model.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const log = await createLogger("silent");
@@ -35,7 +35,7 @@ const step = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("retire" as const), id: fc.constantFrom(...ids) }) },
 );
-/** What happens before a batch: a topic is created over HTTP, or nothing. */
+/** Before a batch, a topic may be created over HTTP. */
 const byHand = fc.option(fc.record({ id: fc.constantFrom(...ids), name: fc.constantFrom(...names) }), {
   freq: 3,
 });
@@ -52,11 +52,11 @@ const definition = (externalId: string, name: string) => ({
   contentQuery: "",
 });
 
-const sorted = <T extends { externalId: string }>(topics: T[]): T[] =>
+const sortById = <T extends { externalId: string }>(topics: T[]): T[] =>
   topics.toSorted((one, other) => one.externalId.localeCompare(other.externalId));
 
 describe("applying batches to a real store", () => {
-  it("refuses nothing for a consumer whose position another has moved", async () => {
+  it("sends no dead letter for a fenced consumer", async () => {
     await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
     const key = { group: unique("group"), topic: "announcements", partition: 0 };
     await store.claim(key);
@@ -76,12 +76,12 @@ describe("applying batches to a real store", () => {
       { kind: "retire", offset: 1, externalId: "a" },
       { kind: "define", offset: 2, definition: definition("b", "x") },
     ]);
-    // What the first announcement wanted was free in its time; the one who comes late sees what came after.
+    // The combination was free for the first announcement; the fenced consumer sees a later state.
     await assert.rejects(apply([first]), FencedError);
     assert.deepEqual(letters, []);
   });
 
-  it("keeps what a topic was before its definition changed, on the way to the retired ones as well", async () => {
+  it("keeps the previous definition of a topic, also when it is retired", async () => {
     await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
     const key = { group: unique("group"), topic: "announcements", partition: 0 };
     await store.claim(key);
@@ -113,14 +113,14 @@ describe("applying batches to a real store", () => {
     assert.deepEqual(sys_updated_on, record?.["sys_created_on"]);
   });
 
-  it("comes out as one announcement after another does, whatever is looked up and whatever is not", async () => {
+  it("has the result of one announcement after another at every level of look-ups", async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (batches) => {
         await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
         const service = createTopicService(store);
         const key = { group: unique("group"), topic: "announcements", partition: 0 };
         await store.claim(key);
-        const model = modelWith();
+        const model = createModel();
         let offset = 0;
         const refused: Model["refused"] = [];
         for (const { byHand: created, steps } of batches) {
@@ -128,7 +128,7 @@ describe("applying batches to a real store", () => {
             const made = await service
               .create(definition(created.id, created.name), "somebody")
               .catch(() => undefined);
-            if (made !== undefined) putInModel(model, modelOf(made.topic));
+            if (made !== undefined) putInModel(model, toModelTopic(made.topic));
           }
           const from = offset === 0 ? undefined : { offset, epoch: 1 };
           const announcements = steps.map((one): Announcement => {
@@ -148,7 +148,7 @@ describe("applying batches to a real store", () => {
           });
           applyToModel(model, announcements);
           const stored = await store.findByExternalIds(ids);
-          assert.deepEqual(sorted(stored.map(modelOf)), sorted([...model.topics.values()]));
+          assert.deepEqual(sortById(stored.map(toModelTopic)), sortById([...model.topics.values()]));
         }
         assert.deepEqual(refused, model.refused);
       }),

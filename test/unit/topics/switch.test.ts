@@ -24,33 +24,33 @@ const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
 
 const store = createTopicStore(database, log);
 const service = createTopicService(store);
-const body = (externalId: string, name = externalId) => ({ externalId, name });
-const canonical = (externalId: string): TopicDefinition => ({
-  ...body(externalId),
+const createBody = (externalId: string, name = externalId) => ({ externalId, name });
+const toDefinition = (externalId: string): TopicDefinition => ({
+  ...createBody(externalId),
   ...{ namespace: "", headerQuery: "", contentQuery: "" },
 });
 
-/** Applies announcements of a channel of its own, as the consumer does. */
+/** Applies announcements of a new channel, like the consumer. */
 async function announce(
   announcements: readonly ({ define: string } | { retire: string })[],
-  over: TopicStore = store,
+  into: TopicStore = store,
 ) {
   const key = { group: unique("group"), topic: unique("channel"), partition: 0 };
   await store.claim(key);
   return applyAnnouncements({
-    store: over,
+    store: into,
     key,
     from: undefined,
     to: { offset: announcements.length, epoch: 1 },
     announcements: announcements.map((one, offset) =>
       "define" in one
-        ? { kind: "define", offset, definition: canonical(one.define) }
+        ? { kind: "define", offset, definition: toDefinition(one.define) }
         : { kind: "retire", offset, externalId: one.retire },
     ),
   });
 }
 
-/** The same store, seen as one that has no transactions. */
+/** The same store without transactions. */
 const withoutTransactions: Database = { ...database, startSession: () => undefined };
 
 for (const [what, opened] of [
@@ -58,15 +58,15 @@ for (const [what, opened] of [
   ["without transactions", withoutTransactions],
 ] as const) {
   const retired = createRetiredTopicStore(opened);
-  const over = (changed: { store?: TopicStore; retired?: RetiredTopicStore } = {}) =>
+  const createSwitch = (changed: { store?: TopicStore; retired?: RetiredTopicStore } = {}) =>
     createTopicSwitch({ store, retired, ...changed });
-  const disabledIds = async (): Promise<string[]> => {
+  const listDisabledIds = async (): Promise<string[]> => {
     const ids: string[] = [];
     for await (const { topic } of createTopicReader(opened).readAll({ state: "disabled" }))
       ids.push(topic.externalId);
     return ids.toSorted();
   };
-  const counts = async (externalId: string) => {
+  const countRecords = async (externalId: string) => {
     const filter = { topic_id: externalId };
     return [await topics.countDocuments(filter), await retiredTopics.countDocuments(filter)];
   };
@@ -78,74 +78,79 @@ for (const [what, opened] of [
     });
 
     it("disables a topic once under concurrent calls", async () => {
-      await service.create(body("a"), "ann");
-      const done = await Promise.all(Array.from({ length: 8 }, (_, n) => over().disable("a", `user ${n}`)));
+      await service.create(createBody("a"), "ann");
+      const done = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => createSwitch().disable("a", `user ${n}`)),
+      );
       assert.equal(done.filter(({ changed }) => changed).length, 1);
-      assert.deepEqual(await counts("a"), [0, 1]);
+      assert.deepEqual(await countRecords("a"), [0, 1]);
     });
 
     it("finds a topic that is disabled concurrently", async () => {
-      await service.create(body("a"), "ann");
+      await service.create(createBody("a"), "ann");
       const slow: TopicStore = {
         ...store,
         async findByExternalIds(ids) {
-          await over().disable("a", "ann");
+          await createSwitch().disable("a", "ann");
           return store.findByExternalIds(ids);
         },
       };
-      assert.equal((await over({ store: slow }).disable("a", "bob")).changed, false);
+      assert.equal((await createSwitch({ store: slow }).disable("a", "bob")).changed, false);
     });
 
     it("enables a topic that was concurrently enabled and disabled", async () => {
-      await service.create(body("a"), "ann");
-      await over().disable("a", "ann");
+      await service.create(createBody("a"), "ann");
+      await createSwitch().disable("a", "ann");
       let answers = 0;
       const meanwhile: TopicStore = {
         ...store,
         async insert(topic) {
-          if (answers === 1) await over().enable("a");
+          if (answers === 1) await createSwitch().enable("a");
           return store.insert(topic);
         },
         async findByExternalIds(ids) {
           answers += 1;
-          // The first look finds nothing, the second who has it, the third whether that is the same one.
-          if (answers === 3) await over().disable("a", "ann");
+          // The look-ups find nothing, the holder, and whether that is the same topic.
+          if (answers === 3) await createSwitch().disable("a", "ann");
           return store.findByExternalIds(ids);
         },
       };
-      assert.equal((await over({ store: meanwhile }).enable("a")).changed, true);
-      assert.deepEqual(await counts("a"), [1, 2]);
+      assert.equal((await createSwitch({ store: meanwhile }).enable("a")).changed, true);
+      assert.deepEqual(await countRecords("a"), [1, 2]);
     });
 
     it("enables a topic once under concurrent calls, with its sys_id", async () => {
-      const { topic } = await service.create(body("a"), "ann");
+      const { topic } = await service.create(createBody("a"), "ann");
       const { id } = topic;
-      await over().disable("a", "ann");
-      const done = await Promise.all(Array.from({ length: 8 }, () => over().enable("a")));
+      await createSwitch().disable("a", "ann");
+      const done = await Promise.all(Array.from({ length: 8 }, () => createSwitch().enable("a")));
       assert.equal(done.filter(({ changed }) => changed).length, 1);
       assert.deepEqual(new Set(done.map(({ topic }) => topic.id)), new Set([id]));
       assert.equal(await topics.countDocuments(), 1);
     });
 
     it("enables the topic that was disabled last", async () => {
-      const { topic: first } = await service.create(body("a", "first"), "ann");
-      await over().disable("a", "ann");
-      const { topic: second } = await service.create(body("a", "second"), "ann");
-      await assert.rejects(over().enable("a"), { name: "RefusalError", code: "DUPLICATE_EXTERNAL_ID" });
-      await over().disable("a", "ann");
-      assert.equal((await over().enable("a")).topic.id, second.id);
+      const { topic: first } = await service.create(createBody("a", "first"), "ann");
+      await createSwitch().disable("a", "ann");
+      const { topic: second } = await service.create(createBody("a", "second"), "ann");
+      await assert.rejects(createSwitch().enable("a"), {
+        name: "RefusalError",
+        code: "DUPLICATE_EXTERNAL_ID",
+      });
+      await createSwitch().disable("a", "ann");
+      assert.equal((await createSwitch().enable("a")).topic.id, second.id);
       assert.notEqual(first.id, second.id);
-      const disabled = await disabledIds();
+      const disabled = await listDisabledIds();
       assert.deepEqual(disabled, []);
     });
 
     it("leaves one holder of a combination when one is enabled while another is created", async () => {
       for (let round = 0; round < 10; round += 1) {
-        await service.create(body(`old-${round}`, `name ${round}`), "ann");
-        await over().disable(`old-${round}`, "ann");
+        await service.create(createBody(`old-${round}`, `name ${round}`), "ann");
+        await createSwitch().disable(`old-${round}`, "ann");
         const [enabled, created] = await Promise.allSettled([
-          over().enable(`old-${round}`),
-          service.create(body(`new-${round}`, `name ${round}`), "ann"),
+          createSwitch().enable(`old-${round}`),
+          service.create(createBody(`new-${round}`, `name ${round}`), "ann"),
         ]);
         const refused = [enabled, created].flatMap((one) =>
           one.status === "rejected" ? [one.reason as unknown] : [],
@@ -157,7 +162,7 @@ for (const [what, opened] of [
     });
 
     it("does not disable a topic that the channel adopts in the meantime", async () => {
-      await service.create(body("a"), "ann");
+      await service.create(createBody("a"), "ann");
       let adopted: Promise<unknown> | undefined;
       const late: RetiredTopicStore = {
         ...retired,
@@ -166,14 +171,16 @@ for (const [what, opened] of [
           return retired.retire(one);
         },
       };
-      await assert.rejects(over({ retired: late }).disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
-      assert.deepEqual(await counts("a"), [1, 0]);
+      await assert.rejects(createSwitch({ retired: late }).disable("a", "ann"), {
+        code: "EXTERNAL_ID_TAKEN",
+      });
+      assert.deepEqual(await countRecords("a"), [1, 0]);
     });
 
     it("loses no announcement of a topic that is disabled while it is adopted", async () => {
-      const { topic } = await service.create(body("a"), "ann");
+      const { topic } = await service.create(createBody("a"), "ann");
       const { id } = topic;
-      await service.create(body("b"), "ann");
+      await service.create(createBody("b"), "ann");
       let disabled: Promise<unknown> | undefined;
       const meanwhile: TopicStore = {
         ...store,
@@ -182,8 +189,8 @@ for (const [what, opened] of [
           return {
             ...batch,
             async write(writes) {
-              // At first nothing is looked up, and the unique indexes object: the topic is disabled once it is to be adopted.
-              if (writes.updated.length > 0) await (disabled ??= over().disable("a", "ann"));
+              // The first decision, without look-ups, violates a unique index; the topic is disabled before the second.
+              if (writes.updated.length > 0) await (disabled ??= createSwitch().disable("a", "ann"));
               return batch.write(writes);
             },
           };
@@ -194,42 +201,42 @@ for (const [what, opened] of [
       const record = await topics.findOne({ topic_id: "a" });
       assert.equal(record?.["source"].kind, "announcement");
       assert.notEqual(String(record["_id"]), id);
-      await assert.rejects(over().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
+      await assert.rejects(createSwitch().enable("a"), { code: "DUPLICATE_EXTERNAL_ID" });
     });
 
-    it("leaves to the channel what the channel announced or retired", async () => {
+    it("rejects topics that the channel announced or retired", async () => {
       await announce([{ define: "a" }]);
-      await assert.rejects(over().disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
-      assert.equal((await over().enable("a")).changed, false);
+      await assert.rejects(createSwitch().disable("a", "ann"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await createSwitch().enable("a")).changed, false);
       await announce([{ retire: "a" }]);
-      await assert.rejects(over().enable("a"), { code: "EXTERNAL_ID_TAKEN" });
-      assert.equal((await over().disable("a", "ann")).changed, false);
-      assert.deepEqual(await counts("a"), [0, 1]);
+      await assert.rejects(createSwitch().enable("a"), { code: "EXTERNAL_ID_TAKEN" });
+      assert.equal((await createSwitch().disable("a", "ann")).changed, false);
+      assert.deepEqual(await countRecords("a"), [0, 1]);
     });
 
-    it("does not bring back a topic whose filter cannot be read", async () => {
-      await service.create(body("a"), "ann");
+    it("does not enable a topic with an invalid filter", async () => {
+      await service.create(createBody("a"), "ann");
       await topics.updateOne({ topic_id: "a" }, { $set: { header_query: "a==1" } });
-      await over().disable("a", "ann");
-      await assert.rejects(over().enable("a"), { code: "BAD_FILTER" });
+      await createSwitch().disable("a", "ann");
+      await assert.rejects(createSwitch().enable("a"), { code: "BAD_FILTER" });
     });
 
-    it("lists what is disabled, page after page, each topic once", async () => {
+    it("lists each disabled topic once, page by page", async () => {
       const ids = Array.from({ length: 250 }, (_, n) => `t-${String(n).padStart(3, "0")}`);
       for (let at = 0; at < ids.length; at += 50) {
         const some = ids.slice(at, at + 50);
-        await Promise.all(some.map((id) => service.create(body(id), "ann")));
-        await Promise.all(some.map((id) => over().disable(id, "ann")));
+        await Promise.all(some.map((id) => service.create(createBody(id), "ann")));
+        await Promise.all(some.map((id) => createSwitch().disable(id, "ann")));
       }
       for (const id of ids.slice(0, 5)) {
-        await over().enable(id);
-        await over().disable(id, "bob");
+        await createSwitch().enable(id);
+        await createSwitch().disable(id, "bob");
       }
-      await over().enable("t-200");
+      await createSwitch().enable("t-200");
       await announce([{ define: "t-201" }]);
       await announce([{ define: "t-202" }]);
       await announce([{ retire: "t-202" }]);
-      const disabled = await disabledIds();
+      const disabled = await listDisabledIds();
       assert.deepEqual(
         disabled,
         ids.filter((id) => !["t-200", "t-201", "t-202"].includes(id)),

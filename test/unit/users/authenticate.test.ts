@@ -46,7 +46,7 @@ describe("a password hash", () => {
       assert.equal(await verifyPassword("", hash), false);
   });
 
-  it("costs the same where there is no user, or no valid hash", async (t) => {
+  it("costs the same without a user or a valid hash", async (t) => {
     const derive = t.mock.method(crypto, "scrypt");
     syncBuiltinESMExports();
     t.after(() => {
@@ -155,13 +155,13 @@ describe("checking wrong credentials", () => {
     const check = createAuthenticate({ users, throttle, hashQueue: counted, clock });
     return async (name: string, password: string, address = here) => check({ name, password, address });
   };
-  const newUser = async (): Promise<string> => {
+  const createUser = async (): Promise<string> => {
     const name = unique("user");
     await users.insert({ name, roles: [], active: true, passwordHash: await passwordHash });
     return name;
   };
   const passwordHash = hashPassword("right");
-  const refused = (error: unknown): boolean => {
+  const isRefused = (error: unknown): boolean => {
     assert.ok(error instanceof TooManyAttemptsError);
     assert.ok(
       error.retryAfterSeconds >= 1 && error.retryAfterSeconds <= 300,
@@ -172,12 +172,12 @@ describe("checking wrong credentials", () => {
 
   it("is refused without a hash after too many failures of a user at an address, even with the right password", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong), undefined);
     assert.deepEqual(reached, ["userAtAddress"]);
     hashes = 0;
-    await assert.rejects(authenticate(name, "d"), refused);
-    await assert.rejects(authenticate(name, "right"), refused);
+    await assert.rejects(authenticate(name, "d"), isRefused);
+    await assert.rejects(authenticate(name, "right"), isRefused);
     assert.equal(hashes, 0);
     assert.equal(
       (await authenticate(name, "right", elsewhere))?.name,
@@ -188,7 +188,7 @@ describe("checking wrong credentials", () => {
 
   it("counts simultaneous failures like successive ones", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, (_, index) => authenticate(name, `wrong ${index}`)),
     );
@@ -199,10 +199,10 @@ describe("checking wrong credentials", () => {
 
   it("does not lock out a user who logged in from the same network, even when the record is read again", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     await authenticate(name, "right");
     for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
-    await assert.rejects(authenticate(name, "d"), refused);
+    await assert.rejects(authenticate(name, "d"), isRefused);
     assert.equal((await authenticate(name, "right"))?.name, name);
     now += 60_000;
     assert.equal((await authenticate(name, "right"))?.name, name);
@@ -210,37 +210,37 @@ describe("checking wrong credentials", () => {
 
   it("is refused from another network, right or wrong, even if the user has logged in from this one", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     assert.equal((await authenticate(name, "right", here))?.name, name);
     for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong, elsewhere), undefined);
     hashes = 0;
-    await assert.rejects(authenticate(name, "d", elsewhere), refused);
-    await assert.rejects(authenticate(name, "right", elsewhere), refused);
+    await assert.rejects(authenticate(name, "d", elsewhere), isRefused);
+    await assert.rejects(authenticate(name, "right", elsewhere), isRefused);
     assert.equal((await authenticate(name, "right", here))?.name, name);
     assert.equal(hashes, 0);
   });
 
   it("drops a remembered credential after 100 rejected guesses at the user from that network", async () => {
     const authenticate = fresh();
-    const [name, other] = [await newUser(), await newUser()];
+    const [name, other] = [await createUser(), await createUser()];
     for (const user of [name, other]) await authenticate(user, "right");
     for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
     const guess = (count: number): Promise<unknown> =>
       Promise.all(
         Array.from({ length: count }, async () =>
-          assert.rejects(authenticate(name, unique("guess")), refused),
+          assert.rejects(authenticate(name, unique("guess")), isRefused),
         ),
       );
     await guess(99);
     assert.equal((await authenticate(name, "right"))?.name, name);
     await guess(1);
-    await assert.rejects(authenticate(name, "right"), refused);
+    await assert.rejects(authenticate(name, "right"), isRefused);
     assert.equal((await authenticate(other, "right"))?.name, other);
   });
 
   it("counts simultaneous guesses against the remembered credential", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     await authenticate(name, "right");
     for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
     const guesses = [...Array.from({ length: 100 }, () => unique("guess")), "right"];
@@ -252,21 +252,21 @@ describe("checking wrong credentials", () => {
     const authenticate = fresh();
     for (let user = 0; user < 5; user += 1) await authenticate(unique("nobody"), "x");
     assert.deepEqual(reached, ["address"]);
-    await assert.rejects(authenticate(unique("nobody"), "x"), refused);
-    await assert.rejects(authenticate(await newUser(), "right"), refused);
+    await assert.rejects(authenticate(unique("nobody"), "x"), isRefused);
+    await assert.rejects(authenticate(await createUser(), "right"), isRefused);
   });
 
   it("is refused after failures of one user at many addresses", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     for (let host = 1; host <= 7; host += 1) await authenticate(name, "x", `203.0.113.${host}`);
     assert.deepEqual(reached, ["user"]);
-    await assert.rejects(authenticate(name, "right"), refused);
+    await assert.rejects(authenticate(name, "right"), isRefused);
   });
 
   it("starts counting again after a success", async () => {
     const authenticate = fresh();
-    const name = await newUser();
+    const name = await createUser();
     for (const password of ["a", "b", "right", "c", "d"]) await authenticate(name, password);
     assert.deepEqual(reached, []);
   });

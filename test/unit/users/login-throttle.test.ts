@@ -9,12 +9,12 @@ import {
   type LoginLimit,
 } from "../../../src/users/login-throttle.ts";
 
-const open = () => {
+const createThrottle = () => {
   const reached: LoginLimit[] = [];
   return { reached, throttle: createLoginThrottle({ onLimit: (limit) => reached.push(limit) }) };
 };
 
-const refused = (error: unknown): boolean => {
+const isRefused = (error: unknown): boolean => {
   assert.ok(error instanceof TooManyAttemptsError);
   assert.ok(error.retryAfterSeconds > 200 && error.retryAfterSeconds <= 300, "within five minutes");
   return true;
@@ -42,19 +42,19 @@ describe("failed logins", () => {
     ],
   ] as const satisfies readonly [LoginLimit, number, (at: number) => Attempt, Attempt][]) {
     it(`are refused beyond ${most} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
-      const { throttle, reached } = open();
+      const { throttle, reached } = createThrottle();
       for (let at = 0; at < most; at += 1) {
         await throttle.check(next);
         await throttle.recordFailure(attemptAt(at));
       }
-      await assert.rejects(throttle.check(next), refused);
+      await assert.rejects(throttle.check(next), isRefused);
       await throttle.recordFailure(attemptAt(most));
       assert.deepEqual(reached, [limit]);
     });
   }
 
   it("mark a network as not clean", async () => {
-    const { throttle } = open();
+    const { throttle } = createThrottle();
     const [here, elsewhere] = ["192.0.2.1", "198.51.100.1"];
     await throttle.recordFailure({ name: "ann", address: here });
     assert.deepEqual(await throttle.check({ name: "ben", address: here }), { clean: false });

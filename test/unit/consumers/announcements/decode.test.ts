@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { decode } from "../../../../consumers/announcements/decode.ts";
 import type { Announcement } from "../../../../src/topics/announcement.ts";
 
-const decoded = (value: string | Buffer | null, key: string | Buffer | null = null): Announcement =>
+const decodeOne = (value: string | Buffer | null, key: string | Buffer | null = null): Announcement =>
   decode({
     offset: 5,
     timestamp: "0",
@@ -14,7 +14,7 @@ const decoded = (value: string | Buffer | null, key: string | Buffer | null = nu
     key: typeof key === "string" ? Buffer.from(key) : key,
     value: typeof value === "string" ? Buffer.from(value) : value,
   });
-const codeOf = (announcement: Announcement): string =>
+const getCode = (announcement: Announcement): string =>
   announcement.kind === "unusable" ? announcement.refusal.code : announcement.kind;
 
 describe("decoding a record", () => {
@@ -24,36 +24,36 @@ describe("decoding a record", () => {
       '{"externalId":"e","name":"n"}',
       '{"externalId":"e","name":"n","namespace":null,"headerQuery":"","contentQuery":null}',
     ]) {
-      assert.deepEqual(decoded(value, "e"), { kind: "define", offset: 5, definition: expected });
-      assert.deepEqual(decoded(value), { kind: "define", offset: 5, definition: expected });
+      assert.deepEqual(decodeOne(value, "e"), { kind: "define", offset: 5, definition: expected });
+      assert.deepEqual(decodeOne(value), { kind: "define", offset: 5, definition: expected });
     }
   });
 
   it("reads a record without a value as the retirement of its key", () => {
-    assert.deepEqual(decoded(null, "e"), { kind: "retire", offset: 5, externalId: "e" });
+    assert.deepEqual(decodeOne(null, "e"), { kind: "retire", offset: 5, externalId: "e" });
   });
 
-  it("refuses what cannot be used, with the reason", () => {
-    assert.equal(codeOf(decoded(null)), "MISSING_KEY");
-    assert.equal(codeOf(decoded("")), "MALFORMED_JSON");
-    assert.equal(codeOf(decoded("{")), "MALFORMED_JSON");
-    assert.equal(codeOf(decoded("null")), "SCHEMA_VIOLATION");
-    assert.equal(codeOf(decoded('{"externalId":"e"}')), "SCHEMA_VIOLATION");
-    assert.equal(codeOf(decoded(Buffer.from([0xff, 0xfe]))), "UNDECODABLE");
-    assert.equal(codeOf(decoded(null, Buffer.from([0xff]))), "UNDECODABLE");
-    assert.equal(codeOf(decoded('{"externalId":"e","name":"n"}', "f")), "KEY_MISMATCH");
-    assert.equal(codeOf(decoded('{"externalId":"e","name":"n"}', "")), "KEY_MISMATCH");
-    assert.equal(codeOf(decoded(`{"externalId":"e","name":"${"n".repeat(102_400)}"}`)), "TOO_LARGE");
+  it("rejects unusable records with the reason", () => {
+    assert.equal(getCode(decodeOne(null)), "MISSING_KEY");
+    assert.equal(getCode(decodeOne("")), "MALFORMED_JSON");
+    assert.equal(getCode(decodeOne("{")), "MALFORMED_JSON");
+    assert.equal(getCode(decodeOne("null")), "SCHEMA_VIOLATION");
+    assert.equal(getCode(decodeOne('{"externalId":"e"}')), "SCHEMA_VIOLATION");
+    assert.equal(getCode(decodeOne(Buffer.from([0xff, 0xfe]))), "UNDECODABLE");
+    assert.equal(getCode(decodeOne(null, Buffer.from([0xff]))), "UNDECODABLE");
+    assert.equal(getCode(decodeOne('{"externalId":"e","name":"n"}', "f")), "KEY_MISMATCH");
+    assert.equal(getCode(decodeOne('{"externalId":"e","name":"n"}', "")), "KEY_MISMATCH");
+    assert.equal(getCode(decodeOne(`{"externalId":"e","name":"${"n".repeat(102_400)}"}`)), "TOO_LARGE");
   });
 
-  it("refuses filters that cannot be read, each with its path and place", () => {
+  it("rejects invalid filters, each with its path and position", () => {
     const topic = { externalId: "e", name: "n", headerQuery: "a=1&", contentQuery: "b" };
     const event = { specversion: "1.0", id: "1", source: "/s", type: "t", data: topic };
     for (const [value, at] of [
       [topic, ""],
       [event, "/data"],
     ] as const) {
-      const announcement = decoded(JSON.stringify(value), "e");
+      const announcement = decodeOne(JSON.stringify(value), "e");
       assert.ok(announcement.kind === "unusable");
       assert.equal(announcement.refusal.code, "BAD_FILTER");
       const [header, content] = announcement.refusal.details;
@@ -65,13 +65,13 @@ describe("decoding a record", () => {
   });
 
   it("names the path of every fault", () => {
-    const announcement = decoded('{"externalId":"","headerquery":1}');
+    const announcement = decodeOne('{"externalId":"","headerquery":1}');
     assert.ok(announcement.kind === "unusable");
     const paths = announcement.refusal.details.map(({ path }) => path).toSorted();
     assert.deepEqual(paths, ["/externalId", "/headerquery", "/name"]);
   });
 
-  it("refuses a batch that was not read, instead of taking it for a tombstone", () => {
+  it("rejects a skipped batch and does not treat it as a tombstone", () => {
     const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
     const announcement = decode({
       offset: 5,
@@ -81,11 +81,11 @@ describe("decoding a record", () => {
       value: null,
       skippedBatch,
     });
-    assert.equal(codeOf(announcement), "TOO_LARGE");
+    assert.equal(getCode(announcement), "TOO_LARGE");
     assert.equal(announcement.offset, 5);
   });
 
-  it("never throws, whatever the bytes are", () => {
+  it("never throws on arbitrary bytes", () => {
     const bytes = fc.option(
       fc.oneof(
         fc.uint8Array({ maxLength: 60 }),
@@ -94,7 +94,7 @@ describe("decoding a record", () => {
     );
     fc.assert(
       fc.property(bytes, bytes, (value, key) => {
-        const announcement = decoded(value && Buffer.from(value), key && Buffer.from(key));
+        const announcement = decodeOne(value && Buffer.from(value), key && Buffer.from(key));
         assert.equal(announcement.offset, 5);
       }),
       { numRuns: 2_000 },

@@ -9,7 +9,7 @@ const written = Date.UTC(2026, 10, 21, 12);
 const noon = "2026-11-21T12:00:00Z";
 const report = { platform: "ios", token: "ab12", reason: "Unregistered" };
 
-const decoded = (
+const decodeOne = (
   value: string | Buffer | object | null,
   { timestamp = written, headers = {} }: { timestamp?: number; headers?: RecordHeaders } = {},
 ) =>
@@ -21,14 +21,14 @@ const decoded = (
     headers,
   });
 
-function reportOf(...given: Parameters<typeof decoded>) {
-  const read = decoded(...given);
+function getReport(...given: Parameters<typeof decodeOne>) {
+  const read = decodeOne(...given);
   assert.ok("report" in read, JSON.stringify(read));
   return read.report;
 }
 
-function refusalOf(...given: Parameters<typeof decoded>) {
-  const read = decoded(...given);
+function getRefusal(...given: Parameters<typeof decodeOne>) {
+  const read = decodeOne(...given);
   assert.ok("refusal" in read, JSON.stringify(read));
   return {
     offset: read.offset,
@@ -38,7 +38,7 @@ function refusalOf(...given: Parameters<typeof decoded>) {
 }
 
 describe("a report of a dead token", () => {
-  it("is refused with all of its batch when that was not read", () => {
+  it("is rejected with its whole batch if that was skipped", () => {
     const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
     const read = decodeReport({
       offset: 5,
@@ -52,14 +52,14 @@ describe("a report of a dead token", () => {
     assert.deepEqual([read.offset, read.refusal.code], [5, "TOO_LARGE"]);
   });
 
-  it("is of the record's time and of every application, when it does not say more", () => {
-    assert.deepEqual(reportOf(report), { ...report, application: undefined, reportedOn: new Date(noon) });
+  it("has the time of its record and concerns every application by default", () => {
+    assert.deepEqual(getReport(report), { ...report, application: undefined, reportedOn: new Date(noon) });
     const nulls = { ...report, application: null, reportedOn: null };
-    assert.deepEqual(reportOf(nulls), reportOf(report));
+    assert.deepEqual(getReport(nulls), getReport(report));
   });
 
   it("may name an application and a time, in any zone", () => {
-    const { application, reportedOn } = reportOf({
+    const { application, reportedOn } = getReport({
       ...report,
       application: "Mobile Agent",
       reportedOn: "2026-11-21T12:30:00.250+01:00",
@@ -68,46 +68,46 @@ describe("a report of a dead token", () => {
     assert.equal(reportedOn.toISOString(), "2026-11-21T11:30:00.250Z");
   });
 
-  it("is never of a later time than its record", () => {
+  it("is never later than its record", () => {
     const late = { ...report, reportedOn: "2027-01-01T00:00:00Z" };
-    assert.equal(reportOf(late).reportedOn.getTime(), written);
+    assert.equal(getReport(late).reportedOn.getTime(), written);
   });
 
-  it("is as old as it was when it is replayed", () => {
+  it("keeps its time when replayed", () => {
     const headers = { "topicsync.time": Buffer.from(String(written - 5_000)) };
-    assert.equal(reportOf(report, { headers }).reportedOn.getTime(), written - 5_000);
+    assert.equal(getReport(report, { headers }).reportedOn.getTime(), written - 5_000);
   });
 
-  it("keeps 200 characters of its reason", () => {
+  it("truncates its reason to 200 characters", () => {
     const reason = `${"x".repeat(199)}\u{1F600} and more`;
-    assert.equal(reportOf({ ...report, reason }).reason, `${"x".repeat(199)}\uFFFD`);
+    assert.equal(getReport({ ...report, reason }).reason, `${"x".repeat(199)}\uFFFD`);
   });
 
-  it("needs a time of its own where the record has none", () => {
+  it("needs its own time if the record has none", () => {
     const without = { timestamp: -1 };
-    assert.deepEqual(refusalOf(report, without), {
+    assert.deepEqual(getRefusal(report, without), {
       offset: 7,
       code: "SCHEMA_VIOLATION",
       paths: ["/reportedOn"],
     });
-    assert.equal(reportOf({ ...report, reportedOn: noon }, without).reportedOn.getTime(), written);
+    assert.equal(getReport({ ...report, reportedOn: noon }, without).reportedOn.getTime(), written);
   });
 
-  it("is refused with the reason when it cannot be used", () => {
-    const code = (...given: Parameters<typeof decoded>) => refusalOf(...given).code;
-    assert.equal(code(null), "SCHEMA_VIOLATION");
-    assert.equal(code("{"), "MALFORMED_JSON");
-    assert.equal(code(Buffer.from([0x22, 0xff, 0x22])), "UNDECODABLE");
-    assert.equal(code({ ...report, reason: "x".repeat(102_400) }), "TOO_LARGE");
-    assert.deepEqual(refusalOf({ token: "", reason: 1, why: "x" }).paths.toSorted(), [
+  it("is rejected with a reason if unusable", () => {
+    const getCode = (...given: Parameters<typeof decodeOne>) => getRefusal(...given).code;
+    assert.equal(getCode(null), "SCHEMA_VIOLATION");
+    assert.equal(getCode("{"), "MALFORMED_JSON");
+    assert.equal(getCode(Buffer.from([0x22, 0xff, 0x22])), "UNDECODABLE");
+    assert.equal(getCode({ ...report, reason: "x".repeat(102_400) }), "TOO_LARGE");
+    assert.deepEqual(getRefusal({ token: "", reason: 1, why: "x" }).paths.toSorted(), [
       "/platform",
       "/reason",
       "/token",
       "/why",
     ]);
     for (const reportedOn of ["yesterday", "2026-11-21", "2026-02-31T00:00:00Z", "2026-11-21T25:00:00Z", 5]) {
-      assert.deepEqual(refusalOf({ ...report, reportedOn }).paths, ["/reportedOn"], String(reportedOn));
+      assert.deepEqual(getRefusal({ ...report, reportedOn }).paths, ["/reportedOn"], String(reportedOn));
     }
-    assert.deepEqual(refusalOf({ ...report, token: "t\0" }).paths, ["/token"]);
+    assert.deepEqual(getRefusal({ ...report, token: "t\0" }).paths, ["/token"]);
   });
 });

@@ -26,7 +26,7 @@ async function open(t: TestContext, listener: RequestListener): Promise<Socket> 
   return socket;
 }
 
-const subscription = (events: Events) => ({
+const createSubscription = (events: Events) => ({
   events,
   user: "ann",
   isStillAllowed: () => Promise.resolve(true),
@@ -38,7 +38,7 @@ describe("event streams", () => {
     let isOver = false;
     const socket = await open(t, (_, response) => {
       response.once("close", () => {
-        void streams.send(response, subscription(forever)).then(() => (isOver = true));
+        void streams.send(response, createSubscription(forever)).then(() => (isOver = true));
       });
       socket.destroy();
     });
@@ -60,7 +60,7 @@ describe("event streams", () => {
           yield await Promise.resolve("x".repeat(10_000));
         }
       };
-      void streams.send(response, subscription(events));
+      void streams.send(response, createSubscription(events));
     });
     socket.on("data", (bytes) => (received += bytes.length));
     socket.pause();

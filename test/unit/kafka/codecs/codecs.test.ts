@@ -17,7 +17,7 @@ const names = new Map([
 const zeros = Buffer.alloc(5 * mib);
 
 /** The framing that Kafka's Java client puts around snappy: a header, and blocks with their lengths. */
-async function xerial(buffer: Buffer): Promise<Buffer> {
+async function compressXerial(buffer: Buffer): Promise<Buffer> {
   const parts: Buffer[] = [
     Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0, 0, 0, 0, 1, 0, 0, 0, 1]),
   ];
@@ -32,7 +32,7 @@ async function xerial(buffer: Buffer): Promise<Buffer> {
 
 for (const [type, codec] of codecs)
   describe(`the codec ${names.get(type)}`, () => {
-    it("decompresses what is within the limit", async () => {
+    it("decompresses data within the limit", async () => {
       const texts = Buffer.from(
         JSON.stringify(Array.from({ length: 5_000 }, (_, at) => ({ id: `id-${at}` }))),
       );
@@ -49,12 +49,12 @@ for (const [type, codec] of codecs)
     });
   });
 
-describe("the codec Snappy with the framing of Java's client", () => {
+describe("the codec Snappy with the framing of the Java client", () => {
   const codec = codecs.get(2);
   assert.ok(codec !== undefined);
 
-  it("decompresses what is within the limit, and stops at it", async () => {
-    const compressed = await xerial(zeros);
+  it("decompresses data within the limit, and stops at the limit", async () => {
+    const compressed = await compressXerial(zeros);
     assert.ok(zeros.equals(await codec.decompress(compressed, zeros.length)));
     await assert.rejects(codec.decompress(compressed, zeros.length - 1), BatchTooLargeError);
   });
@@ -64,7 +64,7 @@ describe("the size of LZ4 frames", () => {
   const codec = codecs.get(3);
   assert.ok(codec !== undefined);
 
-  it("is the sum of all of them, whatever the first one says", async () => {
+  it("is the sum of all of them, not the size in the first one", async () => {
     const [one, two] = await Promise.all(
       [zeros, Buffer.from("two")].map((buffer) => codec.compress({ buffer })),
     );
@@ -73,7 +73,7 @@ describe("the size of LZ4 frames", () => {
     assert.equal(measureLz4(Buffer.concat([two, skippable, one])), zeros.length + 3);
   });
 
-  it("is that of a frame with a checksum and a size for each of its blocks", () => {
+  it("includes the checksum and the size of each block", () => {
     // FLG: version 1, independent blocks, block checksums, content size, content checksum. BD: 64 KB.
     const head = [0x04, 0x22, 0x4d, 0x18, 0x7c, 0x40, ...Buffer.alloc(8), 0x00];
     // One literal, a match of 4 + 15 + 255 + 1 bytes, and two literals at the end.
@@ -96,7 +96,7 @@ describe("the size of LZ4 frames", () => {
     );
   });
 
-  it("is not taken from what is cut off or no frame", async () => {
+  it("is not read from a truncated or invalid frame", async () => {
     const frame = await codec.compress({ buffer: zeros });
     for (const bad of [frame.subarray(0, -8), Buffer.from("not a frame")])
       assert.throws(() => measureLz4(bad), RangeError);

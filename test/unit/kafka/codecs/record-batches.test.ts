@@ -5,12 +5,12 @@ import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/codecs/re
 import { recordBatch } from "../../../support/record-batch.ts";
 
 const mib = 1024 * 1024;
-const offsetsOf = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);
+const toOffsets = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);
 const large = { value: Buffer.alloc(3 * mib) };
 const small = { value: Buffer.from("small") };
 
 describe("decoding fetched batches", () => {
-  it("gives every record as it is", async () => {
+  it("returns every record unchanged", async () => {
     const key = Buffer.from("key");
     const headers = [
       ["a", "1"],
@@ -32,7 +32,7 @@ describe("decoding fetched batches", () => {
     );
   });
 
-  it("gives headers of every name, and of none the value", async () => {
+  it("returns headers with any name, and without a value", async () => {
     const headers = [
       ["constructor", "c"],
       ["__proto__", "p"],
@@ -47,36 +47,36 @@ describe("decoding fetched batches", () => {
     ]);
   });
 
-  it("gives more records than a function takes arguments", async () => {
+  it("returns more records than a function takes arguments", async () => {
     const records = Array.from({ length: 200_000 }, () => small);
     const messages = await decodeBatches(recordBatch(0, records), 64 * mib);
     assert.equal(messages.length, records.length);
     assert.equal(messages.at(-1)?.offset, "199999");
   });
 
-  it("gives every header of a record that has very many", async () => {
+  it("returns every header of a record with very many", async () => {
     const headers = Array.from({ length: 100_000 }, (_, at) => [`n${at}`, "v"] as const);
     const [message] = await decodeBatches(recordBatch(0, [{ ...small, headers }]), 64 * mib);
     assert.equal(Object.keys(message?.headers ?? {}).length, headers.length);
   });
 
-  it("ends before a batch that is cut off", async () => {
+  it("ends before a truncated batch", async () => {
     const bytes = Buffer.concat([recordBatch(0, [small]), recordBatch(1, [small])]);
-    assert.deepEqual(offsetsOf(await decodeBatches(bytes.subarray(0, -1), mib)), ["0"]);
-    assert.deepEqual(offsetsOf(await decodeBatches(bytes.subarray(0, 20), mib)), []);
+    assert.deepEqual(toOffsets(await decodeBatches(bytes.subarray(0, -1), mib)), ["0"]);
+    assert.deepEqual(toOffsets(await decodeBatches(bytes.subarray(0, 20), mib)), []);
   });
 
-  it("leaves to the next fetch what is too large only together with the batches before it", async () => {
+  it("leaves a batch to the next fetch if only the total is too large", async () => {
     const bytes = Buffer.concat([recordBatch(0, [large]), recordBatch(1, [small]), recordBatch(2, [large])]);
     const messages = await decodeBatches(bytes, 4 * mib);
-    assert.deepEqual(offsetsOf(messages), ["0", "1"]);
+    assert.deepEqual(toOffsets(messages), ["0", "1"]);
     assert.ok(messages.every((message) => findSkippedBatch(message) === undefined));
   });
 
-  it("gives one message at the last offset for a batch that is too large alone, and nothing after it", async () => {
+  it("returns one message at the last offset for a batch that is too large, and nothing after it", async () => {
     const bytes = Buffer.concat([recordBatch(5, [small, large, small]), recordBatch(8, [small])]);
     const messages = await decodeBatches(bytes, 2 * mib);
-    assert.deepEqual(offsetsOf(messages), ["7"]);
+    assert.deepEqual(toOffsets(messages), ["7"]);
     const [message] = messages;
     assert.ok(message !== undefined);
     assert.deepEqual([message.key, message.value, message.headers], [null, null, {}]);
@@ -91,10 +91,10 @@ describe("decoding fetched batches", () => {
   it("counts records as well as bytes", async () => {
     const records = Array.from({ length: 10_000 }, () => ({ value: null }));
     const messages = await decodeBatches(recordBatch(0, records), mib);
-    assert.deepEqual(offsetsOf(messages), ["9999"]);
+    assert.deepEqual(toOffsets(messages), ["9999"]);
   });
 
-  it("marks the end of a batch that compaction took the last records of, or all", async () => {
+  it("marks the end of a batch whose last records, or all, were compacted", async () => {
     const bytes = Buffer.concat([
       recordBatch(0, [small], { lastOffset: 4 }),
       recordBatch(5, [small, small]),
@@ -111,7 +111,7 @@ describe("decoding fetched batches", () => {
     ]);
   });
 
-  it("refuses records that do not add up", async () => {
+  it("rejects inconsistent records", async () => {
     const bytes = recordBatch(0, [small]);
     bytes.writeInt32BE(2, 57);
     await assert.rejects(decodeBatches(bytes, mib), RangeError);

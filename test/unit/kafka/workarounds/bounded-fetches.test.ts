@@ -15,20 +15,20 @@ const mib = 1024 * 1024;
 const decodePath = "protocol/requests/fetch/v4/decodeMessages.js";
 const Decoder = loadPrivate("protocol/decoder.js") as new (bytes: Buffer) => object;
 
-/** A response's bytes: a batch of 8 MiB of zeros, compressed to some kilobytes. */
-function response(): object {
+/** Returns a response with a batch of 8 MiB of zeros, compressed to some kilobytes. */
+function createResponse(): object {
   const batch = recordBatch(0, [{ value: Buffer.alloc(8 * mib) }]);
   const length = Buffer.alloc(4);
   length.writeInt32BE(batch.length);
   return new Decoder(Buffer.concat([length, batch]));
 }
 
-it("skips a batch beyond the limit, which stock kafkajs decompresses whatever its size", async () => {
-  const [stock] = await (loadPrivate(decodePath) as Decode)(response());
+it("skips a batch beyond the limit, which stock kafkajs decompresses regardless of its size", async () => {
+  const [stock] = await (loadPrivate(decodePath) as Decode)(createResponse());
   assert.equal(stock?.value?.length, 8 * mib, "kafkajs no longer needs boundFetches");
 
   boundFetches(mib);
-  const [bounded] = await (loadPrivate(decodePath) as Decode)(response());
+  const [bounded] = await (loadPrivate(decodePath) as Decode)(createResponse());
   assert.equal(bounded?.value, null);
   assert.equal(findSkippedBatch(bounded)?.maxBytes, mib);
 });

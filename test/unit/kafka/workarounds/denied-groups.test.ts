@@ -35,7 +35,7 @@ it("keeps a denial that stock kafkajs reports as a missing coordinator", async (
   );
 });
 
-it("forgets a denial once the group's coordinator is found", async () => {
+it("clears the denial once the coordinator is found", async () => {
   const { prototype: broker } = loadPrivate("broker/index.js") as Prototype<{
     findGroupCoordinator(request: { groupId: string }): Promise<object>;
   }>;

@@ -9,18 +9,18 @@ interface Queue {
   scheduleCheckPendingRequests(): void;
 }
 
-it("stops the checks of an empty queue, which stock kafkajs schedules without an end", () => {
+it("stops the checks of an empty queue, which stock kafkajs schedules endlessly", () => {
   const RequestQueue = loadPrivate("network/requestQueue/index.js") as new (options: object) => Queue;
-  const queue = (): Queue => {
+  const createQueue = (): Queue => {
     const one = new RequestQueue({});
     one.scheduleCheckPendingRequests();
     return one;
   };
 
-  const { throttleCheckTimeoutId } = queue();
+  const { throttleCheckTimeoutId } = createQueue();
   assert.ok(throttleCheckTimeoutId !== null, "kafkajs no longer needs stopIdleChecks");
   clearTimeout(throttleCheckTimeoutId);
 
   stopIdleChecks();
-  assert.equal(queue().throttleCheckTimeoutId, null);
+  assert.equal(createQueue().throttleCheckTimeoutId, null);
 });

@@ -4,19 +4,23 @@ import { operators, type Condition, type Filter } from "../../../../src/matching
 import type { FilterTexts } from "../../../../src/matching/filter/topic-filters.ts";
 import { printFilter } from "../../../../src/matching/filter/to-text.ts";
 
-/** Few names and values, so that filters and events often meet. */
+/** Few names and values, so that filters often match events. */
 const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "gt", "constructor", "event");
 const value = fc.constantFrom("1", "2", "3", "x", "true");
 
 const path = fc.array(name, { minLength: 1, maxLength: 2 });
 
-const conditionOf = (names: typeof path, values: fc.Arbitrary<string>): fc.Arbitrary<Condition> =>
+const createCondition = (names: typeof path, values: fc.Arbitrary<string>): fc.Arbitrary<Condition> =>
   fc.oneof(
     {
       weight: 3,
-      arbitrary: fc.record({ path: names, operator: fc.constant("eq" as const), values: several(values) }),
+      arbitrary: fc.record({
+        path: names,
+        operator: fc.constant("eq" as const),
+        values: createValues(values),
+      }),
     },
-    fc.record({ path: names, operator: fc.constant("ne" as const), values: several(values) }),
+    fc.record({ path: names, operator: fc.constant("ne" as const), values: createValues(values) }),
     fc.record({
       path: names,
       operator: fc.constantFrom(...operators),
@@ -24,12 +28,12 @@ const conditionOf = (names: typeof path, values: fc.Arbitrary<string>): fc.Arbit
     }),
   );
 
-const several = (values: fc.Arbitrary<string>): fc.Arbitrary<string[]> =>
+const createValues = (values: fc.Arbitrary<string>): fc.Arbitrary<string[]> =>
   fc.array(values, { minLength: 1, maxLength: 3 });
 
 /** A filter over the few names and values. */
 export const filters: fc.Arbitrary<Filter> = fc.record({
-  conditions: fc.array(conditionOf(path, value), { maxLength: 4 }),
+  conditions: fc.array(createCondition(path, value), { maxLength: 4 }),
 });
 
 const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
@@ -37,7 +41,7 @@ const anyText = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
 /** A filter of any names and values that a text can hold. */
 export const wildFilters: fc.Arbitrary<Filter> = fc.record({
   conditions: fc.array(
-    conditionOf(
+    createCondition(
       fc.array(fc.oneof(anyText, fc.constantFrom(...operators, " a ", "?", "a.b")), {
         minLength: 1,
         maxLength: 3,
@@ -59,12 +63,12 @@ const leaf = fc.oneof(
   fc.array(fc.constantFrom<unknown>(1, "2", 3, "x", [1]), { maxLength: 3 }),
 );
 
-const objectOf = (member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+const createObject = (member: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
   fc.dictionary(name, member, { maxKeys: 4, noNullPrototype: true });
 
-const deep = fc.oneof(leaf, objectOf(leaf), fc.array(objectOf(leaf), { maxLength: 2 }));
+const deep = fc.oneof(leaf, createObject(leaf), fc.array(createObject(leaf), { maxLength: 2 }));
 
 /** An event of the few names and values, with an `event` object. */
 export const events: fc.Arbitrary<unknown> = fc
-  .record({ members: objectOf(deep), event: fc.oneof(objectOf(deep), deep) })
+  .record({ members: createObject(deep), event: fc.oneof(createObject(deep), deep) })
   .map(({ members, event }) => ({ ...(members as object), event }));

@@ -23,8 +23,8 @@ describe("the examples of filters", () => {
     });
   }
   for (const { filter, position, says } of examples.refused) {
-    it(`${JSON.stringify(filter)} is refused at ${position}: ${says}`, () => {
-      const error = refusalOf(filter);
+    it(`${JSON.stringify(filter)} is rejected at ${position}: ${says}`, () => {
+      const error = getRefusal(filter);
       assert.equal(error.position, position);
       assert.ok(error.problem.includes(says), error.problem);
     });
@@ -32,24 +32,24 @@ describe("the examples of filters", () => {
 });
 
 describe("the limits of filters", () => {
-  const parts = (count: number, part: (i: number) => string, separator: string): string =>
+  const repeat = (count: number, part: (i: number) => string, separator: string): string =>
     Array.from({ length: count }, (_, i) => part(i)).join(separator);
   const cases: readonly (readonly [string, (size: number) => string, number])[] = [
     ["characters", (size) => `a=${"x".repeat(size - 2)}`, limits.characters],
-    ["conditions", (size) => parts(size, (i) => `a${i}=1`, "&"), limits.conditions],
-    ["values", (size) => `a=${parts(size, String, ",")}`, limits.values],
-    ["values of several conditions", (size) => `a=1&b=${parts(size - 1, String, ",")}`, limits.values],
-    ["names in a path", (size) => `${parts(size, () => "a", ".")}=1`, limits.depth],
+    ["conditions", (size) => repeat(size, (i) => `a${i}=1`, "&"), limits.conditions],
+    ["values", (size) => `a=${repeat(size, String, ",")}`, limits.values],
+    ["values of several conditions", (size) => `a=1&b=${repeat(size - 1, String, ",")}`, limits.values],
+    ["names in a path", (size) => `${repeat(size, () => "a", ".")}=1`, limits.depth],
   ];
   for (const [what, filter, most] of cases) {
-    it(`allow ${most} ${what}, and refuse one more`, () => {
+    it(`allow ${most} ${what}, and reject one more`, () => {
       parseFilter(filter(most));
-      assert.ok(refusalOf(filter(most + 1)).problem.includes(String(most)));
+      assert.ok(getRefusal(filter(most + 1)).problem.includes(String(most)));
     });
   }
 });
 
-function refusalOf(filter: string): FilterSyntaxError {
+function getRefusal(filter: string): FilterSyntaxError {
   try {
     parseFilter(filter);
   } catch (error) {

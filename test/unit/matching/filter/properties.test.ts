@@ -30,7 +30,7 @@ import { events as eventsOfSmallNames, filters, wildFilters } from "./arbitrarie
 const matchesHeader = (filter: Filter, event: unknown): boolean =>
   matches(readFilters({ headerQuery: printFilter(filter) }), event);
 
-/** Every way to have up to three of some values at `a`, and one or none at `b`. */
+/** Every event with up to three of the values at `a`, and one or none at `b`. */
 const small = ["1", "2", "3", "x"];
 const pairs = small.flatMap((first) => small.map((second) => [first, second]));
 const smallEvents = [
@@ -39,19 +39,19 @@ const smallEvents = [
   ...pairs.flatMap((pair) => small.map((third) => [...pair, third])),
 ].flatMap((a) => [undefined, ...small].map((b) => ({ a, b })));
 
-const someOf = fc.uniqueArray(fc.constantFrom("1", "2", "3"), { minLength: 1, maxLength: 2 });
+const valueSubsets = fc.uniqueArray(fc.constantFrom("1", "2", "3"), { minLength: 1, maxLength: 2 });
 const smallFilters: fc.Arbitrary<Filter> = fc.record({
   conditions: fc.array(
     fc.oneof(
-      fc.record({ path: fc.constant(["a"]), operator: fc.constantFrom("eq", "ne"), values: someOf }),
-      fc.record({ path: fc.constant(["b"]), operator: fc.constant("eq"), values: someOf }),
+      fc.record({ path: fc.constant(["a"]), operator: fc.constantFrom("eq", "ne"), values: valueSubsets }),
+      fc.record({ path: fc.constant(["b"]), operator: fc.constant("eq"), values: valueSubsets }),
     ),
     { maxLength: 3 },
   ),
 });
 
 describe("a filter", () => {
-  it("that is printed is read again as the same tree", () => {
+  it("is parsed to the same tree after it was printed", () => {
     fc.assert(
       fc.property(wildFilters, (filter) => {
         const { conditions } = parseFilter(printFilter(filter));
@@ -64,7 +64,7 @@ describe("a filter", () => {
     );
   });
 
-  it("matches the same events in its canonical form, which is its own canonical form", () => {
+  it("matches the same events in its canonical form, which is idempotent", () => {
     fc.assert(
       fc.property(filters, fc.array(eventsOfSmallNames, { minLength: 5, maxLength: 5 }), (filter, given) => {
         const form = canonicalize(filter);
@@ -75,7 +75,7 @@ describe("a filter", () => {
     );
   });
 
-  it("has the canonical form of another exactly when both match the same events", () => {
+  it("shares its canonical form with another exactly if both match the same events", () => {
     fc.assert(
       fc.property(smallFilters, smallFilters, (one, other) => {
         const [first, second] = [one, other].map((filter) =>
@@ -90,7 +90,7 @@ describe("a filter", () => {
     );
   });
 
-  it("of any text is read or refused with a position, and nothing else happens", () => {
+  it("is accepted, or rejected with a position, for any text", () => {
     const pieces = fc.constantFrom(
       "a",
       "b",
@@ -132,7 +132,7 @@ describe("a filter", () => {
     );
   });
 
-  it("of the longest hostile texts is read or refused like any other", () => {
+  it("is accepted or rejected for the longest hostile texts", () => {
     const pieces = ["a", "=", "&", ",", ".", "%41", "%", " ", "a=1&", "a.", "a=1,", "!", "%C3"];
     for (const piece of pieces) {
       for (const start of ["", "a=", "a"]) {
@@ -146,7 +146,7 @@ describe("a filter", () => {
     }
   });
 
-  it("that is wrong is told with its member and its place", () => {
+  it("is rejected with its member and position", () => {
     assert.deepEqual(findFilterFaults({ headerQuery: "a=1&", contentQuery: "b" }), [
       { path: "/headerQuery", message: 'has no condition here; expected "name=value", at character 5' },
       {
@@ -161,21 +161,21 @@ describe("a filter", () => {
 describe("a contentQuery", () => {
   const twoWays = fc.record({
     conditions: filters.map(({ conditions }) => conditions),
-    /** Which of the names have a leading `event.` in each of the two texts. */
+    /** Which names begin with `event.` in each of the two texts. */
     long: fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: 4, maxLength: 4 }),
   });
 
-  it("means the same whichever of its names begin with event.", () => {
+  it("has the same meaning if names begin with event.", () => {
     fc.assert(
       fc.property(twoWays, fc.array(eventsOfSmallNames, { minLength: 5 }), ({ conditions, long }, given) => {
-        const spell = (way: 0 | 1): string =>
+        const format = (way: 0 | 1): string =>
           printFilter({
             conditions: conditions.map((condition, at) => ({
               ...condition,
               path: long[at]?.[way] || needsRoot(condition) ? ["event", ...condition.path] : condition.path,
             })),
           });
-        const [first, second] = [spell(0), spell(1)];
+        const [first, second] = [format(0), format(1)];
         for (const event of given) {
           const expected = matchesPlainly(conditions, event);
           for (const contentQuery of [first, second]) {
@@ -200,10 +200,10 @@ describe("a contentQuery", () => {
     );
   });
 
-  /** Without `event.` its own first name would be taken for that. */
+  /** Without the prefix, its own first name would count as the prefix. */
   const needsRoot = ({ path }: Condition): boolean => path[0] === "event" && path.length > 1;
 
-  /** Contract, section 5, as plainly as possible: one name's equalities are OR, everything else is AND. */
+  /** Contract, section 5: the equalities of one name are OR, everything else is AND. */
   function matchesPlainly(conditions: readonly Condition[], event: unknown): boolean {
     return conditions.every(({ path, operator, values }) => {
       const texts = readTexts(event, ["event", ...path]);
@@ -229,7 +229,7 @@ describe("a condition", () => {
     ),
     fc.integer({ min: -20, max: 20 }).map(String),
   );
-  it("holds for a list of values exactly when it holds for one of them", () => {
+  it("holds for a list exactly if it holds for one of its values", () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...operators),

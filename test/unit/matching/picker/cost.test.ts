@@ -7,11 +7,11 @@ import fc from "fast-check";
 import type * as topicFilters from "../../../../src/matching/filter/topic-filters.ts";
 import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
 
-// Steps are what V8 counts for its coverage: how often each block of the picker's code was entered. Nothing in the picker has
-// to count for that, and no step can be forgotten; only what Node's own functions do inside is not seen.
+// Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own functions
+// is not counted.
 const session = new Session();
 let createPicker: () => Picker;
-/** Its `matches` is the oracle: it looks at one topic. */
+/** Its `matches` is the oracle: it examines one topic. */
 let oracle: typeof topicFilters;
 
 /** Steps for each unit of the bound; ordinary events take one to ten. */
@@ -23,7 +23,7 @@ before(async () => {
   session.connect();
   await session.post("Profiler.enable");
   await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-  // Only what is compiled from now on is counted block by block.
+  // Only code that is compiled after this is counted by block.
   ({ createPicker } = await import("../../../../src/matching/picker/index.ts"));
   oracle = await import("../../../../src/matching/filter/topic-filters.ts");
 });
@@ -33,7 +33,7 @@ after(async () => {
   session.disconnect();
 });
 
-/** Runs something, and gives how many steps it took in the picker and the filter language. */
+/** Counts the steps of a function in the picker and the filter language. */
 async function countSteps<T>(run: () => T): Promise<{ result: T; steps: number }> {
   await session.post("Profiler.takePreciseCoverage");
   const result = run();
@@ -57,14 +57,14 @@ function countParts(value: unknown): number {
   return parts;
 }
 
-/** What a topic counts for: its conditions' values, and its keys with their values, of which there are at most 64 or those of one condition. */
+/** The size of a topic: the values of its conditions, and of its keys (at most 64, or those of one condition). */
 function countTopicParts(filters: FilterTexts): number {
   const conditions = oracle.readFilters(filters);
   const values = conditions.reduce((sum, one) => sum + one.values.length + one.path.length, 1);
   return values + 64 * conditions.length;
 }
 
-/** Picks, holds the answer against the look at every topic, and the steps against the bound. */
+/** Picks, and compares the result with the oracle and the steps with the bound. */
 async function pickWithinBound(
   topics: ReadonlyMap<string, FilterTexts>,
   event: unknown,
@@ -90,18 +90,18 @@ async function pickWithinBound(
 }
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-const named = (all: readonly FilterTexts[]): Map<string, FilterTexts> =>
+const toNamed = (all: readonly FilterTexts[]): Map<string, FilterTexts> =>
   new Map(all.map((filters, i) => [`topic-${i}`, filters]));
 const paths = ["a", "b", "c.x", "d", "e.x", "e.y", "f", "g"];
 
 /** Puts a list at every path; `e` is a list of objects, `c` is an object. */
-const eventWith = (lists: readonly (readonly unknown[])[]): unknown => {
+const createEvent = (lists: readonly (readonly unknown[])[]): unknown => {
   const [a, b, x, d, ex = [], ey, f, g] = lists;
   return { a, b, c: { x }, d: [[d], []], e: ex.map((one, i) => ({ x: one, y: ey?.[i] ?? null })), f, g };
 };
 
 describe("the work for an event", () => {
-  it("is bounded by its size and that of the topics, whatever lists it has", async () => {
+  it("is bounded by its size and that of the topics, with any lists", async () => {
     const value = fc.integer({ min: 0, max: 120 });
     const list = fc.oneof(
       fc.uniqueArray(value, { maxLength: 100 }),
@@ -135,22 +135,22 @@ describe("the work for an event", () => {
         alike,
         fc.array(list, { minLength: 8, maxLength: 8 }),
         async (mixed, same, lists) => {
-          const topics = named([...mixed, ...same].map((headerQuery) => ({ headerQuery })));
-          await pickWithinBound(topics, eventWith(lists));
+          const topics = toNamed([...mixed, ...same].map((headerQuery) => ({ headerQuery })));
+          await pickWithinBound(topics, createEvent(lists));
         },
       ),
       { numRuns: 150 },
     );
   });
 
-  it("does not multiply the lists that a topic's equalities look at", async () => {
+  it("does not multiply lists by the equalities of a topic", async () => {
     for (const count of [20, 100]) {
-      const topics = named(
+      const topics = toNamed(
         range(count).map((i) => ({ headerQuery: paths.map((path) => `${path}=${i}`).join("&") })),
       );
       const list = range(count);
-      await pickWithinBound(topics, eventWith(paths.map(() => list)), [...topics.keys()].sort());
-      await pickWithinBound(topics, eventWith(paths.map((path) => (path === "g" ? [] : list))), []);
+      await pickWithinBound(topics, createEvent(paths.map(() => list)), [...topics.keys()].sort());
+      await pickWithinBound(topics, createEvent(paths.map((path) => (path === "g" ? [] : list))), []);
     }
   });
 
@@ -161,28 +161,28 @@ describe("the work for an event", () => {
     // What the constructor does with a list is no step, but it calls `add` for each element.
     const { mock: added } = mock.method(Set.prototype, "add");
     try {
-      await pickWithinBound(named(headerQueries.map((headerQuery) => ({ headerQuery }))), event);
+      await pickWithinBound(toNamed(headerQueries.map((headerQuery) => ({ headerQuery }))), event);
       assert.ok(added.callCount() < 5_000, `${added.callCount()} values were copied`);
     } finally {
       added.restore();
     }
   });
 
-  it("does not multiply the values of a list by the topics that compare with them", async () => {
+  it("does not multiply the values of a list by the topics that compare them", async () => {
     const list = range(1_000);
     for (const condition of ["a>9000", "a<0", "a!=1", "a.lt=-5", "a>=x", "a<2026-01-01T00:00:00Z"]) {
-      const topics = named(range(300).map((i) => ({ headerQuery: `k=1&${condition}&a!=${i}` })));
+      const topics = toNamed(range(300).map((i) => ({ headerQuery: `k=1&${condition}&a!=${i}` })));
       await pickWithinBound(topics, { k: 1, a: list });
       await pickWithinBound(topics, { k: 1, a: list.map((one) => [String(one)]) });
     }
   });
 
-  it("does not multiply a list of objects by the paths that lead through it", async () => {
-    const topics = named(range(400).map((i) => ({ headerQuery: `k=1&list.m${i}.n>5` })));
+  it("does not multiply a list of objects by the paths through it", async () => {
+    const topics = toNamed(range(400).map((i) => ({ headerQuery: `k=1&list.m${i}.n>5` })));
     await pickWithinBound(topics, { k: 1, list: range(2_000).map((i) => ({ [`m${i}`]: { n: i } })) });
   });
 
-  it("of explaining is bounded by its size and the conditions, too", async () => {
+  it("of an explanation is bounded by its size and the conditions as well", async () => {
     const headerQuery = range(90)
       .map((i) => (i % 2 === 0 ? `list.m${i}>9000` : `a>${9_000 + i}`))
       .join("&");

@@ -6,30 +6,32 @@ import { createPicker, type FilterTexts } from "../../../../src/matching/picker/
 import { randomSeed, createRandom, type Random } from "../../../support/random.ts";
 import { toolsFolder } from "../../embedded/local.ts";
 
-/** Another one each time; `PICKER_SEED` makes the same topics and events again. */
+/** Random; `PICKER_SEED` repeats a run. */
 const seed = Number(process.env["PICKER_SEED"] ?? randomSeed());
 const topicCount = 1_000;
 const eventCount = 100_000;
 
-// Where the two differ, and what bridges it:
-// - A value of ours matches a string, a number or a boolean that prints the same; a rule's string matches strings only, and
-//   so on. So a value that a number or a boolean prints as becomes two alternatives: 1 is "1" or 1, 01 is "01" alone.
-// - Event Ruler compares numbers up to 5e9 with six digits after the point; the vocabulary has none beyond.
-// - A rule has each member once, and no rule is empty: no topic here names one path in both filters, names a path that leads
-//   through another's end, or is empty.
-// - In arrays of objects Event Ruler wants all conditions to hold in one element; ours do not. Only scalars lie in arrays here.
+// The differences, and how they are bridged:
+// - A filter's value matches a string, number or boolean with the same text; a rule's string matches strings only.
+//   So a value that is also a number or boolean becomes two alternatives: 1 is "1" or 1, but 01 is only "01".
+// - Event Ruler compares numbers up to 5e9 with six decimals; the vocabulary stays within that.
+// - A rule has each member once and is not empty: no topic here has one path in both filters, a path through the
+//   end of another, or no condition.
+// - Event Ruler requires all conditions to hold in one element of an array of objects, topicsync does not. Arrays
+//   here contain scalars only.
 describe("the picker beside Event Ruler", () => {
   it("picks the topics whose rules match", async (t) => {
-    const told = `PICKER_SEED=${seed}`;
-    t.diagnostic(told);
+    const hint = `PICKER_SEED=${seed}`;
+    t.diagnostic(hint);
     const random = createRandom(seed);
-    const topics = Array.from({ length: topicCount }, (_, number) => anyTopic(random, `t${number}`));
-    const events = Array.from({ length: eventCount }, () => JSON.stringify(anyEvent(random)));
+    const topics = Array.from({ length: topicCount }, (_, number) => createTopic(random, `t${number}`));
+    const events = Array.from({ length: eventCount }, () => JSON.stringify(createEvent(random)));
 
     const picker = createPicker();
-    // What was there before must leave no trace: many topics replace others, and some are removed.
-    for (const { id } of topics) if (random.chance(0.3)) picker.set(id, anyTopic(random, id).filters);
-    for (let number = 0; number < 200; number += 1) picker.set(`gone${number}`, anyTopic(random, "").filters);
+    // Replaced and removed topics must leave no trace.
+    for (const { id } of topics) if (random.chance(0.3)) picker.set(id, createTopic(random, id).filters);
+    for (let number = 0; number < 200; number += 1)
+      picker.set(`gone${number}`, createTopic(random, "").filters);
     for (const { id, filters } of topics) picker.set(id, filters);
     for (let number = 0; number < 200; number += 1) picker.delete(`gone${number}`);
 
@@ -45,11 +47,13 @@ describe("the picker beside Event Ruler", () => {
       const picked = picker.pick(JSON.parse(event)).sort();
       matches += picked.length;
       if (picked.join(" ") !== answers[at] && differences.length < 5)
-        differences.push(difference(event, { picked, matched: (answers[at] ?? "").split(" "), topics }));
+        differences.push(
+          describeDifference(event, { picked, matched: (answers[at] ?? "").split(" "), topics }),
+        );
     }
-    assert.deepEqual(differences, [], told);
+    assert.deepEqual(differences, [], hint);
     t.diagnostic(`${matches} matches`);
-    assert.ok(matches > eventCount, `only ${matches} matches (${told})`);
+    assert.ok(matches > eventCount, `only ${matches} matches (${hint})`);
   });
 });
 
@@ -57,8 +61,8 @@ interface Topic extends Rule {
   readonly filters: FilterTexts;
 }
 
-/** Says, for one event, which topics only one of the two has found. */
-function difference(
+/** Describes, for one event, the topics that only one of the two found. */
+function describeDifference(
   event: string,
   {
     picked,
@@ -66,12 +70,12 @@ function difference(
     topics,
   }: { picked: readonly string[]; matched: readonly string[]; topics: readonly Topic[] },
 ): unknown {
-  const only = (some: readonly string[], others: readonly string[]) =>
+  const subtract = (some: readonly string[], others: readonly string[]) =>
     topics.filter(({ id }) => some.includes(id) && !others.includes(id));
-  return { event, onlyPicked: only(picked, matched), onlyMatched: only(matched, picked) };
+  return { event, onlyPicked: subtract(picked, matched), onlyMatched: subtract(matched, picked) };
 }
 
-/** The ends of all paths, and how the filters say them. */
+/** The ends of all paths, and their names in filters. */
 const members = [
   { path: ["eventType"], header: "eventType" },
   { path: ["@type"], header: "@type" },
@@ -88,7 +92,7 @@ const values = [
   ...["1", "2", "-3", "0.5", "true", "false"],
 ] as const;
 
-function anyTopic(random: Random, id: string): Topic {
+function createTopic(random: Random, id: string): Topic {
   const chosen = random.shuffle(members).slice(0, random.between(1, 4));
   const header: string[] = [];
   const content: string[] = [];
@@ -98,46 +102,46 @@ function anyTopic(random: Random, id: string): Topic {
     const list = alternatives.map((value) => encodeURIComponent(value)).join();
     if ("header" in member) header.push(`${member.header}=${list}`);
     else content.push(`${member.content}=${list}`);
-    put(rule, member.path, alternatives.flatMap(alternativesOf));
+    put(rule, member.path, alternatives.flatMap(toAlternatives));
   }
   const filters = { headerQuery: header.join("&"), contentQuery: content.join("&") };
   return { id, filters, rule: JSON.stringify(rule) };
 }
 
-/** What a rule has for a value. */
-const alternativesOf = (value: string): unknown[] => [value, ...scalarsOf(value)];
+/** The alternatives of a rule for a value. */
+const toAlternatives = (value: string): unknown[] => [value, ...toScalars(value)];
 
-/** The number or the boolean that prints as this text. */
-function scalarsOf(text: string): unknown[] {
+/** The number or boolean with this text. */
+function toScalars(text: string): unknown[] {
   if (text === "true" || text === "false") return [text === "true"];
   return String(Number(text)) === text ? [Number(text)] : [];
 }
 
-function anyEvent(random: Random): Readonly<Record<string, unknown>> {
+function createEvent(random: Random): Readonly<Record<string, unknown>> {
   const event = {};
   for (const { path } of members) {
-    // Now and then something else stands in the way: a scalar, nothing, or an object where a scalar is asked for.
-    if (random.chance(0.03)) put(event, path.slice(0, -1), anyScalar(random));
-    else if (random.chance(0.75)) put(event, path, anyValue(random));
+    // Sometimes a path ends early in a scalar or nothing, or has an object instead of a scalar.
+    if (random.chance(0.03)) put(event, path.slice(0, -1), createScalar(random));
+    else if (random.chance(0.75)) put(event, path, createValue(random));
   }
   return event;
 }
 
-const anyValue = (random: Random): unknown =>
+const createValue = (random: Random): unknown =>
   random.pickWeighted<() => unknown>([
-    [70, () => anyScalar(random)],
-    [25, () => Array.from({ length: random.between(0, 4) }, () => anyScalar(random))],
-    [5, () => ({ name: anyScalar(random) })],
+    [70, () => createScalar(random)],
+    [25, () => Array.from({ length: random.between(0, 4) }, () => createScalar(random))],
+    [5, () => ({ name: createScalar(random) })],
   ])();
 
-function anyScalar(random: Random): unknown {
+function createScalar(random: Random): unknown {
   if (random.chance(0.1)) return random.pick([null, 7, "other", ""]);
   const value = random.pick(values);
-  const [scalar] = scalarsOf(value);
+  const [scalar] = toScalars(value);
   return scalar !== undefined && random.chance(0.5) ? scalar : value;
 }
 
-/** Puts a value at a path, unless a value stands in its way. */
+/** Puts a value at a path, unless a scalar blocks it. */
 function put(object: object, path: readonly string[], value: unknown): void {
   const [name, ...rest] = path;
   if (name === undefined) return;

@@ -7,14 +7,14 @@ import { matches, readFilters, type FilterTexts } from "../../../../src/matching
 import { createPicker, FilterSyntaxError, type Picker } from "../../../../src/matching/picker/index.ts";
 import { events, topicFilters } from "../filter/arbitraries.ts";
 
-/** What a picker has to answer, found out by looking at every topic. */
-const expected = (topics: ReadonlyMap<string, FilterTexts>, event: unknown): string[] =>
+/** Finds the expected topics by matching each one. */
+const findExpected = (topics: ReadonlyMap<string, FilterTexts>, event: unknown): string[] =>
   [...topics]
     .filter(([, filters]) => matches(readFilters(filters), event))
     .map(([id]) => id)
     .sort();
 
-const picked = (picker: Picker, event: unknown): string[] => picker.pick(event).sort();
+const pickSorted = (picker: Picker, event: unknown): string[] => picker.pick(event).sort();
 
 const ids = fc.integer({ min: 0, max: 12 }).map((number) => `topic-${number}`);
 const changes = fc.array(
@@ -26,7 +26,7 @@ const changes = fc.array(
 );
 
 describe("a picker", () => {
-  it("picks what the look at every topic finds, after any changes", () => {
+  it("picks the topics that match one by one, after any changes", () => {
     fc.assert(
       fc.property(changes, fc.array(events, { minLength: 1, maxLength: 8 }), (steps, given) => {
         const picker = createPicker();
@@ -39,13 +39,13 @@ describe("a picker", () => {
           }
         }
         assert.equal(picker.size, topics.size);
-        for (const event of given) assert.deepEqual(picked(picker, event), expected(topics, event));
+        for (const event of given) assert.deepEqual(pickSorted(picker, event), findExpected(topics, event));
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it("picks the same after its topics were taken out and put back", () => {
+  it("picks the same after its topics were removed and added again", () => {
     fc.assert(
       fc.property(fc.array(topicFilters, { maxLength: 20 }), fc.array(events), (all, given) => {
         const [changed, fresh] = [createPicker(), createPicker()];
@@ -57,7 +57,7 @@ describe("a picker", () => {
           changed.set(`topic-${i}`, filters);
           fresh.set(`topic-${i}`, filters);
         }
-        for (const event of given) assert.deepEqual(picked(changed, event), picked(fresh, event));
+        for (const event of given) assert.deepEqual(pickSorted(changed, event), pickSorted(fresh, event));
       }),
     );
   });
@@ -85,7 +85,7 @@ describe("a picker", () => {
     assert.deepEqual(picker.pick({ a: 1, c: 7, event: { b: 5 } }), []);
   });
 
-  it("bears conditions of a thousand alternatives, side by side too", () => {
+  it("supports conditions of a thousand alternatives, also several of them", () => {
     const list = Array.from({ length: 500 }, (_, i) => i).join();
     const picker = createPicker();
     picker.set("topic", { headerQuery: `a=${list}&b=${list}` });
@@ -94,13 +94,13 @@ describe("a picker", () => {
     assert.deepEqual(picker.pick({ a: 1, b: 500 }), []);
   });
 
-  it("bears topics that each look at another member", () => {
+  it("supports topics that each compare a different member", () => {
     const picker = createPicker();
     for (let i = 0; i < 200; i += 1) picker.set(`topic-${i}`, { contentQuery: `m${i}.n=1&all=1` });
     assert.deepEqual(picker.pick({ event: { m17: { n: 1 }, m18: { n: 2 }, all: 1 } }), ["topic-17"]);
   });
 
-  it("keeps what it had when a filter cannot be read", () => {
+  it("keeps its topics if a filter is invalid", () => {
     const picker = createPicker();
     picker.set("topic", { headerQuery: "a=1" });
     assert.throws(() => {
@@ -110,7 +110,7 @@ describe("a picker", () => {
     assert.equal(picker.size, 1);
   });
 
-  it("bears any event", () => {
+  it("accepts any event", () => {
     const picker = createPicker();
     picker.set("everything", {});
     picker.set("some", { headerQuery: "a.b=1", contentQuery: "c!=1" });

@@ -21,9 +21,9 @@ const json = { "content-type": Buffer.from("application/cloudevents+json; charse
 /** [title, record, code, paths, what the message says] */
 type Refused = [title: string, given: Given, code: string, paths: string[], message: RegExp];
 
-function refuses(cases: readonly Refused[], form: RegExp): void {
+function itRejects(cases: readonly Refused[], form: RegExp): void {
   for (const [title, given, code, paths, message] of cases) {
-    it(`refuses ${title}`, () => {
+    it(`rejects ${title}`, () => {
       const refusal = refusalOf(given);
       assert.equal(refusal.code, code);
       assert.deepEqual(pathsOf(refusal), paths);
@@ -62,13 +62,13 @@ describe("decoding a structured CloudEvent", () => {
     });
   }
 
-  it("reads a notification of TMF688 in its data", () => {
+  it("reads a TMF688 notification in its data", () => {
     const topic = notification("TopicDeleteEvent", { id: "e" });
     for (const data of [{ data: topic }, { data_base64: base64(topic) }])
       assert.deepEqual(decoded({ value: cloudEvent(data) }), { kind: "retire", offset: 5, externalId: "e" });
   });
 
-  it("goes by its content type, whatever its case", () => {
+  it("compares the content type without case", () => {
     const headers = { "content-type": "Application/CloudEvents+JSON" };
     assert.deepEqual(decoded({ value: cloudEvent({ data: body }), headers }), define);
     assert.deepEqual(pathsOf(refusalOf({ value: body, headers })), [
@@ -79,7 +79,7 @@ describe("decoding a structured CloudEvent", () => {
     ]);
   });
 
-  it("is no tombstone without a value's data, but is one without a value", () => {
+  it("is a tombstone without a value, but not without data", () => {
     assert.equal(decoded({ value: null, key: "e", headers: json }).kind, "retire");
   });
 
@@ -87,7 +87,7 @@ describe("decoding a structured CloudEvent", () => {
   const batch = { "content-type": "application/cloudevents-batch+json" };
   const avro = { "content-type": "application/cloudevents+avro" };
   const badType = { "content-type": Buffer.from("application/cloudevents+json\xff", "latin1") };
-  refuses(
+  itRejects(
     [
       ["an event without data", event({}), "SCHEMA_VIOLATION", ["/data"], /no data/],
       ["data of null", event({ data: null }), "SCHEMA_VIOLATION", ["/data"], /null/],
@@ -181,7 +181,7 @@ describe("decoding a CloudEvent in binary mode", () => {
     });
   }
 
-  it("reads a notification of TMF688 as its data", () => {
+  it("reads a TMF688 notification as its data", () => {
     const value = notification("TopicCreateEvent", { id: "e", name: "n" });
     assert.deepEqual(decoded({ value, headers: binaryHeaders() }), define);
   });
@@ -195,7 +195,7 @@ describe("decoding a CloudEvent in binary mode", () => {
       });
   });
 
-  it("is none when the header of the version is not there or empty of a value", () => {
+  it("is not recognized if the version header is missing or has no value", () => {
     for (const specversion of [undefined, [] as string[]])
       assert.deepEqual(decoded({ value: body, headers: { ce_specversion: specversion, ce_id: "" } }), define);
   });
@@ -206,7 +206,7 @@ describe("decoding a CloudEvent in binary mode", () => {
     headers: binaryHeaders(more),
   });
   const notUtf8 = Buffer.from([0x61, 0xff]);
-  refuses(
+  itRejects(
     [
       [
         "every attribute that is missing or wrong at once",

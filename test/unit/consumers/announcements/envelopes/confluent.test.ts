@@ -7,13 +7,13 @@ const body = { externalId: "e", name: "n" };
 const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
 
 describe("decoding a Confluent-framed record", () => {
-  it("reads the JSON behind the frame", () => {
+  it("reads the JSON after the frame", () => {
     const value = framed(body, 0xfffffffe);
     for (const key of [null, "e", framed('"e"')])
       assert.deepEqual(decoded({ value, key }), { kind: "define", offset: 5, definition });
   });
 
-  it("reads a framed key beside a plain value, also for a tombstone", () => {
+  it("reads a framed key with an unframed value, also for a tombstone", () => {
     const key = framed('"e"', 4);
     assert.deepEqual(decoded({ value: body, key }), { kind: "define", offset: 5, definition });
     assert.deepEqual(decoded({ value: null, key }), { kind: "retire", offset: 5, externalId: "e" });
@@ -28,7 +28,7 @@ describe("decoding a Confluent-framed record", () => {
     ["a second frame", framed(body)],
   ];
   for (const [title, rest] of unreadable) {
-    it(`refuses ${title} behind the frame, and names the schema`, () => {
+    it(`rejects ${title} after the frame and names the schema`, () => {
       for (const given of [
         { value: framed(rest, 100_007) },
         { value: body, key: framed(rest, 100_007) },
@@ -42,12 +42,12 @@ describe("decoding a Confluent-framed record", () => {
     });
   }
 
-  it("refuses a key whose JSON is no text that an external id can be", () => {
+  it("rejects a key whose JSON is not a valid external id", () => {
     for (const key of ["1", "null", '{"id":"e"}', String.raw`"\ud800"`])
       assert.equal(refusalOf({ value: null, key: framed(key) }).code, "UNDECODABLE", key);
   });
 
-  it("refuses a frame that is cut short", () => {
+  it("rejects a truncated frame", () => {
     for (const length of [1, 2, 3, 4]) {
       const { code, message } = refusalOf({ value: Buffer.alloc(length) });
       assert.equal(code, "UNDECODABLE");
@@ -56,7 +56,7 @@ describe("decoding a Confluent-framed record", () => {
     }
   });
 
-  it("says that the value was framed when what it holds is refused", () => {
+  it("mentions the frame if its content is rejected", () => {
     const plain = refusalOf({ value: framed({ name: "n" }, 0xfffffffe) });
     assert.equal(plain.code, "SCHEMA_VIOLATION");
     assert.match(

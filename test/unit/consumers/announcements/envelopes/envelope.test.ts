@@ -20,24 +20,24 @@ import {
 const someTopic = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
 
 type Wrap = (definition: TopicDefinition) => Given;
-const asNotification = (topic: TopicDefinition): object =>
+const toNotification = (topic: TopicDefinition): object =>
   notification("TopicCreateEvent", { ...topic, id: "not this", "@type": "Topic" });
 
-/** Every envelope, and every one that another may carry. */
+/** Every envelope, and every allowed combination of two. */
 const envelopes: Record<string, Wrap> = {
   "no envelope": (topic) => ({ value: topic }),
   "a structured CloudEvent": (topic) => ({ value: cloudEvent({ data: topic }) }),
   "a structured CloudEvent with Base64": (topic) => ({ value: cloudEvent({ data_base64: base64(topic) }) }),
   "a CloudEvent in binary mode": (topic) => ({ value: topic, headers: binaryHeaders() }),
-  "a TMF688 notification": (topic) => ({ value: asNotification(topic) }),
+  "a TMF688 notification": (topic) => ({ value: toNotification(topic) }),
   "a notification in a structured CloudEvent": (topic) => ({
-    value: cloudEvent({ data: asNotification(topic) }),
+    value: cloudEvent({ data: toNotification(topic) }),
   }),
   "a notification in a structured CloudEvent with Base64": (topic) => ({
-    value: cloudEvent({ data_base64: base64(asNotification(topic)) }),
+    value: cloudEvent({ data_base64: base64(toNotification(topic)) }),
   }),
   "a notification in a CloudEvent in binary mode": (topic) => ({
-    value: asNotification(topic),
+    value: toNotification(topic),
     headers: binaryHeaders(),
   }),
 };
@@ -52,7 +52,7 @@ const definitions = fc.record(
 
 describe("an envelope", () => {
   for (const [title, wrap] of Object.entries(envelopes)) {
-    it(`changes nothing of the definition in it: ${title}, framed or not`, () => {
+    it(`does not change the definition in it: ${title}, framed or not`, () => {
       fc.assert(
         fc.property(definitions, fc.nat(0xffffffff), (definition, schemaId) => {
           const given = wrap(definition);
@@ -67,7 +67,7 @@ describe("an envelope", () => {
       );
     });
 
-    it(`counts towards the 100 kB that a value may have: ${title}`, () => {
+    it(`counts towards the limit of 100 kB: ${title}`, () => {
       const { value, headers = {} } = wrap(someTopic);
       assert.ok(value !== null);
       const bytes = bytesOf(value);
@@ -120,17 +120,17 @@ describe("a hostile record", () => {
     ],
   ];
   for (const [title, given, code] of hostile) {
-    it(`is refused: ${title}`, () => {
+    it(`is rejected: ${title}`, () => {
       assert.equal(refusalOf(given).code, code);
     });
   }
 
-  it("gives the last of duplicate members, as JSON.parse does", () => {
+  it("counts with its last duplicate member, as in JSON.parse", () => {
     const value = `${open}{},"data":${JSON.stringify(body)}}`;
     assert.equal(decoded({ value }).kind, "define");
   });
 
-  it("never makes decode throw", () => {
+  it("never makes decoding throw", () => {
     const wraps = Object.values(envelopes);
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),

@@ -14,7 +14,7 @@ const create = "TopicCreateEvent";
 const change = "TopicAttributeValueChangeEvent";
 const remove = "TopicDeleteEvent";
 
-/** The Topic resource, as TMF688 has it. */
+/** The Topic resource of TMF688. */
 const topic = {
   id: "42",
   href: "https://host/tmf-api/event/v4/topic/42",
@@ -53,7 +53,7 @@ describe("decoding a TMF688 notification", () => {
       });
   });
 
-  it("prefers externalId to id, takes a namespace, and null for missing", () => {
+  it("prefers externalId to id, reads a namespace, and treats null as missing", () => {
     const ours = {
       ...topic,
       externalId: "ours",
@@ -80,7 +80,7 @@ describe("decoding a TMF688 notification", () => {
     });
   });
 
-  it("ignores what others add to the notification and to its event", () => {
+  it("ignores unknown members of the notification and of its event", () => {
     const value = { ...notification(create, topic), vendor: [1], event: { topic, other: {}, name: 1 } };
     assert.equal(decoded({ value }).kind, "define");
   });
@@ -97,7 +97,7 @@ describe("decoding a TMF688 notification", () => {
     ["an event that is none", { eventType: create, event: [] }, ["/event"], /an array/],
     ["a topic without an id", notification(remove, { name: "n" }), ["/event/topic/id"], /externalId/],
     [
-      "an empty externalId, whatever the id is",
+      "an empty externalId, even with an id",
       notification(remove, { id: "1", externalId: "" }),
       ["/event/topic/externalId"],
       /empty/,
@@ -141,7 +141,7 @@ describe("decoding a TMF688 notification", () => {
     ],
   ];
   for (const [title, value, paths, message] of refused) {
-    it(`refuses ${title}`, () => {
+    it(`rejects ${title}`, () => {
       const refusal = refusalOf({ value });
       assert.equal(refusal.code, "SCHEMA_VIOLATION");
       assert.deepEqual(pathsOf(refusal), paths);
@@ -150,7 +150,7 @@ describe("decoding a TMF688 notification", () => {
     });
   }
 
-  it("refuses another key, also for a TopicDeleteEvent, pointing at the id that counts", () => {
+  it("rejects a different key, also for a TopicDeleteEvent, with the path of the id", () => {
     const ids: [topic: object, path: string][] = [
       [{ id: "42", name: "n" }, "/event/topic/id"],
       [{ id: "f", externalId: "42", name: "n" }, "/event/topic/externalId"],
@@ -164,7 +164,7 @@ describe("decoding a TMF688 notification", () => {
     }
   });
 
-  it("points at its faults from the root of the record's value", () => {
+  it("reports paths from the root of the value", () => {
     const partial = notification(create, { id: "1" });
     const inEvent = refusalOf({ value: cloudEvent({ data: partial }) });
     assert.deepEqual(pathsOf(inEvent), ["/data/event/topic/name"]);
