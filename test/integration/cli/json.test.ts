@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+
+import { applicationListSchema, platformListSchema, platformSchema } from "../../../schemas/catalog.ts";
+import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letters.ts";
+import { installationViewSchema } from "../../../schemas/installation-view.ts";
+import { syncStatusSchema } from "../../../schemas/sync-status.ts";
+import { topicDetailSchema, topicViewSchema } from "../../../schemas/topic-view.ts";
+import { userSchema } from "../../../schemas/user.ts";
+import { createSchemaCompiler } from "../../../src/lib/validation.ts";
+import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { deadLetterMessage } from "../../support/dead-letters.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
+import { makeTopics } from "../../support/kafka-topics.ts";
+import { ownNames, runCli } from "../../support/service.ts";
+import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+
+const stack = sharedStack();
+const { admin, producer } = testKafka(stack.kafka);
+const { uri, db } = testDatabase(stack.mongodb);
+const names = ownNames();
+const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+
+async function run(args: readonly string[], input = ""): Promise<string> {
+  const { code, output, errors } = await runCli(args, settings, input);
+  assert.equal(code, 0, errors);
+  return output;
+}
+
+/** Commands whose JSON has the schema of an HTTP response; `isList` if they print one object per line. */
+const commands: readonly { args: readonly string[]; schema: object; isList?: true; input?: string }[] = [
+  { args: ["users", "add", "ann", "--role", "push_admin"], schema: userSchema, input: "a password\n" },
+  { args: ["users", "show", "ann"], schema: userSchema },
+  { args: ["users", "disable", "ann"], schema: userSchema },
+  { args: ["applications", "list"], schema: applicationListSchema },
+  { args: ["platforms", "list"], schema: platformListSchema },
+  { args: ["platforms", "rule", "ios", "apns"], schema: platformSchema },
+  { args: ["topics", "list"], schema: topicViewSchema, isList: true },
+  { args: ["topics", "list", "--state", "disabled"], schema: topicViewSchema, isList: true },
+  { args: ["topics", "show", "first"], schema: topicDetailSchema },
+  { args: ["topics", "show", "second"], schema: topicDetailSchema },
+  { args: ["topics", "disable", "first"], schema: topicDetailSchema },
+  { args: ["topics", "enable", "first"], schema: topicDetailSchema },
+  { args: ["installations", "list"], schema: installationViewSchema, isList: true },
+  { args: ["installations", "list", "--full-tokens"], schema: installationViewSchema, isList: true },
+  { args: ["dead-letters", "list"], schema: deadLetterItemSchema, isList: true },
+  { args: ["dead-letters", "list", "--full"], schema: deadLetterSchema, isList: true },
+  { args: ["dead-letters", "show", `${topic}-0-7`], schema: deadLetterSchema },
+  { args: ["status"], schema: syncStatusSchema },
+];
+
+describe("--json", () => {
+  before(async () => {
+    await ensureIndexes(db);
+    await Promise.all([admin.connect(), producer.connect()]);
+    await makeTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
+    const named = (name: string) => ({ _id: `id of ${name}` as never, name, active: true });
+    await db.collection("sys_push_application").insertOne(named("agent"));
+    await db.collection("sys_push_platform").insertOne(named("ios"));
+    await db
+      .collection<InstallationRecord>("sys_push_notif_app_install")
+      .insertMany([
+        installation("0123456789abcdef0123456789abcdef"),
+        installation("gone", { active: false, deactivated_reason: "Unregistered" }),
+      ]);
+    await producer.send({
+      topic: deadLetterTopic,
+      messages: [
+        deadLetterMessage({ topic, partition: 0, offset: 7 }, { value: "{", key: "first", time: Date.now() }),
+        deadLetterMessage({ topic, partition: 0, offset: 8 }, { value: null }),
+        { value: Buffer.from([0xff]), headers: {} },
+      ],
+    });
+    await run(["topics", "add", "--external-id", "first", "--name", "First"]);
+    await run(["topics", "add", "--external-id", "second", "--name", "Second"]);
+    await run(["topics", "disable", "second"]);
+    await run(["dead-letters", "replay", `${topic}-0-7`, "--yes"]);
+  });
+  after(() => Promise.all([admin.disconnect(), producer.disconnect()]));
+
+  for (const { args, schema, isList, input } of commands) {
+    it(`of ${args.join(" ")} has the schema of the HTTP API`, async () => {
+      const output = await run([...args, "--json"], input);
+      const texts = isList ? output.trimEnd().split("\n") : [output];
+      const validate = createSchemaCompiler({}).compile(schema);
+      for (const text of texts)
+        assert.ok(validate(JSON.parse(text)), `${text}\n${JSON.stringify(validate.errors)}`);
+    });
+  }
+});
