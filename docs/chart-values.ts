@@ -1,16 +1,16 @@
-/** The schema of the Helm chart's values, by which Helm refuses what the chart does not know. */
+/** The schema of the Helm chart's values, with which Helm rejects unknown values. */
 import { secretSettings, settingsSchema, type SettingName } from "../schemas/settings.ts";
 import { minPasswordLength } from "../schemas/user.ts";
 
 const text = { type: "string" } as const;
 const list = { type: "array" } as const;
-/** Whatever Kubernetes takes there: it checks that itself. */
+/** Checked by Kubernetes itself. */
 const anyObject = { type: "object" } as const;
 const flag = { type: "boolean" } as const;
 const texts = { type: "object", additionalProperties: { type: "string" } } as const;
 const count = (minimum: number) => ({ type: "integer", minimum }) as const;
 
-/** An object with these members and no others: a misspelt one would silently be nothing. */
+/** An object with these members and no others: a misspelled one would be ignored silently. */
 const only = (properties: object) => ({ type: "object", additionalProperties: false, properties });
 
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
@@ -21,7 +21,7 @@ export const chartValuesSchema = (): object => ({
   $schema: "http://json-schema.org/draft-07/schema#",
   title: "Values of the chart topicsync",
   ...only({
-    // Helm's own, for a chart that is part of another.
+    // Set by Helm if the chart is part of another.
     global: anyObject,
     image: only({
       repository: { type: "string", minLength: 1 },
@@ -86,7 +86,7 @@ export const chartValuesSchema = (): object => ({
   }),
 });
 
-/** The service's settings, but for the secret ones, and which of them need one another. */
+/** The service's settings except the secret ones, and which of them require each other. */
 function settings(): object {
   const open = settingNames.filter((name) => !isSecret(name));
   const together = Object.entries(settingsSchema.dependentRequired)
@@ -99,10 +99,10 @@ function settings(): object {
   };
 }
 
-/** What stays away: a default would only be told here, and `expected` is ours, for what a fault says. */
+/** Left out: defaults are the service's, and `expected` is a keyword of our own validation messages. */
 const ownWords = ["default", "expected"];
 
-/** As the service checks it, in the type that YAML has for it; a list may also be its text. */
+/** As the service checks it, with YAML's types; a list may also be a comma-separated text. */
 function setting(name: SettingName): object {
   const known = Object.entries(settingsSchema.properties[name]).filter(([word]) => !ownWords.includes(word));
   const schema: Record<string, unknown> = Object.fromEntries(known);
