@@ -41,7 +41,7 @@ export const withFilter = (command: Command): Command =>
       "only records written within this time: 45s, 30m, 2h, 7d",
       parseDuration,
     )
-    .option("--older-than <duration>", "only records written before this time", parseDuration);
+    .option("--older-than <duration>", "only records older than this", parseDuration);
 
 export function toFilter({ code: codes, id: ids, newerThan, olderThan }: FilterFlags): DeadLetterFilter {
   const now = Date.now();
