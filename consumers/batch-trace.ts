@@ -1,7 +1,13 @@
 import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/sync/positions.ts";
 import { getHeaderText, type LogRecord, type Partition } from "../src/sync/records.ts";
-import { isSampled, traceClock, type SpanContext, type Stage, type Tracing } from "../src/tracing/tracing.ts";
+import {
+  isSampled,
+  createClock,
+  type SpanContext,
+  type Stage,
+  type Tracing,
+} from "../src/tracing/tracing.ts";
 
 /** The stages of a batch, for the traces of its records. */
 export interface BatchTrace {
@@ -31,8 +37,8 @@ interface TracedRecord {
 
 interface TimedStage {
   readonly name: Stage;
-  readonly began: number;
-  ended: number;
+  readonly startedAt: number;
+  endedAt: number;
 }
 
 /** Records of a batch that show its stages, which are the same for all; the others link to the first. */
@@ -49,12 +55,12 @@ export function traceBatch(tracing: Tracing | undefined, batch: TracedBatch): Ba
 function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefined {
   const traced = findTraced(batch.records, tracing);
   if (traced.length === 0) return undefined;
-  const now = traceClock();
+  const now = createClock();
   const stages: TimedStage[] = [];
 
   function endStage(at = now()): void {
     const last = stages.at(-1);
-    if (last !== undefined && Number.isNaN(last.ended)) last.ended = at;
+    if (last !== undefined && Number.isNaN(last.endedAt)) last.endedAt = at;
   }
 
   function record(refusals: Outcome["refusals"], failure?: string): void {
@@ -66,9 +72,9 @@ function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefin
 
   return {
     startStage(name) {
-      const began = now();
-      endStage(began);
-      stages.push({ name, began, ended: NaN });
+      const startedAt = now();
+      endStage(startedAt);
+      stages.push({ name, startedAt, endedAt: NaN });
     },
     endStage() {
       endStage();
@@ -88,7 +94,7 @@ function findTraced(records: readonly LogRecord[], tracing: Tracing): TracedReco
   const traced: TracedRecord[] = [];
   for (const record of records) {
     if (record.headers["traceparent"] === undefined) continue;
-    const parent = tracing.contextOf((name) => getHeaderText(record.headers, name));
+    const parent = tracing.extractContext((name) => getHeaderText(record.headers, name));
     if (parent !== undefined && isSampled(parent)) traced.push({ record, parent });
   }
   return traced;
@@ -106,17 +112,17 @@ interface MeasuredBatch extends TracedBatch {
 function recordSpans(tracing: Tracing, { traced, stages, failure, getError, ...batch }: MeasuredBatch): void {
   const [first, last] = [stages.at(0), stages.at(-1)];
   if (first === undefined || last === undefined) return;
-  const { began } = first;
-  const { ended } = last;
+  const { startedAt } = first;
+  const { endedAt } = last;
   let firstSpan: SpanContext | undefined;
   for (const [index, { record, parent }] of traced.entries()) {
     const withStages = index < maxRecordsWithStages;
-    const span = tracing.tell({
+    const span = tracing.record({
       name: `process ${batch.partition.topic}`,
       kind: "consumer",
       parent,
-      began,
-      ended,
+      startedAt,
+      endedAt,
       attributes: toAttributes(record, batch),
       error: getError(record),
       links: withStages || firstSpan === undefined ? [] : [firstSpan],
@@ -125,7 +131,7 @@ function recordSpans(tracing: Tracing, { traced, stages, failure, getError, ...b
     firstSpan ??= span;
     for (const stage of stages) {
       const error = stage === last ? failure : undefined;
-      tracing.tell({ ...stage, kind: "internal", parent: span, error });
+      tracing.record({ ...stage, kind: "internal", parent: span, error });
     }
   }
 }

@@ -11,15 +11,15 @@ import { isTrustworthy, type OidcConfig, type SignInConfig } from "./users/openi
 import { createValidator } from "./lib/validation.ts";
 
 export interface KafkaConfig {
-  /** host:port each; undefined asks for the embedded broker. */
+  /** As host:port; undefined for the embedded broker. */
   readonly brokers: readonly string[] | undefined;
   readonly clientId: string;
   readonly groupId: string;
   readonly announcementsTopic: string;
   readonly deadLetterTopic: string;
-  /** Undefined: no push feedback is read. */
+  /** Undefined: push feedback is not consumed. */
   readonly pushFeedback: ConsumerChannel | undefined;
-  /** The largest batch of records that is decompressed. */
+  /** Maximum size of a decompressed batch. */
   readonly maxBatchBytes: number;
   /** PEM texts; undefined for a plain connection. */
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
@@ -27,7 +27,7 @@ export interface KafkaConfig {
     { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string } | undefined;
 }
 
-/** A Kafka topic that is read, with all that belongs to it. */
+/** A consumed Kafka topic with its dead-letter topic and consumer group. */
 export interface ConsumerChannel {
   readonly topic: string;
   readonly deadLetterTopic: string;
@@ -40,23 +40,23 @@ export interface HttpConfig {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
-  /** Where browsers find the facade: scheme, host and port. */
+  /** The origin as browsers see it. */
   readonly publicUrl: string | undefined;
   /** Addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
-  /** Undefined for plain HTTP; the files, to be read again when they have changed. */
+  /** Undefined for plain HTTP. The files are read again on reload. */
   readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
 }
 
 export interface Config {
   readonly http: HttpConfig;
-  /** With the database's name; undefined asks for the embedded store. */
+  /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
   readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
   /** Undefined: HTTP Basic only. */
   readonly oidc: OidcConfig | undefined;
-  /** Undefined: people sign in on the console with a password only. */
+  /** Undefined: the console accepts passwords only. */
   readonly signIn: SignInConfig | undefined;
   readonly push: { readonly applications: readonly string[]; readonly platforms: readonly string[] };
   readonly pickerLoad: Settings["PICKER_LOAD"];
@@ -78,8 +78,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const check = createValidator<Settings>(settingsSchema, { defaults: true });
 const settingNames = Object.keys(settingsSchema.properties) as SettingName[];
 
-/** The environment with the variables of a `.env` file beneath it: what is set outside the file wins. */
-export function environmentWithFile(environment: Environment, file = ".env"): Environment {
+/** Adds the variables of a `.env` file, if there is one; those of `environment` take precedence. */
+export function readEnvironment(environment: Environment, file = ".env"): Environment {
   try {
     return { ...parseEnv(readFileSync(file, "utf8")), ...environment };
   } catch (error) {
@@ -89,29 +89,30 @@ export function environmentWithFile(environment: Environment, file = ".env"): En
 }
 
 /**
- * Reads and checks the settings. A variable that is set to "" counts as unset.
- * Throws a ConfigurationError that lists every fault, each with its variable's name.
+ * Parses and validates the settings. An empty variable counts as unset. Throws a ConfigurationError that lists every fault
+ * with the name of its variable.
  */
 export function readConfig(environment: Environment): Config {
   const faults: string[] = [];
-  const raw = rawSettings(environment, faults);
+  const raw = parseSettings(environment, faults);
   const checked = check(raw);
-  if (!checked.ok) faults.push(...checked.faults.map(({ path, message }) => `${settingAt(path)} ${message}`));
-  const config = checked.ok ? group(checked.value, faults) : undefined;
+  if (!checked.ok)
+    faults.push(...checked.faults.map(({ path, message }) => `${getSettingName(path)} ${message}`));
+  const config = checked.ok ? toConfig(checked.value, faults) : undefined;
   if (config === undefined || faults.length > 0) {
     throw new ConfigurationError(
-      ["The settings are not usable:", ...faults.map((fault) => `  ${fault}`)].join("\n"),
+      ["The settings are invalid:", ...faults.map((fault) => `  ${fault}`)].join("\n"),
     );
   }
   return config;
 }
 
-/** The texts of the environment, read into what the schema wants where they are of that form. */
-function rawSettings(environment: Environment, faults: string[]): Record<string, unknown> {
+/** Parses the variables as far as possible; the schema rejects what stays text. */
+function parseSettings(environment: Environment, faults: string[]): Record<string, unknown> {
   const raw: Record<string, unknown> = {};
   for (const name of settingNames) {
     const text = environment[name];
-    if (text !== undefined && text !== "") raw[name] = typed(name, text);
+    if (text !== undefined && text !== "") raw[name] = parseValue(name, text);
   }
   for (const name of secretSettings) {
     const file = environment[`${name}_FILE`];
@@ -123,7 +124,7 @@ function rawSettings(environment: Environment, faults: string[]): Record<string,
   return raw;
 }
 
-function typed(name: SettingName, text: string): unknown {
+function parseValue(name: SettingName, text: string): unknown {
   const schema = settingsSchema.properties[name];
   const type = "type" in schema ? schema.type : undefined;
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
@@ -135,28 +136,28 @@ function typed(name: SettingName, text: string): unknown {
   return text;
 }
 
-function group(settings: Settings, faults: string[]): Config {
+function toConfig(settings: Settings, faults: string[]): Config {
   const kafka: KafkaConfig = Object.freeze({
     brokers: settings.KAFKA_BROKERS,
     clientId: settings.KAFKA_CLIENT_ID,
     groupId: settings.KAFKA_GROUP_ID,
     announcementsTopic: settings.KAFKA_ANNOUNCEMENTS_TOPIC,
     deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
-    pushFeedback: pushFeedback(settings),
+    pushFeedback: toPushFeedback(settings),
     maxBatchBytes: settings.KAFKA_MAX_BATCH_BYTES,
-    tls: tls(settings, faults),
-    sasl: sasl(settings),
+    tls: readKafkaTls(settings, faults),
+    sasl: toSasl(settings),
   });
-  faults.push(...topicFaults(kafka));
-  const provider = oidc(settings, faults);
+  faults.push(...findTopicFaults(kafka));
+  const provider = toOidc(settings, faults);
   const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
   return Object.freeze({
-    http: http(settings, faults),
+    http: toHttp(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
     bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
     oidc: provider,
-    signIn: provider && signIn(settings, provider, faults),
+    signIn: provider && toSignIn(settings, provider, faults),
     push: Object.freeze({
       applications: settings.PUSH_APPLICATIONS,
       platforms: settings.PUSH_PLATFORMS,
@@ -173,8 +174,8 @@ function group(settings: Settings, faults: string[]): Config {
   });
 }
 
-/** Of a group of its own: a member that reads only the announcements could be given partitions of the feedback. */
-function pushFeedback({
+/** Has its own group: otherwise a member could be assigned partitions of a topic that it does not read. */
+function toPushFeedback({
   KAFKA_PUSH_FEEDBACK_TOPIC: topic,
   KAFKA_GROUP_ID: group,
 }: Settings): ConsumerChannel | undefined {
@@ -186,11 +187,15 @@ function pushFeedback({
   });
 }
 
-function topicFaults({ announcementsTopic, deadLetterTopic, pushFeedback: feedback }: KafkaConfig): string[] {
+function findTopicFaults({
+  announcementsTopic,
+  deadLetterTopic,
+  pushFeedback: feedback,
+}: KafkaConfig): string[] {
   const faults: string[] = [];
   if (announcementsTopic === deadLetterTopic) {
     faults.push(
-      "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: refusals would be read again",
+      "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: dead letters would be consumed again",
     );
   }
   if (feedback === undefined) return faults;
@@ -198,12 +203,12 @@ function topicFaults({ announcementsTopic, deadLetterTopic, pushFeedback: feedba
   for (const [name, other] of Object.entries(others)) {
     if (feedback.topic === other) faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC must differ from ${name}`);
     if (feedback.deadLetterTopic === other)
-      faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC with .dead-letter behind it must differ from ${name}`);
+      faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC with the suffix .dead-letter must differ from ${name}`);
   }
   return faults;
 }
 
-function http(settings: Settings, faults: string[]): HttpConfig {
+function toHttp(settings: Settings, faults: string[]): HttpConfig {
   for (const proxy of settings.HTTP_TRUSTED_PROXIES) {
     if (!isAddressRange(proxy))
       faults.push(`HTTP_TRUSTED_PROXIES: "${proxy}" is neither an address nor a CIDR range`);
@@ -212,24 +217,24 @@ function http(settings: Settings, faults: string[]): HttpConfig {
     host: settings.HTTP_HOST,
     port: settings.HTTP_PORT,
     maxConnections: settings.HTTP_MAX_CONNECTIONS,
-    publicUrl: publicUrl(settings, faults),
+    publicUrl: toPublicUrl(settings, faults),
     trustedProxies: settings.HTTP_TRUSTED_PROXIES,
-    tls: httpTls(settings, faults),
+    tls: readHttpTls(settings, faults),
   });
 }
 
-function publicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {
+function toPublicUrl({ HTTP_PUBLIC_URL: text }: Settings, faults: string[]): string | undefined {
   if (text === undefined) return undefined;
   if (URL.canParse(text)) return new URL(text).origin;
   faults.push("HTTP_PUBLIC_URL must be a URL without a path, such as https://topicsync.example.org");
   return undefined;
 }
 
-/** An IP address or a CIDR range; a prefix of 0 would trust every caller. */
+/** Accepts an IP address or a CIDR range, except a prefix of 0, which would trust every caller. */
 const isAddressRange = (text: string): boolean =>
   text.includes("/") ? ipaddr.isValidCIDR(text) && !/\/0+$/.test(text) : isIP(text) !== 0;
 
-function httpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
+function readHttpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
   const { HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key } = settings;
   if (cert === undefined || key === undefined) return undefined;
   const files = { cert, key };
@@ -239,7 +244,7 @@ function httpTls(settings: Settings, faults: string[]): HttpConfig["tls"] {
   return undefined;
 }
 
-function oidc(settings: Settings, faults: string[]): OidcConfig | undefined {
+function toOidc(settings: Settings, faults: string[]): OidcConfig | undefined {
   const { OIDC_ISSUER: issuer, OIDC_AUDIENCE: audience } = settings;
   if (issuer === undefined || audience === undefined) return undefined;
   if (!isTrustworthy(issuer)) {
@@ -253,7 +258,7 @@ function oidc(settings: Settings, faults: string[]): OidcConfig | undefined {
   });
 }
 
-function signIn(settings: Settings, provider: OidcConfig, faults: string[]): SignInConfig | undefined {
+function toSignIn(settings: Settings, provider: OidcConfig, faults: string[]): SignInConfig | undefined {
   const { OIDC_CLIENT_ID: clientId, HTTP_PUBLIC_URL: publicUrl } = settings;
   if (clientId === undefined || publicUrl === undefined) return undefined;
   if (!isTrustworthy(publicUrl)) {
@@ -269,7 +274,7 @@ function signIn(settings: Settings, provider: OidcConfig, faults: string[]): Sig
   });
 }
 
-function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {
+function readKafkaTls(settings: Settings, faults: string[]): KafkaConfig["tls"] {
   const files = { ca: "KAFKA_TLS_CA", cert: "KAFKA_TLS_CERT", key: "KAFKA_TLS_KEY" } as const;
   const given = Object.entries(files).filter(([, name]) => settings[name] !== undefined);
   if (!settings.KAFKA_TLS) {
@@ -281,7 +286,7 @@ function tls(settings: Settings, faults: string[]): KafkaConfig["tls"] {
   );
 }
 
-function sasl(settings: Settings): KafkaConfig["sasl"] {
+function toSasl(settings: Settings): KafkaConfig["sasl"] {
   const {
     KAFKA_SASL_MECHANISM: mechanism,
     KAFKA_SASL_USERNAME: username,
@@ -300,4 +305,4 @@ function readText(name: string, file: string, faults: string[]): string | undefi
   }
 }
 
-const settingAt = (path: string): string => path.split("/").slice(1, 2).join("") || "The environment";
+const getSettingName = (path: string): string => path.split("/").slice(1, 2).join("") || "The environment";

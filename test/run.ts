@@ -10,7 +10,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
-import { environmentWithFile, readConfig } from "../src/config.ts";
+import { readEnvironment, readConfig } from "../src/config.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import type { Running } from "../src/embedded/stack.ts";
@@ -46,7 +46,7 @@ function spread(files: readonly string[]): string[] {
 }
 
 async function runTests(files: readonly string[]): Promise<boolean> {
-  const { stack } = readConfig(environmentWithFile(process.env));
+  const { stack } = readConfig(readEnvironment(process.env));
   process.env["JDK_JAVA_OPTIONS"] ??= quickJava;
   const folder = mkdtempSync(join(tmpdir(), "topicsync-test-"));
   await using started = new AsyncDisposableStack();

@@ -1,4 +1,4 @@
-import { traceClock, type Tracing } from "../../src/tracing/tracing.ts";
+import { createClock, type Tracing } from "../../src/tracing/tracing.ts";
 import type { Handler } from "./context.ts";
 import { getPath, isProbe } from "./logging.ts";
 
@@ -27,14 +27,14 @@ export function createRequestTracing(tracing: Tracing, { overTls }: { readonly o
       response.once("close", () => {
         const { statusCode: status, locals } = response;
         const { requestId, startedAt, route, errorCode } = locals;
-        const ended = traceClock()();
+        const endedAt = createClock()();
         const method = methods.has(request.method) ? request.method : "_OTHER";
-        tracing.tell({
+        tracing.record({
           name: `${method === "_OTHER" ? "HTTP" : method}${route === undefined ? "" : ` ${route}`}`,
           kind: "server",
-          parent: tracing.contextOf((name) => request.headers[name]?.toString()),
-          began: ended - (performance.now() - startedAt),
-          ended,
+          parent: tracing.extractContext((name) => request.headers[name]?.toString()),
+          startedAt: endedAt - (performance.now() - startedAt),
+          endedAt,
           attributes: {
             "http.request.method": method,
             ...(route === undefined ? {} : { "http.route": route }),

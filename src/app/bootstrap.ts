@@ -12,25 +12,25 @@ export interface BootstrapOptions {
   readonly audit: Audit;
 }
 
-/** Makes sure that what the settings name exists. Throws UnavailableError. */
+/** Creates the user, applications and platforms of the settings if missing. Throws UnavailableError. */
 export async function bootstrap(
   { bootstrap: user, push }: Pick<Config, "bootstrap" | "push">,
   { users, catalog, audit }: BootstrapOptions,
 ): Promise<void> {
   const origin: Origin = { via: "settings", by: "settings", from: hostname() };
   if (user !== undefined) {
-    const done = await ensureUser(users, user.user, user.password);
-    if (done !== "unchanged")
-      audit.record({ action: `user.${done}`, user: user.user, roles: everyRole }, origin);
+    const outcome = await ensureUser(users, user.user, user.password);
+    if (outcome !== "unchanged")
+      audit.record({ action: `user.${outcome}`, user: user.user, roles: everyRole }, origin);
   }
-  for (const application of await ensured(catalog.applications, push.applications))
+  for (const application of await ensureNames(catalog.applications, push.applications))
     audit.record({ action: "application.added", application }, origin);
-  for (const platform of await ensured(catalog.platforms, push.platforms))
+  for (const platform of await ensureNames(catalog.platforms, push.platforms))
     audit.record({ action: "platform.added", platform }, origin);
 }
 
-/** Makes sure of the names, and gives those that were missing. */
-async function ensured(
+/** Creates missing names and returns them. */
+async function ensureNames(
   store: CatalogStore["applications"] | CatalogStore["platforms"],
   names: readonly string[],
 ): Promise<string[]> {

@@ -18,13 +18,12 @@ export interface DeadLetterServicesOptions {
   readonly limits?: DeadLetterLimits;
 }
 
-/** The dead letters of each channel that is consumed. */
+/** One service per consumed channel. */
 export interface DeadLetterServices {
   readonly announcements: DeadLetterService;
   readonly "push-feedback"?: DeadLetterService;
 }
 
-/** Creates the service of each channel that is consumed. */
 export function createDeadLetterServices(
   { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
   { database, broker, ...options }: DeadLetterServicesOptions,

@@ -17,11 +17,11 @@ export interface Installations extends Pick<AppOptions, "installations" | "appli
   readonly catalogStore: CatalogStore;
   readonly catalog: Catalog;
   readonly reader: ReturnType<typeof createInstallationReader>;
-  /** Registrations and removals under way. */
+  /** Pending registrations and removals. */
   readonly registrations: MetricsSources["registrations"];
 }
 
-/** Wires the installations, and the catalog of applications and platforms that they belong to. */
+/** Wires the installations and the catalog of applications and platforms. */
 export function createInstallations(database: Database, metrics: Metrics): Installations {
   const catalogStore = createCatalogStore(database, newId);
   const catalog = createCatalog(catalogStore);

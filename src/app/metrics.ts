@@ -130,8 +130,8 @@ export function createMetrics(): Metrics {
 }
 
 /**
- * Adds gauges that are read from `sources` at each scrape, and returns all metrics in Prometheus' text format, at most a
- * second old: anybody may ask.
+ * Adds gauges that are read from `sources` at each scrape, and returns all metrics in Prometheus' text format, cached for a
+ * second, since /metrics needs no credentials.
  */
 export function createMetricsText(
   { registry }: Metrics,

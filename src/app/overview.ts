@@ -16,7 +16,7 @@ export interface OverviewOptions {
   readonly lifecycle: Lifecycle;
 }
 
-/** Returns the overview, at most a second old. What cannot be found out is null, with the reason among the problems. */
+/** Returns the overview, at most a second old. Unavailable parts are null, with the reason in `problems`. */
 export type GetOverview = () => Promise<Overview>;
 
 export function createOverview(options: OverviewOptions): GetOverview {
@@ -25,7 +25,7 @@ export function createOverview(options: OverviewOptions): GetOverview {
     (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;
   const background = { staleWhileRevalidate: true } as const;
   const deadLetters = cached(keepLast(listDeadLetters), { ...background, ttlMs: 5_000, restFactor: 1 });
-  // Reads every installation: at most a twentieth of the time.
+  // Reads every installation, so it runs at most 5 % of the time.
   const installations = cached(keepLast(options.installations), {
     ...background,
     ttlMs: 30_000,
@@ -59,7 +59,7 @@ export function createOverview(options: OverviewOptions): GetOverview {
   return cached(read, { ttlMs: 1_000 });
 }
 
-/** A value as last known, and why it could not be fetched again since. */
+/** The last known value, and the error of the last fetch if it failed. */
 interface LastKnown<T> {
   readonly value: T | undefined;
   readonly problem: unknown;

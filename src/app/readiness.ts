@@ -6,39 +6,39 @@ import type { Broker } from "../kafka/client.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Database } from "../storage/database.ts";
 
-/** MongoDB and Kafka are asked once a second at most: anybody may ask for readiness. */
-const pingEveryMs = 1_000;
+/** MongoDB and Kafka are pinged at most once a second, since /readyz needs no credentials. */
+const pingIntervalMs = 1_000;
 
-/** Makes the look at everything that the service needs to do its work: MongoDB, Kafka, and its consumers by name. */
+/** Creates the readiness check of MongoDB, Kafka, and the consumers by name. */
 export function createReadiness(
   database: Pick<Database, "ping">,
   broker: Pick<Broker, "ping">,
   consumers: Readonly<Record<string, GroupConsumer>>,
 ): CheckReadiness {
-  const mongodb = cached(() => check(() => database.ping()), { ttlMs: pingEveryMs });
-  const kafka = cached(() => check(() => broker.ping()), { ttlMs: pingEveryMs });
+  const mongodb = cached(() => checkPing(() => database.ping()), { ttlMs: pingIntervalMs });
+  const kafka = cached(() => checkPing(() => broker.ping()), { ttlMs: pingIntervalMs });
   return async () => {
     const [mongodbCheck, kafkaCheck] = await Promise.all([mongodb(), kafka()]);
-    const reading = Object.entries(consumers).map(
-      ([name, consumer]) => [name, consumerCheck(consumer)] as const,
+    const consumerChecks = Object.entries(consumers).map(
+      ([name, consumer]) => [name, checkConsumer(consumer)] as const,
     );
-    return { mongodb: mongodbCheck, kafka: kafkaCheck, ...Object.fromEntries(reading) };
+    return { mongodb: mongodbCheck, kafka: kafkaCheck, ...Object.fromEntries(consumerChecks) };
   };
 }
 
-/** A probe waits for its answer no longer than this: whoever asks has little patience. */
-const probeMs = 2_000;
+/** Below the usual timeout of a probe. */
+const pingTimeoutMs = 2_000;
 
-async function check(ask: () => Promise<void>): Promise<CheckResult> {
+async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
   try {
-    await withTimeout(probeMs, ask());
+    await withTimeout(pingTimeoutMs, ping());
     return { ok: true };
   } catch (error) {
     return { ok: false, reason: getErrorMessage(error) };
   }
 }
 
-function consumerCheck(consumer: GroupConsumer): CheckResult {
+function checkConsumer(consumer: GroupConsumer): CheckResult {
   const { state, partitions } = consumer.status();
   if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
   if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };

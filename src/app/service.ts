@@ -36,7 +36,7 @@ export interface ServiceOptions {
   readonly tracing?: Tracing | undefined;
   /** Aborted when the service is to stop, also while it still starts. */
   readonly abort: AbortSignal;
-  /** Called when the service cannot go on and its process has to end. */
+  /** Called when the service cannot continue and the process must exit. */
   readonly died: (error: unknown) => void;
 }
 
@@ -51,8 +51,8 @@ export interface Service {
 }
 
 /**
- * Starts the service. The HTTP server listens first, so that probes are answered from the beginning; database and broker
- * are waited for without a limit. Throws when the HTTP address cannot be bound.
+ * Starts the service. The HTTP server listens first, so that probes get responses from the start; then the service waits for
+ * database and broker without a limit. Throws when the HTTP address cannot be bound.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, addresses, log, lifecycle, tracing, abort, died } = options;

@@ -33,7 +33,7 @@ export interface SyncOptions extends Pick<Topics, "topics" | "topicStore"> {
 }
 
 export interface Sync {
-  /** By the name of their readiness check. Nothing is read before they are started. */
+  /** By the name of their readiness check; not started yet. */
   readonly consumers: Readonly<Record<string, GroupConsumer>>;
   readonly status: () => Promise<SyncStatus>;
 }
@@ -115,7 +115,7 @@ function createFeedbackConsumer(
   const store = createFeedbackStore(database, log);
   const feedback = createFeedbackService(store, catalog);
   const deadLetters = broker.producer(deadLetterTopic);
-  lifecycle.onStop("dead letters of the push feedback", () => deadLetters.close());
+  lifecycle.onStop("push feedback dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
     member: broker.member({ topic, groupId }),
     watch: broker.watch(topic),

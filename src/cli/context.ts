@@ -2,7 +2,7 @@ import { hostname, userInfo } from "node:os";
 
 import type { AuditEvent } from "../lib/audit.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
-import { environmentWithFile, readConfig, type Config } from "../config.ts";
+import { readEnvironment, readConfig, type Config } from "../config.ts";
 import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Broker } from "../kafka/client.ts";
 import { createLifecycle } from "../lib/lifecycle.ts";
@@ -38,7 +38,7 @@ const connectTimeoutMs = 10_000;
  * closes them afterwards. Throws ConfigurationError, and the errors of the command.
  */
 export async function runCommand<T>(work: (connection: CommandContext) => Promise<T>): Promise<T> {
-  const config = readConfig(environmentWithFile(process.env));
+  const config = readConfig(readEnvironment(process.env));
   const log = await createLogger("warn", "stderr");
   const lifecycle = createLifecycle(log);
   const abort = new AbortController();

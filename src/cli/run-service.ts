@@ -1,4 +1,4 @@
-import { environmentWithFile, readConfig, type Environment } from "../config.ts";
+import { readEnvironment, readConfig, type Environment } from "../config.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -14,7 +14,7 @@ import { openTracing } from "../tracing/open.ts";
 
 /** Runs the service until a signal or an error ends it. Returns the exit code; throws ConfigurationError. */
 export async function runService(environment: Environment): Promise<number> {
-  const settings = environmentWithFile(environment);
+  const settings = readEnvironment(environment);
   const config = readConfig(settings);
   const log = await createLogger(config.logLevel);
   const lifecycle = createLifecycle(log);

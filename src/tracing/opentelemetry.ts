@@ -38,8 +38,8 @@ import { version } from "../lib/version.ts";
 import type { Exporter, SamplerChoice, TraceSettings } from "./settings.ts";
 import type { Span, Tracing } from "./tracing.ts";
 
-/** Whoever stops the service waits so long for the last spans at most. */
-const maxClosingMs = 5_000;
+/** How long a stop waits for the last spans to be exported. */
+const closeTimeoutMs = 5_000;
 
 const kinds = {
   server: SpanKind.SERVER,
@@ -47,12 +47,12 @@ const kinds = {
   internal: SpanKind.INTERNAL,
 } as const satisfies Record<Span["kind"], SpanKind>;
 
-type HeaderOf = (name: string) => string | undefined;
-const getter: TextMapGetter<HeaderOf> = { keys: () => [], get: (headerOf, name) => headerOf(name) };
+type GetHeader = (name: string) => string | undefined;
+const getter: TextMapGetter<GetHeader> = { keys: () => [], get: (getHeader, name) => getHeader(name) };
 
 /**
- * Makes the traces over OpenTelemetry's SDK: the only file that imports it, and imported only where traces are on. A span
- * is made when it is over, so none is ever left open. Nothing global is patched or registered but where faults are told.
+ * Creates tracing with OpenTelemetry's SDK. Only this file imports the SDK, and it is loaded only when tracing is on. Spans are
+ * created when they are complete, so none stays open. Nothing global is registered except the error handlers.
  */
 export function createTracing({ exporters, sampler, batches }: TraceSettings, log: Logger): Tracing {
   const warn = oncePerMinute((failures: number, reason: string) => {
@@ -67,30 +67,30 @@ export function createTracing({ exporters, sampler, batches }: TraceSettings, lo
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
   const provider = new TracerProvider({
-    resource: resourceOfService(),
-    sampler: samplerOf(sampler),
-    spanProcessors: exporters.map((exporter) => processorOf(exporter, batches)),
+    resource: detectResource(),
+    sampler: createSampler(sampler),
+    spanProcessors: exporters.map((exporter) => createProcessor(exporter, batches)),
   });
   const tracer = provider.getTracer("topicsync", version);
   const propagator = new W3CTraceContextPropagator();
 
   return {
-    contextOf: (headerOf) => trace.getSpanContext(propagator.extract(ROOT_CONTEXT, headerOf, getter)),
-    tell({ name, kind, parent, began, ended, attributes = {}, error, links = [] }) {
-      const within = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
+    extractContext: (getHeader) => trace.getSpanContext(propagator.extract(ROOT_CONTEXT, getHeader, getter)),
+    record({ name, kind, parent, startedAt, endedAt, attributes = {}, error, links = [] }) {
+      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
       const span = tracer.startSpan(
         name,
         {
           kind: kinds[kind],
-          startTime: began,
+          startTime: startedAt,
           attributes: error === undefined ? { ...attributes } : { ...attributes, "error.type": error },
-          links: links.map((context) => ({ context })),
+          links: links.map((link) => ({ context: link })),
         },
-        within,
+        context,
       );
       if (!span.isRecording()) return undefined;
       if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
-      span.end(ended);
+      span.end(endedAt);
       return span.spanContext();
     },
     close: () => close(provider, warn),
@@ -98,16 +98,16 @@ export function createTracing({ exporters, sampler, batches }: TraceSettings, lo
 }
 
 async function close(provider: TracerProvider, warn: (reason: string) => void): Promise<void> {
-  const late = Promise.withResolvers<undefined>();
-  const timer = setTimeout(late.resolve, maxClosingMs, undefined);
+  const expired = Promise.withResolvers<undefined>();
+  const timer = setTimeout(expired.resolve, closeTimeoutMs, undefined);
   const flushed = provider.shutdown().catch((error: unknown) => {
     warn(getErrorMessage(error));
   });
-  await Promise.race([flushed, late.promise]);
+  await Promise.race([flushed, expired.promise]);
   clearTimeout(timer);
 }
 
-const resourceOfService = (): Resource =>
+const detectResource = (): Resource =>
   defaultResource()
     .merge(resourceFromAttributes({ "service.name": "topicsync", "service.version": version }))
     .merge(
@@ -116,12 +116,12 @@ const resourceOfService = (): Resource =>
       }),
     );
 
-function samplerOf({ parentBased, root, ratio }: SamplerChoice): Sampler {
-  const sampler = rootSampler(root, ratio);
+function createSampler({ parentBased, root, ratio }: SamplerChoice): Sampler {
+  const sampler = createRootSampler(root, ratio);
   return parentBased ? new ParentBasedSampler({ root: sampler }) : sampler;
 }
 
-function rootSampler(root: SamplerChoice["root"], ratio: number): Sampler {
+function createRootSampler(root: SamplerChoice["root"], ratio: number): Sampler {
   switch (root) {
     case "always_on":
       return new AlwaysOnSampler();
@@ -133,8 +133,8 @@ function rootSampler(root: SamplerChoice["root"], ratio: number): Sampler {
 }
 
 /** The OTLP exporter reads its own variables: endpoint, headers, timeout, compression, certificates. */
-function processorOf(exporter: Exporter, batches: TraceSettings["batches"]): SpanProcessor {
+function createProcessor(exporter: Exporter, batches: TraceSettings["batches"]): SpanProcessor {
   if (exporter === "console") return new SimpleSpanProcessor({ exporter: new ConsoleSpanExporter() });
-  const given = Object.entries(batches).filter(([, value]) => value !== undefined);
-  return new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), ...Object.fromEntries(given) });
+  const configured = Object.entries(batches).filter(([, value]) => value !== undefined);
+  return new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), ...Object.fromEntries(configured) });
 }

@@ -1,19 +1,19 @@
 import type { Environment } from "../config.ts";
 
-/** What OpenTelemetry's variables ask for, as far as its packages do not read them themselves. */
+/** The settings from OpenTelemetry's variables, except those that its packages read themselves. */
 export interface TraceSettings {
-  /** Where traces go; to nowhere when they are off. */
+  /** Empty when tracing is off. */
   readonly exporters: readonly Exporter[];
   readonly sampler: SamplerChoice;
-  /** Undefined: the SDK's own value. */
+  /** Undefined: the SDK's default. */
   readonly batches: Readonly<Record<BatchSetting, number | undefined>>;
-  /** What is set but cannot be used. The default counts then, as OpenTelemetry's specification wants it. */
+  /** Invalid variables, for which the default applies, as OpenTelemetry's specification requires. */
   readonly faults: readonly string[];
 }
 
 export type Exporter = "otlp" | "console";
 
-/** Which traces are wanted, of those that begin here or (without `parentBased`) of all. */
+/** Which traces to record. With `parentBased`, `root` decides only for traces that start here. */
 export interface SamplerChoice {
   readonly parentBased: boolean;
   readonly root: "always_on" | "always_off" | "traceidratio";
@@ -33,9 +33,8 @@ const samplers: Readonly<Record<string, Omit<SamplerChoice, "ratio">>> = {
 };
 
 /**
- * Reads the variables. Traces are opt-in: on when an OTLP endpoint or an exporter is named. Never throws: these variables
- * are often set for a whole cluster, and OpenTelemetry's specification wants what is not understood to be ignored with a
- * warning.
+ * Reads OpenTelemetry's variables. Tracing is on when an OTLP endpoint or an exporter is set. Never throws: these variables are
+ * often set for a whole cluster, and the specification requires unknown values to be ignored with a warning.
  */
 export function readTraceSettings(environment: Environment): TraceSettings {
   const faults: string[] = [];
@@ -43,50 +42,50 @@ export function readTraceSettings(environment: Environment): TraceSettings {
     const text = environment[name]?.trim();
     return text === "" ? undefined : text;
   };
-  const exporters = exportersOf(read, faults);
-  const sampler = samplerOf(read, faults);
-  const count = (name: string): number | undefined => {
+  const exporters = parseExporters(read, faults);
+  const sampler = parseSampler(read, faults);
+  const readCount = (name: string): number | undefined => {
     const text = read(name);
     if (text === undefined) return undefined;
     if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    faults.push(`${name} must be a whole number above 0: its default counts`);
+    faults.push(`${name} must be a positive integer; using the default`);
     return undefined;
   };
   const batches = {
-    scheduledDelayMillis: count("OTEL_BSP_SCHEDULE_DELAY"),
-    exportTimeoutMillis: count("OTEL_BSP_EXPORT_TIMEOUT"),
-    maxQueueSize: count("OTEL_BSP_MAX_QUEUE_SIZE"),
-    maxExportBatchSize: count("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"),
+    scheduledDelayMillis: readCount("OTEL_BSP_SCHEDULE_DELAY"),
+    exportTimeoutMillis: readCount("OTEL_BSP_EXPORT_TIMEOUT"),
+    maxQueueSize: readCount("OTEL_BSP_MAX_QUEUE_SIZE"),
+    maxExportBatchSize: readCount("OTEL_BSP_MAX_EXPORT_BATCH_SIZE"),
   };
   const protocol = read("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL") ?? read("OTEL_EXPORTER_OTLP_PROTOCOL");
   if (exporters.includes("otlp") && protocol !== undefined && protocol !== "http/protobuf")
-    faults.push(`the OTLP protocol "${protocol}" is not spoken: http/protobuf is`);
+    faults.push(`OTEL_EXPORTER_OTLP_PROTOCOL: "${protocol}" is not supported; using http/protobuf`);
   return { exporters, sampler, batches, faults };
 }
 
 type Read = (name: string) => string | undefined;
 
-function exportersOf(read: Read, faults: string[]): Exporter[] {
+function parseExporters(read: Read, faults: string[]): Exporter[] {
   if (read("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return [];
   const endpoint = read("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") ?? read("OTEL_EXPORTER_OTLP_ENDPOINT");
   const named = read("OTEL_TRACES_EXPORTER") ?? (endpoint === undefined ? "none" : "otlp");
   const exporters = new Set<Exporter>();
   for (const name of named.split(",").map((one) => one.trim())) {
     if (name === "otlp" || name === "console") exporters.add(name);
-    else if (name !== "none" && name !== "") faults.push(`OTEL_TRACES_EXPORTER: there is no "${name}" here`);
+    else if (name !== "none" && name !== "") faults.push(`OTEL_TRACES_EXPORTER: "${name}" is not supported`);
   }
   return [...exporters];
 }
 
-function samplerOf(read: Read, faults: string[]): SamplerChoice {
+function parseSampler(read: Read, faults: string[]): SamplerChoice {
   const name = read("OTEL_TRACES_SAMPLER") ?? "parentbased_always_on";
   const known = Object.hasOwn(samplers, name) ? samplers[name] : undefined;
   if (known === undefined)
-    faults.push(`OTEL_TRACES_SAMPLER: "${name}" is not known: parentbased_always_on counts`);
+    faults.push(`OTEL_TRACES_SAMPLER: "${name}" is unknown; using parentbased_always_on`);
   const choice = known ?? { parentBased: true, root: "always_on" };
   const text = read("OTEL_TRACES_SAMPLER_ARG");
   const ratio = Number(text ?? 1);
   if (choice.root !== "traceidratio" || (ratio >= 0 && ratio <= 1)) return { ...choice, ratio };
-  faults.push("OTEL_TRACES_SAMPLER_ARG must be from 0 to 1: 1 counts");
+  faults.push("OTEL_TRACES_SAMPLER_ARG must be from 0 to 1; using 1");
   return { ...choice, ratio: 1 };
 }

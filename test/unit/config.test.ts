@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 
 import { settingsSchema } from "../../schemas/settings.ts";
-import { environmentWithFile, readConfig } from "../../src/config.ts";
+import { readEnvironment, readConfig } from "../../src/config.ts";
 import { ConfigurationError } from "../../src/lib/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "topicsync-config-"));
@@ -210,10 +210,10 @@ describe("docs/settings.md", () => {
 describe("a .env file", () => {
   it("is overridden by the environment", () => {
     const path = writeSecretFile(".env", "HTTP_PORT=1\nLOG_LEVEL=debug # comment\n");
-    assert.deepEqual(environmentWithFile({ HTTP_PORT: "2" }, path), { HTTP_PORT: "2", LOG_LEVEL: "debug" });
+    assert.deepEqual(readEnvironment({ HTTP_PORT: "2" }, path), { HTTP_PORT: "2", LOG_LEVEL: "debug" });
   });
 
   it("is optional", () => {
-    assert.deepEqual(environmentWithFile({ A: "1" }, join(folder, "nothing")), { A: "1" });
+    assert.deepEqual(readEnvironment({ A: "1" }, join(folder, "nothing")), { A: "1" });
   });
 });

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 
 import { syncStatusSchema, type SyncStatus } from "../../../schemas/sync-status.ts";
-import { environmentWithFile, readConfig, type Config } from "../../config.ts";
+import { readEnvironment, readConfig, type Config } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import { createPositions } from "../../storage/positions.ts";
 import type { WatchedLog } from "../../sync/partition-status.ts";
@@ -27,7 +27,7 @@ export function addStatusCommand(program: Command): void {
     )
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
-      const config = readConfig(environmentWithFile(process.env));
+      const config = readConfig(readEnvironment(process.env));
       const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
       const credentials =
         user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };

@@ -20,13 +20,13 @@ const record = (offset: number, traceparent?: string | Buffer): LogRecord => ({
 function createMemoryTracing() {
   const spans: Span[] = [];
   const tracing: Tracing = {
-    contextOf(header) {
+    extractContext(header) {
       const traceId = header("traceparent");
       return traceId === undefined
         ? undefined
         : { traceId, spanId: "sender", traceFlags: Number(traceId === sampled) };
     },
-    tell: (span) => ({
+    record: (span) => ({
       traceId: span.parent?.traceId ?? "",
       spanId: String(spans.push(span)),
       traceFlags: 1,
