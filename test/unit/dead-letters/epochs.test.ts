@@ -5,9 +5,8 @@ import { connectDeadLetters } from "../../support/dead-letters.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { runCli, startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { scene, producer } = stage(sharedStack());
+const { scene, producer } = stage();
 
 describe("dead letters of a Kafka topic that was deleted and created again", () => {
   it("are distinguished by the epoch and replayed separately", async (t) => {

@@ -3,9 +3,8 @@ import { describe, it, type TestContext } from "node:test";
 
 import { connectDeadLetters, deadLetterMessage } from "../../support/dead-letters.ts";
 import { stage } from "../../support/scene.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { scene, admin, producer } = stage(sharedStack());
+const { scene, admin, producer } = stage();
 const { signal: never } = new AbortController();
 
 interface DeadLetterAt {

@@ -5,9 +5,8 @@ import { NotLoadedError } from "../../../src/lib/errors.ts";
 import { connectDeadLetters } from "../../support/dead-letters.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { scene, producer } = stage(sharedStack());
+const { scene, producer } = stage();
 
 /** An announcements topic, and functions to announce and to replay dead letters. */
 async function prepare(t: TestContext) {

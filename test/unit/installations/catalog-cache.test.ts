@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { createCatalog } from "../../../src/installations/catalog-cache.ts";
 import type { CatalogStore, NamedStore, PushApplication } from "../../../src/installations/catalog.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { until } from "../../support/poll.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const { uri } = testDatabase(sharedStack().mongodb);
-const database = createDatabase(uri, await createLogger("silent"));
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { database } = await connectDatabase();
 const store = createCatalogStore(database, newId);
 
 /** A catalog with a manual clock and a counter of reads. */

@@ -1,19 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
 import { RefusalError } from "../../../src/lib/errors.ts";
 import { abbreviateToken } from "../../../src/installations/installation.ts";
 import { createInstallationListing, type InstallationQuery } from "../../../src/installations/listing.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const { uri, db } = testDatabase(sharedStack().mongodb);
-const database = createDatabase(uri, await createLogger("silent"));
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { db, database } = await connectDatabase();
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 const listing = createInstallationListing(createInstallationReader(database), {
   applications: listed({ name: "agent", active: true }, { name: "other", active: false }),

@@ -1,20 +1,15 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
-import { createLogger } from "../../../src/lib/logger.ts";
 import { createSessions, type SessionStore } from "../../../src/sessions/session.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createSessionStore } from "../../../src/storage/sessions.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { createUserAdministration } from "../../../src/users/administration.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const { uri, db } = testDatabase(sharedStack().mongodb);
-const database = createDatabase(uri, await createLogger("silent"));
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { db, database } = await connectDatabase();
 const users = createUserStore(database, newId);
 const store = createSessionStore(database);
 const sessions = createSessions({ store, users });

@@ -5,9 +5,8 @@ import { MongoClient } from "mongodb";
 
 import { stage } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { admin, scene } = stage(sharedStack());
+const { admin, scene } = stage();
 
 describe("the stored position", () => {
   it("is where a restarted service continues, regardless of the offset committed to Kafka", async () => {

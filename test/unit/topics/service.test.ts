@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { createLogger } from "../../../src/lib/logger.ts";
 import { FencedError } from "../../../src/sync/positions.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { applyToModel, toModelTopic, createModel, putInModel, type Model } from "./model.ts";
 
-const { uri, db } = testDatabase(sharedStack().mongodb);
-const log = await createLogger("silent");
-const database = createDatabase(uri, log);
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { db, database, log } = await connectDatabase();
 const store = createTopicStore(database, log);
 
 const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];

@@ -1,24 +1,19 @@
 import assert from "node:assert/strict";
-import { after, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 
 import { RefusalError } from "../../../src/lib/errors.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import type { Database } from "../../../src/storage/database.ts";
 import { createTopicReader } from "../../../src/storage/topic-reader.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const { uri, db } = testDatabase(sharedStack().mongodb);
-const log = await createLogger("silent");
-const database = createDatabase(uri, log);
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { db, database, log } = await connectDatabase();
 const topics = db.collection("svc_api_notif_mgmt_topic");
 const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
 

@@ -1,26 +1,21 @@
 import assert from "node:assert/strict";
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
-import { after, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { createAuthenticate } from "../../../src/users/authenticate.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import { createHashQueue } from "../../../src/users/hash-queue.ts";
 import { createUserAdministration, ensureUser } from "../../../src/users/administration.ts";
 import { hashPassword, verifyPassword } from "../../../src/users/password.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { everyRole } from "../../../src/users/user.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const { uri } = testDatabase(sharedStack().mongodb);
-const database = createDatabase(uri, await createLogger("silent"));
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const { database } = await connectDatabase();
 const users = createUserStore(database, newId);
 const administration = createUserAdministration({ users, sessions: { removeAll: () => Promise.resolve() } });
 
