@@ -15,16 +15,14 @@ import type { Authenticate } from "../src/users/authenticate.ts";
 import type { VerifyToken } from "../src/users/bearer-token.ts";
 import type { Tracing } from "../src/tracing/tracing.ts";
 import { createAuthentication } from "./framework/auth.ts";
-import { createRequestContext } from "./framework/context.ts";
+import { createRequestContext, createRequestLog } from "./framework/context.ts";
 import { createErrorHandler, notFound } from "./framework/error-response.ts";
 import { createEventStreams } from "./framework/event-stream.ts";
 import { apiSecurityHeaders } from "./framework/headers.ts";
-import { createRequestLog } from "./framework/logging.ts";
 import { checkMessage } from "./framework/message.ts";
 import type { Operation } from "./framework/operation.ts";
 import { createRouter } from "./framework/router.ts";
 import { createRequestTracing } from "./framework/tracing.ts";
-import { closeAfterUnreadBody } from "./framework/unread-body.ts";
 import { documentationOperations } from "./openapi/docs-page.ts";
 import { applicationOperations, platformOperations } from "./routes/catalog.ts";
 import { consoleOperations, type ConsoleFiles } from "./routes/console.ts";
@@ -107,7 +105,6 @@ export function createApp(options: AppOptions): Express {
   app.use(createRequestLog(log));
   if (tracing !== undefined) app.use(createRequestTracing(tracing, { overTls }));
   app.use(apiSecurityHeaders({ overTls }));
-  app.use(closeAfterUnreadBody);
   app.use(checkMessage);
   app.use(
     createRouter(listOperations(options), {

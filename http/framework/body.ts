@@ -6,7 +6,7 @@ import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
 import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
 import type { BodyRules } from "./operation.ts";
-import { expectsContinue, maxBodyBytes } from "./unread-body.ts";
+import { expectsContinue, maxBodyBytes } from "./message.ts";
 
 const mediaType = "application/json";
 const encodings = ["gzip", "deflate", "br"];

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { TLSSocket } from "node:tls";
 
+import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
 import type { ErrorCode } from "./errors.ts";
@@ -32,6 +33,9 @@ export interface RequestContext {
   /** Whether the request has an audit record, which makes its log line redundant. */
   audited?: boolean;
 }
+
+/** Longer ones are rejected, and cut in logs and traces. */
+export const maxUrlLength = 2_048;
 
 type PathParameters = Record<string, string>;
 type Query = Record<string, unknown>;
@@ -65,4 +69,46 @@ function toAddress(ip: string | undefined, remoteAddress = ""): string {
   const address = ip !== undefined && isIP(ip) !== 0 ? ip : remoteAddress;
   // IPv4 as a socket that listens on IPv6 shows it.
   return address.startsWith("::ffff:") ? address.slice("::ffff:".length) : address;
+}
+
+const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** Whether machines poll the path so often that it is neither logged nor traced. */
+export const isProbe = (path: string): boolean => probes.has(path);
+
+/** Creates the middleware that logs each request when its response is sent, without headers and bodies, so without secrets. */
+export function createRequestLog(log: Logger): Handler {
+  // The fields are fixed and hold no secrets; looking for some would take longer than writing the line.
+  const requestLog = log.child({}, { redact: [] });
+  return (request, response, next) => {
+    const path = getPath(request.url);
+    if (!isProbe(path)) {
+      response.once("close", () => {
+        const { statusCode: status, writableFinished, locals } = response;
+        const { requestId, startedAt, audited } = locals;
+        const level = getLevel(status, { audited, completed: writableFinished });
+        if (!requestLog.isLevelEnabled(level)) return;
+        const durationMs = Math.round(performance.now() - startedAt);
+        const fields = { requestId, method: request.method, path, durationMs };
+        if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
+        else requestLog[level](fields, "request aborted");
+      });
+    }
+    next();
+  };
+}
+
+function getLevel(
+  status: number,
+  { audited, completed }: { readonly audited: boolean | undefined; readonly completed: boolean },
+): "warn" | "info" | "debug" {
+  if (!completed) return "info";
+  if (status >= 500) return "warn";
+  return audited === true ? "debug" : "info";
+}
+
+/** The path without the query, which may hold secrets, and cut to a fixed length. */
+export function getPath(url: string): string {
+  const query = url.indexOf("?");
+  return url.slice(0, Math.min(query === -1 ? url.length : query, maxUrlLength));
 }

@@ -35,6 +35,7 @@ export const apiSecurityHeaders = ({ overTls }: { readonly overTls: boolean }) =
     xDownloadOptions: false,
     xFrameOptions: { action: "deny" },
     xPermittedCrossDomainPolicies: false,
+    xPoweredBy: false,
     xXssProtection: false,
   });
 

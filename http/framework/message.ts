@@ -1,16 +1,25 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 
-import type { Handler } from "./context.ts";
+import { maxUrlLength, type Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
-import { expectsContinue } from "./unread-body.ts";
 
-export const maxUrlLength = 2_048;
 const maxHeaders = 100;
 /** Node silently drops headers beyond its own limit. One more than ours shows that there are too many. */
 export const maxHeadersRead = maxHeaders + 1;
+/** Node discards an unread body up to this size after the response and keeps the connection. */
+export const maxBodyBytes = 100 * 1024;
+
+/** How much of an unwanted body is read, and for how long, so that its sender gets to see the response. */
+const maxLingerBytes = 1024 * 1024;
+const lingerMs = 1_000;
+
+/** Whether the client waits for `100 Continue`. Unknown in HTTP/1.0 (RFC 9110, section 10.1.1). */
+export const expectsContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  headers.expect !== undefined && httpVersion === "1.1";
 
 /** Rejects requests that no operation should see: oversized, ambiguous (request smuggling) or with unknown expectations. */
 export const checkMessage: Handler = (request, response, next) => {
+  if (mayStayUnread(request)) closeAfterUnreadBody(request, response);
   if (request.url.length > maxUrlLength)
     throw new HttpError("URI_TOO_LONG", `The URL exceeds ${maxUrlLength} characters.`);
   if (request.rawHeaders.length > 2 * maxHeaders)
@@ -70,4 +79,49 @@ export function toOriginForm(target: string): string {
   const [, authority = "", rest = ""] = absoluteForm.exec(target) ?? [];
   if (authority === "" || !hostAndPort.test(authority)) return `/${target}`;
   return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/** Whether the body is large, of unknown length or still to be asked for. */
+function mayStayUnread(request: IncomingMessage): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  if (encoding !== undefined) return true;
+  if (length === undefined || length === "0") return false;
+  return Number(length) > maxBodyBytes || expectsContinue(request);
+}
+
+/**
+ * Closes the connection after the response if the request's body is not read by then. It is closed with a delay: closing a
+ * socket with unread data makes the client lose the response (RFC 9112, section 9.6).
+ */
+function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  const end = response.end.bind(response);
+  response.end = ((chunk?: string | Buffer) => {
+    response.end = end;
+    if (request.complete || response.headersSent) return chunk === undefined ? end() : end(chunk);
+    response.setHeader("Connection", "close");
+    if (chunk !== undefined) response.write(chunk);
+    else {
+      if (!response.hasHeader("Content-Length")) response.setHeader("Content-Length", 0);
+      response.flushHeaders();
+    }
+    endAfterBody(request, response);
+    return response;
+  }) as typeof response.end;
+}
+
+function endAfterBody(request: IncomingMessage, response: ServerResponse): void {
+  let received = 0;
+  const end = (): void => {
+    clearTimeout(timeout);
+    response.end();
+  };
+  const timeout = setTimeout(end, lingerMs);
+  request
+    .on("data", (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > maxLingerBytes) end();
+    })
+    .once("close", end)
+    .once("end", end)
+    .resume();
 }

@@ -1,6 +1,5 @@
 import { createClock, type Tracing } from "../../src/tracing/tracing.ts";
-import type { Handler } from "./context.ts";
-import { getPath, isProbe } from "./logging.ts";
+import { getPath, isProbe, type Handler } from "./context.ts";
 
 /** Known methods. Any other is recorded as `_OTHER` to bound their number (semantic conventions of HTTP). */
 const methods: ReadonlySet<string> = new Set([
