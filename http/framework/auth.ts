@@ -14,8 +14,8 @@ import { HttpError } from "./errors.ts";
 import type { Access } from "./operation.ts";
 
 /**
- * Returns the caller, synchronously where the credentials are cached. Throws an HttpError, TooManyAttemptsError,
- * OverloadedError or UnavailableError.
+ * Returns the caller, synchronously where the credentials are cached. Throws an HttpError,
+ * TooManyAttemptsError, OverloadedError or UnavailableError.
  */
 export type AuthenticateRequest = (
   request: IncomingMessage,
@@ -24,7 +24,7 @@ export type AuthenticateRequest = (
 
 const basic = 'Basic realm="topicsync", charset="UTF-8"';
 const bearer = 'Bearer realm="topicsync"';
-/** A 401 must name a scheme (RFC 9110, section 15.5.2). No browser knows this one, so none shows its own dialog. */
+/** A 401 must name a scheme (RFC 9110, section 15.5.2). No browser knows this one and shows a dialog. */
 export const sessionChallenge = { "WWW-Authenticate": 'Session realm="topicsync"' } as const;
 
 export interface AuthenticationOptions {

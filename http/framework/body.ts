@@ -58,7 +58,10 @@ function isJson(contentType = ""): boolean {
 /** Not express.json: it decodes as any charset that the client names, and takes an empty body for `{}`. */
 const readWhole: Handler = express.raw({ limit: maxBodyBytes, type: () => true });
 
-/** express.raw, except that an oversized chunked body is rejected at once: express.raw would first read it to its end. */
+/**
+ * express.raw, except that an oversized chunked body is rejected at once: express.raw would first read it to
+ * its end.
+ */
 const readBytes: Handler = (request, response, next) => {
   let isDone = false;
   const done = (error?: unknown): void => {
@@ -114,8 +117,9 @@ const closeBracket = 0x5d;
 const maxDepth = 100;
 
 /**
- * What makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259, section 4) or excessive
- * nesting (section 9). Undefined if nothing does. A text that is no JSON at all is left to JSON.parse.
+ * What makes a JSON text ambiguous although JSON.parse accepts it: a duplicate member (RFC 8259, section 4)
+ * or excessive nesting (section 9). Undefined if nothing does. A text that is no JSON at all is left to
+ * JSON.parse.
  */
 function findStructureFault(json: string): string | undefined {
   /** Member names of each open object; undefined for an array. */

@@ -45,9 +45,9 @@ export type Handler = RequestHandler<PathParameters, unknown, unknown, Query, Lo
 export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown, Query, Locals>;
 
 /**
- * Creates the middleware that fills the request context. The request id is the client's own if it sent a valid one.
+ * Creates the middleware that fills the request context. A valid request id of the client's own is kept.
  *
- * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure, even if a proxy ends TLS.
+ * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure.
  */
 export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
@@ -76,7 +76,7 @@ const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"])
 /** Whether machines poll the path so often that it is neither logged nor traced. */
 export const isProbe = (path: string): boolean => probes.has(path);
 
-/** Creates the middleware that logs each request when its response is sent, without headers and bodies, so without secrets. */
+/** Creates the middleware that logs each request after its response: no headers, no bodies, so no secrets. */
 export function createRequestLog(log: Logger): Handler {
   // The fields are fixed and hold no secrets; looking for some would take longer than writing the line.
   const requestLog = log.child({}, { redact: [] });

@@ -11,8 +11,8 @@ const toName = (name: "session" | "sign_in", secure: boolean): string =>
   `${secure ? "__Host-" : ""}topicsync_${name}`;
 
 /**
- * The session id that a request carries, if any. Over TLS the plain name is ignored: a sibling host can set it, and so
- * sign a user in to a session of its own.
+ * The session id that a request carries, if any. Over TLS the plain name is ignored: a sibling host can set
+ * it, and so sign a user in to a session of its own.
  */
 export function readSessionId({ headers: { cookie } }: IncomingMessage, secure: boolean): string | undefined {
   return cookie === undefined ? undefined : parseCookie(cookie)[toName("session", secure)];

@@ -31,7 +31,7 @@ export const methodNotAllowed =
     });
   };
 
-/** Creates the error middleware: the only place that sends error responses. Unexpected errors are logged with their stack. */
+/** Creates the error middleware: the only place that sends error responses. */
 export function createErrorHandler(log: Logger): ErrorHandler {
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express recognizes error middleware by its four parameters
   return (error: unknown, request, response, _next) => {

@@ -18,7 +18,7 @@ export interface Subscription {
 
 /** Server-sent events (WHATWG HTML, section 9.2), each a JSON text. */
 export interface EventStreams {
-  /** Sends events as the response, until they end or the user may not receive them any more. Throws OverloadedError. */
+  /** Sends events until they end or the user may no longer receive them. Throws OverloadedError. */
   send(response: ServerResponse, subscription: Subscription): Promise<void>;
 }
 

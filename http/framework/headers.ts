@@ -8,7 +8,9 @@ export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
 
 export const noStore = { "Cache-Control": "no-store" } as const;
 
-/** The same headers as `apiSecurityHeaders`, for responses to what is no request and reaches no middleware. */
+/**
+ * The same headers as `apiSecurityHeaders`, for responses to what is no request and reaches no middleware.
+ */
 export const rawResponseHeaders = {
   "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
@@ -18,8 +20,8 @@ export const rawResponseHeaders = {
 } as const;
 
 /**
- * Creates the middleware for the security headers of an API, whose responses may not be shown, run or loaded. Headers
- * that only concern pages are left out.
+ * Creates the middleware for the security headers of an API, whose responses may not be shown, run or loaded.
+ * Headers that only concern pages are left out.
  */
 export const apiSecurityHeaders = ({ overTls }: { readonly overTls: boolean }) =>
   helmet({

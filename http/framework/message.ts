@@ -17,7 +17,10 @@ const lingerMs = 1_000;
 export const expectsContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>
   headers.expect !== undefined && httpVersion === "1.1";
 
-/** Rejects requests that no operation should see: oversized, ambiguous (request smuggling) or with unknown expectations. */
+/**
+ * Rejects requests that no operation should see: oversized, ambiguous (request smuggling) or with unknown
+ * expectations.
+ */
 export const checkMessage: Handler = (request, response, next) => {
   if (mayStayUnread(request)) closeAfterUnreadBody(request, response);
   if (request.url.length > maxUrlLength)
@@ -40,8 +43,8 @@ export const checkMessage: Handler = (request, response, next) => {
 const hostAndPort = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
 /**
- * What makes a request invalid by RFC 9112 although Node's parser accepts it. Programs that disagree on where a request
- * ends allow request smuggling.
+ * What makes a request invalid by RFC 9112 although Node's parser accepts it. Programs that disagree on where
+ * a request ends allow request smuggling.
  */
 function findMessageFault({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
   // Node also parses HTTP/0.9 and the preface of HTTP/2.
@@ -71,8 +74,8 @@ function isRepeated(header: string, rawHeaders: readonly string[]): boolean {
 const absoluteForm = /^https?:\/\/([^/?#]+)(.*)$/is;
 
 /**
- * Path and query of a request target, which may be an absolute URL (RFC 9112, section 3.2.2). Anything else becomes a
- * path that does not exist: Express answers targets it cannot parse by itself.
+ * Path and query of a request target, which may be an absolute URL (RFC 9112, section 3.2.2). Anything else
+ * becomes a path that does not exist: Express answers targets it cannot parse by itself.
  */
 export function toOriginForm(target: string): string {
   if (target.startsWith("/")) return target;
@@ -90,8 +93,8 @@ function mayStayUnread(request: IncomingMessage): boolean {
 }
 
 /**
- * Closes the connection after the response if the request's body is not read by then. It is closed with a delay: closing a
- * socket with unread data makes the client lose the response (RFC 9112, section 9.6).
+ * Closes the connection after the response if the request's body is not read by then. It is closed with a
+ * delay: closing a socket with unread data makes the client lose the response (RFC 9112, section 9.6).
  */
 function closeAfterUnreadBody(request: IncomingMessage, response: ServerResponse): void {
   const end = response.end.bind(response);

@@ -31,7 +31,9 @@ export interface Call<Body = unknown> {
   readonly cookies: string;
 }
 
-/** The response of an operation. At most one of `json`, `text` and `events` is set; with none it has no body. */
+/**
+ * The response of an operation. At most one of `json`, `text` and `events` is set; with none it has no body.
+ */
 export interface Reply {
   readonly status: number;
   readonly json?: unknown;
@@ -50,7 +52,9 @@ export interface BodyRules<Body> {
   /** Documents the body. */
   readonly schema: object;
   readonly check: (value: unknown) => ValidationResult<Body>;
-  /** Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others. */
+  /**
+   * Status for a body that is not JSON: 400 for the push operations (specification 4.1), 415 for all others.
+   */
   readonly wrongTypeStatus: 400 | 415;
 }
 
@@ -74,7 +78,9 @@ export interface Operation<Body = unknown> {
   /** The OpenAPI `operationId`. */
   readonly id: string;
   readonly method: "GET" | "POST";
-  /** All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`. */
+  /**
+   * All of its paths, the preferred one first, with parameters in braces: `/push/{application}/installation`.
+   */
   readonly paths: readonly string[];
   readonly access: Access;
   readonly summary: string;
@@ -86,7 +92,9 @@ export interface Operation<Body = unknown> {
   readonly query?: readonly QueryParameter[];
   /** Successful responses by status. */
   readonly replies: Readonly<Record<number, ReplyDescription>>;
-  /** Codes of errors that are specific to this operation; `listErrors` adds those that follow from the rest. */
+  /**
+   * Codes of errors that are specific to this operation; `listErrors` adds those that follow from the rest.
+   */
   readonly refusals?: readonly ErrorCode[];
   /** Content security policy of an operation that returns a page. */
   readonly page?: ContentSecurityPolicy;

@@ -12,8 +12,8 @@ const maxUrlLength = 256;
 const maxRoutes = 1_000;
 
 /**
- * Remembers which handlers Express found for a method and URL: most requests are registrations at the same few paths.
- * See docs/decisions/011-plain-express.md for what it is worth.
+ * Remembers which handlers Express found for a method and URL: most requests are registrations at the same
+ * few paths. See docs/decisions/011-plain-express.md for what it is worth.
  */
 export function createRouteCache() {
   const routes = new LRUCache<string, MatchedRoute>({ max: maxRoutes });

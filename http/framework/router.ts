@@ -85,7 +85,9 @@ const nobody: User = Object.freeze({ name: "", roles: [], active: false });
 
 /** Creates the handler that runs an operation and sends its reply. */
 function createHandler(operation: Operation, { authenticate, audit, streams }: RouterOptions): Handler {
-  /** Whether the caller of an event stream may still see it, with the same roles: these decide what is shown. */
+  /**
+   * Whether the caller of an event stream may still see it, with the same roles: these decide what is shown.
+   */
   async function isStillAllowed(request: IncomingMessage, locals: RequestContext): Promise<boolean> {
     if (locals.caller === undefined) return true;
     const { name, roles } = locals.caller.user;

@@ -125,8 +125,9 @@ function createConnections(maxRequests: number) {
   }
 
   /**
-   * Requests that were complete before the error, on the same connection, are answered first. The response to the
-   * request in which it occurred is replaced, unless it is already written and only waits for the rest of the body.
+   * Requests that were complete before the error, on the same connection, are answered first. The response to
+   * the request in which it occurred is replaced, unless it is already written and only waits for the rest of
+   * the body.
    */
   function reject(socket: Duplex, error: HttpError): void {
     const [response] = get(socket).pending;
@@ -143,8 +144,8 @@ function createConnections(maxRequests: number) {
 
   return {
     /**
-     * Closes the connection with the response to its last allowed request. Node's `maxRequestsPerSocket` announces it but
-     * keeps the connection and answers further requests with 503 and no body.
+     * Closes the connection with the response to its last allowed request. Node's `maxRequestsPerSocket`
+     * announces it but keeps the connection and answers further requests with 503 and no body.
      */
     add({ socket }: IncomingMessage, response: ServerResponse): void {
       const connection = get(socket);

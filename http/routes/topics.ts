@@ -41,7 +41,7 @@ export interface TopicServices {
   readonly topicSwitch: TopicSwitch;
 }
 
-/** `POST …/topic` (specification 4.3), and the operations that list, show, validate, disable and enable topics. */
+/** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
 export const topicOperations = ({
   topics,
   topicListing,
