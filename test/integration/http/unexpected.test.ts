@@ -4,6 +4,7 @@ import { it } from "node:test";
 import { call } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { ownNames, startTopicsync } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 
@@ -31,7 +32,9 @@ it("an unexpected failure returns 500 with the operation and the request id, but
   assert.deepEqual([json.error.code, json.error.message], ["INTERNAL", "createTopic failed unexpectedly."]);
   assert.ok(json.error.detail.includes(requestId), json.error.detail);
   assert.doesNotMatch(text, /internals|BadValue|\bat \w+ \(/);
-  const line = service.log.find(({ msg }) => msg === "request failed unexpectedly");
-  assert.deepEqual([line?.["requestId"], line?.["operation"]], [requestId, "createTopic"]);
+  const line = await until("the failure is logged", () =>
+    service.log.find(({ msg }) => msg === "request failed unexpectedly"),
+  );
+  assert.deepEqual([line["requestId"], line["operation"]], [requestId, "createTopic"]);
   await service.stop();
 });
