@@ -1,6 +1,6 @@
 /**
  * `npm run bench` runs the sync benchmarks, `npm run bench -- NAME` one benchmark. docs/benchmarks.md
- * explains each of them; `npm run bench -- --help` and `npm run bench -- NAME --help` list the options.
+ * explains them; `npm run bench -- NAME --help` lists the options.
  */
 import { Command } from "commander";
 
@@ -8,9 +8,9 @@ import { floodCommand } from "./http/flood.ts";
 import { httpCommand } from "./http/http.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
 import { measureMemory, memoryCommand } from "./sync/memory.ts";
-import { commonOptions, type CommonOptions } from "./support/options.ts";
+import { createCommonOptions, type CommonOptions } from "./support/options.ts";
 import { pickerCommand } from "./picker/picker.ts";
-import { print } from "./support/report.ts";
+import { printReports } from "./support/report.ts";
 import { scalingCommand } from "./scaling/scaling.ts";
 import { soakCommand } from "./soak/soak.ts";
 import { startStack } from "./support/stack.ts";
@@ -18,11 +18,11 @@ import { measureSync, syncCommand } from "./sync/sync.ts";
 import { topicPagesCommand } from "./topic-pages.ts";
 
 const program = new Command("npm run bench --").description(
-  "Benchmarks the service on its own broker and stores. Without a command: sync, latency and memory with default options.",
+  "Benchmarks the service on a new broker and new stores. Without a command, runs sync, latency and memory.",
 );
 // Options after a command belong to the command.
 program.enablePositionalOptions();
-for (const option of commonOptions()) program.addOption(option);
+for (const option of createCommonOptions()) program.addOption(option);
 program.action(async (options: CommonOptions) => {
   await using stack = await startStack(options.store);
   const reports = [
@@ -30,7 +30,7 @@ program.action(async (options: CommonOptions) => {
     await measureLatency(stack),
     await measureMemory(stack),
   ];
-  print(reports, stack.broker.description, options);
+  printReports(reports, stack.broker.description, options);
 });
 const commands = [
   syncCommand(),

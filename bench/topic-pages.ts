@@ -4,6 +4,7 @@ import type { Db } from "mongodb";
 import type { TopicBody } from "../schemas/topic.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
+import { collections } from "../src/storage/names.ts";
 import { createTopicReader } from "../src/storage/topic-reader.ts";
 import { toTopicRecord, type TopicRecord } from "../src/storage/topic-records.ts";
 import {
@@ -15,10 +16,10 @@ import {
 } from "../src/topics/listing.ts";
 import { toDefinition, type Topic } from "../src/topics/topic.ts";
 import { newId } from "../src/lib/sys-id.ts";
-import { announcement } from "./support/announcements.ts";
-import { jsonOption, positive } from "./support/options.ts";
-import { print, progress, quantile, type Report } from "./support/report.ts";
-import { inArena, startStack } from "./support/stack.ts";
+import { createAnnouncement } from "./support/announcements.ts";
+import { createJsonOption, parsePositive } from "./support/options.ts";
+import { printReports, reportProgress, quantile, type Report } from "./support/report.ts";
+import { withWorkspace, startStack } from "./support/stack.ts";
 
 interface TopicPagesOptions {
   readonly topics: number;
@@ -30,39 +31,38 @@ const topicsPerInsertion = 2_000;
 const topicsPerPage = 50;
 const samples = 30;
 
-/**
- * `bench topic-pages`: the latency of one page of topics, by order, search and filter. On the embedded store
- * only.
- */
 export const topicPagesCommand = (): Command =>
   new Command("topic-pages")
     .description("latency of one page of topics on the embedded store, by order, search and filter")
-    .option("--topics <n>", "stored topics", positive, defaultTopics)
-    .addOption(jsonOption())
+    .option("--topics <n>", "number of stored topics", parsePositive, defaultTopics)
+    .addOption(createJsonOption())
     .action(async (options: TopicPagesOptions) => {
       await using stack = await startStack("embedded");
       const reports: Report[] = [];
       for (const store of stack.stores) {
-        const report = await inArena(stack, { store, topic: "bench.topic-pages" }, async ({ uri }, db) => {
-          await insertTopics(db, options.topics);
-          const database = createDatabase(uri, await createLogger("silent"));
-          await database.connect(new AbortController().signal);
-          try {
-            return await measurePages(createTopicListing(createTopicReader(database)), options.topics);
-          } finally {
-            await database.close();
-          }
-        });
+        const report = await withWorkspace(
+          stack,
+          { store, topic: "bench.topic-pages" },
+          async ({ uri }, db) => {
+            await insertTopics(db, options.topics);
+            const database = createDatabase(uri, await createLogger("silent"));
+            await database.connect(new AbortController().signal);
+            try {
+              return await measurePages(createTopicListing(createTopicReader(database)), options.topics);
+            } finally {
+              await database.close();
+            }
+          },
+        );
         reports.push({ ...report, title: `topic-pages, ${store.description}` });
       }
-      print(reports, stack.broker.description, options);
+      printReports(reports, stack.broker.description, options);
     });
 
-/** Inserts the topics of the other benchmarks, in batches as large as those of the sync. */
 async function insertTopics(db: Db, count: number): Promise<void> {
-  const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+  const topics = db.collection<TopicRecord>(collections.topics);
   for (let from = 0; from < count; from += topicsPerInsertion) {
-    if (from % 100_000 === 0) progress(`${from} of ${count} topics are stored`);
+    if (from % 100_000 === 0) reportProgress(`${from} of ${count} topics stored`);
     const now = new Date();
     const size = Math.min(topicsPerInsertion, count - from);
     await topics.insertMany(
@@ -73,18 +73,18 @@ async function insertTopics(db: Db, count: number): Promise<void> {
 }
 
 const createTopic = (number: number, now: Date): Topic => ({
-  ...toDefinition(JSON.parse(announcement(number).value) as TopicBody),
+  ...toDefinition(JSON.parse(createAnnouncement(number).value) as TopicBody),
   id: newId(),
   source: { kind: "announcement", topic: "bench.topic-pages", partition: 0, offset: number },
   createdOn: now,
   updatedOn: now,
 });
 
-/** Reads pages as the HTTP operation does, in this process, one after another. */
+/** Reads pages with the service behind the HTTP operation, one after another. */
 export async function measurePages(listing: TopicListing, count: number): Promise<Report> {
   const rows: (string | number)[][] = [];
   for (const [name, prepare] of createCases(listing, count)) {
-    progress(name);
+    reportProgress(name);
     const times: number[] = [];
     for (let i = 0; i < samples; i += 1) {
       const read = await prepare();
@@ -92,49 +92,66 @@ export async function measurePages(listing: TopicListing, count: number): Promis
       await read();
       times.push(performance.now() - start);
     }
-    rows.push([name, ...[quantile(times, 0.5), quantile(times, 0.95), Math.max(...times)].map(format)]);
+    rows.push([
+      name,
+      formatMs(quantile(times, 0.5)),
+      formatMs(quantile(times, 0.95)),
+      formatMs(Math.max(...times)),
+    ]);
   }
   return {
     title: "topic-pages",
-    head: ["a page of 50", "p50, ms", "p95, ms", "maximum, ms"],
+    head: ["page of 50 topics", "p50, ms", "p95, ms", "maximum, ms"],
     rows,
-    notes: [`${count} topics, ${samples} samples each; pages in the middle begin at a random topic.`],
+    notes: [`${count} topics, ${samples} samples each; pages in the middle start at a random topic.`],
     data: rows,
   };
 }
 
-const format = (ms: number): string => ms.toFixed(1);
+const formatMs = (ms: number): string => ms.toFixed(1);
 
 /** Looks up what the read needs, outside the measurement, and returns the read. */
 type Prepare = () => Promise<() => Promise<unknown>>;
 
 function createCases(listing: TopicListing, count: number): [string, Prepare][] {
-  const anyKey = (): string => announcement(Math.floor(Math.random() * count)).key;
-  const page = (query: Omit<TopicPageQuery, "state">, after?: string) => () =>
+  const pickKey = (): string => createAnnouncement(Math.floor(Math.random() * count)).key;
+  const createPageReader = (query: Omit<TopicPageQuery, "state">, after?: string) => () =>
     listing.readPage({ state: "active", ...query }, { after, limit: topicsPerPage });
-  const always =
+  const prepareNothing =
     (read: () => Promise<unknown>): Prepare =>
     () =>
       Promise.resolve(read);
-  const middle = (order: TopicOrder): Prepare => {
+  const prepareCursor = (order: TopicOrder): Prepare => {
     return async () => {
-      const topic = await listing.find(anyKey());
-      if (topic === undefined) throw new Error("a stored topic is not found");
-      return page({ order }, encodeTopicCursor(topic, order));
+      const topic = await listing.find(pickKey());
+      if (topic === undefined) throw new Error("stored topic not found");
+      return createPageReader({ order }, encodeTopicCursor(topic, order));
     };
   };
   const orders: TopicOrder[] = (["externalId", "name", "changed"] as const).flatMap((sort) => [
     { sort, descending: false },
     { sort, descending: true },
   ]);
-  const label = ({ sort, descending }: TopicOrder): string => `${descending ? "-" : ""}${sort}`;
+  const formatOrder = ({ sort, descending }: TopicOrder): string => `${descending ? "-" : ""}${sort}`;
   return [
-    ...orders.map((order): [string, Prepare] => [`first by ${label(order)}`, always(page({ order }))]),
-    ...orders.map((order): [string, Prepare] => [`in the middle by ${label(order)}`, middle(order)]),
-    ["search by a prefix of an external id", () => Promise.resolve(page({ search: anyKey().slice(0, -2) }))],
-    ["search by a prefix of a name", always(page({ search: "Topic of the benchmark 7" }))],
-    ["search without a match", always(page({ search: "nothing" }))],
-    ["in one of four namespaces", always(page({ namespace: "billing" }))],
-    ["one topic", () => Promise.resolve(() => listing.find(anyKey()))],
+    ...orders.map((order): [string, Prepare] => [
+      `first by ${formatOrder(order)}`,
+      prepareNothing(createPageReader({ order })),
+    ]),
+    ...orders.map((order): [string, Prepare] => [
+      `in the middle by ${formatOrder(order)}`,
+      prepareCursor(order),
+    ]),
+    [
+      "search by a prefix of an external id",
+      () => Promise.resolve(createPageReader({ search: pickKey().slice(0, -2) })),
+    ],
+    [
+      "search by a prefix of a name",
+      prepareNothing(createPageReader({ search: "Topic of the benchmark 7" })),
+    ],
+    ["search without a match", prepareNothing(createPageReader({ search: "nothing" }))],
+    ["in one of four namespaces", prepareNothing(createPageReader({ namespace: "billing" }))],
+    ["one topic", () => Promise.resolve(() => listing.find(pickKey()))],
   ];
 }

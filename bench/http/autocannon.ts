@@ -1,7 +1,7 @@
 /**
- * autocannon's part of `npm run bench -- http`, where there is no wrk: one registration a request, each with
- * another token, or with tokens of a pool in turn. Ends with a line of JSON, as load.lua does; times are
- * milliseconds, the duration seconds.
+ * Generates the load of `npm run bench -- http` if wrk is not installed: each request registers a new token,
+ * or the next token of a pool. Prints one line of JSON, like load.lua; times are in ms, the duration in
+ * seconds.
  *
  * Usage: node bench/http/autocannon.ts PACKAGES-FOLDER LOAD-FILE
  */
@@ -10,9 +10,9 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import type { Load } from "./load.ts";
-import { bodyFor, randomToken } from "./request.ts";
+import { createBody, randomToken } from "./request.ts";
 
-/** What is used of autocannon: it is no dependency, so its types are not here. */
+/** The part of autocannon's API used here; it is not a dependency, so its types are not installed. */
 type Autocannon = (options: object) => Promise<{
   readonly requests: { readonly total: number };
   readonly duration: number;
@@ -38,7 +38,7 @@ const { requests, duration, latency, non2xx, errors } = await autocannon({
       method: "POST",
       path: template.path,
       headers: template.headers,
-      setupRequest: (request: object) => ({ ...request, body: bodyFor(template, nextToken()) }),
+      setupRequest: (request: object) => ({ ...request, body: createBody(template, nextToken()) }),
     },
   ],
 });

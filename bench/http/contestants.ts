@@ -4,29 +4,28 @@ import { MongoClient } from "mongodb";
 
 import { collections } from "../../src/storage/names.ts";
 import type { ServerCommand } from "../../src/embedded/process.ts";
-import { service } from "../support/contestants.ts";
-import { basicAuthorization, type RequestTemplate } from "./request.ts";
+import { service } from "../support/contestant.ts";
+import { toBasicAuthorization, type RequestTemplate } from "./request.ts";
 import { installPackages } from "../support/npm.ts";
 import parseProject from "./parse-server/package.json" with { type: "json" };
-import { progress } from "../support/report.ts";
-import type { Arena } from "../support/stack.ts";
+import { reportProgress } from "../support/report.ts";
+import type { Workspace } from "../support/stack.ts";
 
-/** One way to register push tokens. */
-export interface Registrar {
+export interface RegistrationServer {
   readonly name: string;
-  /** How a device registers with it. */
+  /** The registration request. */
   readonly template: RequestTemplate;
-  /** Where it keeps what is registered. */
+  /** The collection of the registrations. */
   readonly collection: string;
-  command(arena: Arena, port: number): Promise<ServerCommand>;
+  command(workspace: Workspace, port: number): Promise<ServerCommand>;
 }
 
 const json = { "Content-Type": "application/json" };
 export const application = "bench-app";
 export const platform = "bench-platform";
 
-/** The least that anybody would write; see http-floor.ts. */
-export const httpFloor: Registrar = {
+/** A minimal implementation; see floor.ts. */
+export const httpFloor: RegistrationServer = {
   name: "floor",
   template: {
     path: `/push/${application}/installation`,
@@ -43,20 +42,20 @@ export const httpFloor: Registrar = {
     }),
 };
 
-/** Whom every good client is. */
+/** The user of every regular client. */
 export const serviceUser = { name: "bench", password: "a password of the benchmark" };
 
-/** The service, built, as it runs in production, with credentials and every check. */
-export const httpService: Registrar = {
+/** The built service, as in production, with credentials and all validation. */
+export const httpService: RegistrationServer = {
   name: "service",
   template: {
     path: `/api/now/push/${application}/installation`,
-    headers: { ...json, ...basicAuthorization(serviceUser.name, serviceUser.password) },
+    headers: { ...json, ...toBasicAuthorization(serviceUser.name, serviceUser.password) },
     body: JSON.stringify({ platform, token: "{token}" }),
   },
   collection: collections.installations,
-  command: async (arena, port) => {
-    const command = await service.command(arena);
+  command: async (workspace, port) => {
+    const command = await service.command(workspace);
     return {
       ...command,
       env: {
@@ -72,10 +71,10 @@ export const httpService: Registrar = {
 };
 
 /**
- * Parse Server, the free back end of mobile apps, of which push registration is a part: one process, without
- * logs, with indexes on what it looks installations up by.
+ * Parse Server, a free back end for mobile apps that includes push registration: one process, no logs, with
+ * indexes for its lookups of installations.
  */
-export const parseServer: Registrar = {
+export const parseServer: RegistrationServer = {
   name: "Parse Server",
   template: {
     path: "/parse/installations",
@@ -89,7 +88,7 @@ export const parseServer: Registrar = {
         name: `Parse Server ${parseProject.dependencies["parse-server"]}`,
         project: join(import.meta.dirname, "parse-server"),
       },
-      { toolsFolder, report: progress },
+      { toolsFolder, report: reportProgress },
     );
     await using client = new MongoClient(uri);
     await client

@@ -1,44 +1,45 @@
 /**
- * The flood of `npm run bench -- flood`: logins with wrong passwords, so many a second whether they are
- * answered or not. Every other one names the user whom the good clients use. Ends with a line of JSON: how
- * many were answered with which status.
+ * The flood of `npm run bench -- flood`: logins with wrong passwords at a constant rate, whether they are
+ * answered or not. Every other one names the user of the regular clients. Prints one line of JSON: the
+ * answers by status.
  *
- * Usage: node bench/http/flood-client.ts URL TEMPLATE USER A-SECOND SECONDS ADDRESS,…
+ * Usage: node bench/http/flood-client.ts URL TEMPLATE USER PER-SECOND SECONDS ADDRESS,…
  */
 import { randomUUID } from "node:crypto";
 import { Agent, request, type OutgoingHttpHeaders } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { basicAuthorization, bodyFor, randomToken, type RequestTemplate } from "./request.ts";
+import { toBasicAuthorization, createBody, randomToken, type RequestTemplate } from "./request.ts";
 import { quantile } from "../support/report.ts";
 
-const [, , address = "", templateText = "", user = "", aSecond = "", seconds = "", from = ""] = process.argv;
+const [, , address = "", templateText = "", user = "", perSecond = "", seconds = "", from = ""] =
+  process.argv;
 const template = JSON.parse(templateText) as RequestTemplate;
 const url = new URL(template.path, address);
 const localAddresses = from.split(",");
 const agent = new Agent({ keepAlive: true });
 
-/** More than these at once would be a test of the machine's sockets. */
+/** More would test the machine's sockets. */
 const maxConcurrency = 2_000;
 const maxAnswerMs = 10_000;
 
 const statuses: Record<string, number> = {};
 const count = (status: string): void => void (statuses[status] = (statuses[status] ?? 0) + 1);
 const answerTimes: number[] = [];
-let underWay = 0;
+let inFlight = 0;
 let number = 0;
 
 function sendWrong(): void {
-  if (underWay >= maxConcurrency) {
+  if (inFlight >= maxConcurrency) {
     count("not sent");
     return;
   }
   number += 1;
   const name = number % 2 === 0 ? user : randomUUID();
-  const headers: OutgoingHttpHeaders = { ...template.headers, ...basicAuthorization(name, randomUUID()) };
+  const headers: OutgoingHttpHeaders = { ...template.headers, ...toBasicAuthorization(name, randomUUID()) };
   const localAddress = localAddresses[number % localAddresses.length] ?? "";
   const started = performance.now();
-  underWay += 1;
+  inFlight += 1;
   const sent = request(url, { method: "POST", headers, agent, localAddress, timeout: maxAnswerMs });
   sent.on("timeout", () => sent.destroy(new Error("no answer in time")));
   sent.on("response", (response) => {
@@ -49,18 +50,18 @@ function sendWrong(): void {
   sent.on("error", () => {
     count("no answer");
   });
-  sent.on("close", () => (underWay -= 1));
-  sent.end(bodyFor(template, randomToken()));
+  sent.on("close", () => (inFlight -= 1));
+  sent.end(createBody(template, randomToken()));
 }
 
 const start = performance.now();
-for (let sent = 0; sent < Number(aSecond) * Number(seconds); sent += 1) {
-  const due = start + (1_000 * sent) / Number(aSecond);
+for (let sent = 0; sent < Number(perSecond) * Number(seconds); sent += 1) {
+  const due = start + (1_000 * sent) / Number(perSecond);
   const early = due - performance.now();
   if (early > 0) await sleep(early);
   sendWrong();
 }
-while (underWay > 0) await sleep(50);
+while (inFlight > 0) await sleep(50);
 agent.destroy();
 const p50 = quantile(answerTimes, 0.5);
 const p99 = quantile(answerTimes, 0.99);

@@ -4,15 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 
 import { lastLines, runCommand } from "../../src/embedded/command.ts";
-import { aimsReport, atLeast } from "../support/ratios.ts";
 import { httpService, serviceUser } from "./contestants.ts";
 import { findLoadGenerator, type Answers, type LoadGenerator } from "./load.ts";
 import { registerAll, warmUp } from "./measure.ts";
 import { randomToken } from "./request.ts";
-import { whileServing, type Serving } from "./serving.ts";
-import { commonOptions, positive, type CommonOptions } from "../support/options.ts";
-import { print, progress, type Report } from "../support/report.ts";
-import { inArena, startStack, type BenchStack, type BenchStore } from "../support/stack.ts";
+import { withServing, type Serving } from "./serving.ts";
+import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
+import { atLeast, printReports, reportProgress, reportTargets, type Report } from "../support/report.ts";
+import { withWorkspace, startStack, type BenchStack, type BenchStore } from "../support/stack.ts";
 
 interface FloodOptions extends CommonOptions {
   readonly good: number;
@@ -20,29 +19,33 @@ interface FloodOptions extends CommonOptions {
   readonly seconds: number;
 }
 
-/** `bench flood`: the rate of good clients beside a flood of wrong passwords. */
 export const floodCommand = (): Command => {
   const command = new Command("flood").description(
-    "registrations per second of good clients, alone and beside a flood of wrong passwords",
+    "registrations per second of regular clients, alone and during a flood of wrong passwords",
   );
-  command.option("--good <n>", "good clients, each its next as soon as the last is answered", positive, 32);
-  command.option("--wrong <n>", "wrong passwords a second", positive, 200);
-  command.option("--seconds <n>", "for how long, alone and again beside the flood", positive, 20);
-  for (const option of commonOptions()) command.addOption(option);
+  command.option("--good <n>", "regular clients, each with one request in flight", parsePositive, 32);
+  command.option("--wrong <n>", "wrong passwords per second", parsePositive, 200);
+  command.option(
+    "--seconds <n>",
+    "duration of each measurement in seconds, alone and during the flood",
+    parsePositive,
+    20,
+  );
+  for (const option of createCommonOptions()) command.addOption(option);
   return command.action(async (options: FloodOptions) => {
     await using stack = await startStack(options.store, { forLatency: true });
-    print(await measureFlood(stack, options), stack.broker.description, options);
+    printReports(await measureFlood(stack, options), stack.broker.description, options);
   });
 };
 
-/** Where the flood comes from; the good clients come from 127.0.0.1. Linux answers on all of 127.0.0.0/8. */
+/** The flood's addresses; the regular clients use 127.0.0.1. Linux answers on all of 127.0.0.0/8. */
 const origins: Readonly<Record<string, readonly string[]>> = {
   "one other address": ["127.0.0.2"],
   "200 addresses": Array.from({ length: 200 }, (_, index) => `127.0.1.${index + 1}`),
   "the clients' address": ["127.0.0.1"],
 };
 
-/** How the wrong ones were answered; times are milliseconds. */
+/** The answers to the wrong passwords; times are in ms. */
 interface WrongAnswers {
   readonly statuses: Readonly<Record<string, number>>;
   readonly p50: number;
@@ -53,12 +56,12 @@ interface Found {
   readonly store: BenchStore;
   readonly origin: string;
   readonly alone: Answers;
-  readonly beside: Answers;
+  readonly during: Answers;
   readonly wrong: WrongAnswers;
 }
 
 const poolSize = 2_000;
-/** The flood begins before the measurement and ends after it. */
+/** The flood starts this long before the measurement and ends this long after it. */
 const leadSeconds = 1;
 
 async function measureFlood(stack: BenchStack, options: FloodOptions): Promise<Report[]> {
@@ -66,23 +69,23 @@ async function measureFlood(stack: BenchStack, options: FloodOptions): Promise<R
   const found: Found[] = [];
   for (const store of stack.stores) {
     for (const [origin, addresses] of Object.entries(origins)) {
-      progress(`${store.description}: a flood from ${origin}`);
-      // Each in a process of its own: what the service remembers of one flood must not help it in the next.
-      const one = await inArena(stack, { store, topic: "bench.flood" }, (arena) =>
-        whileServing(httpService, arena, (serving) =>
-          floodServing(serving, { ...options, generator, addresses, folder: arena.folder }),
+      reportProgress(`${store.description}: flood from ${origin}`);
+      // A new service each time, because it remembers the failed logins of a flood.
+      const one = await withWorkspace(stack, { store, topic: "bench.flood" }, (workspace) =>
+        withServing(httpService, workspace, (serving) =>
+          floodServing(serving, { ...options, generator, addresses, folder: workspace.folder }),
         ),
       );
       found.push({ store, origin, ...one });
     }
   }
-  const ratios = found.map(({ store, origin, alone, beside }) =>
+  const ratios = found.map(({ store, origin, alone, during }) =>
     atLeast(0.5, {
-      what: `good registrations/s beside the flood ÷ alone: ${store.kind}, from ${origin}`,
-      ratio: beside.perSecond / alone.perSecond,
+      what: `registrations/s during the flood ÷ alone: ${store.kind}, from ${origin}`,
+      ratio: during.perSecond / alone.perSecond,
     }),
   );
-  return [report(found, options, generator), aimsReport("flood", ratios, [])];
+  return [reportFlood(found, options, generator), reportTargets("flood", ratios, [])];
 }
 
 interface Flood extends FloodOptions {
@@ -94,7 +97,7 @@ interface Flood extends FloodOptions {
 async function floodServing(
   serving: Serving,
   flood: Flood,
-): Promise<Pick<Found, "alone" | "beside" | "wrong">> {
+): Promise<Pick<Found, "alone" | "during" | "wrong">> {
   const { good: connections, seconds, generator, folder } = flood;
   const { template } = httpService;
   const pool = Array.from({ length: poolSize }, randomToken);
@@ -102,24 +105,28 @@ async function floodServing(
   const load = { url: serving.url, template, folder, pool, connections };
   await generator.run({ ...load, ...warmUp });
   const alone = await generator.run({ ...load, seconds });
-  const [wrong, beside] = await Promise.all([
+  const [wrong, during] = await Promise.all([
     sendWrong(serving, flood),
     sleep(leadSeconds * 1_000).then(() => generator.run({ ...load, seconds })),
   ]);
-  return { alone, beside, wrong };
+  return { alone, during, wrong };
 }
 
 async function sendWrong({ url }: Serving, { wrong, seconds, addresses }: Flood): Promise<WrongAnswers> {
   const { code, stdout, stderr } = await runCommand(process.execPath, [
     join(import.meta.dirname, "flood-client.ts"),
-    ...[url.href, JSON.stringify(httpService.template), serviceUser.name],
-    ...[String(wrong), String(seconds + 2 * leadSeconds), addresses.join(",")],
+    url.href,
+    JSON.stringify(httpService.template),
+    serviceUser.name,
+    String(wrong),
+    String(seconds + 2 * leadSeconds),
+    addresses.join(","),
   ]);
   if (code !== 0) throw new Error(`the flood failed:\n${lastLines(stderr, 10)}`);
   return JSON.parse(stdout) as WrongAnswers;
 }
 
-const report = (
+const reportFlood = (
   found: readonly Found[],
   { good, wrong, seconds }: FloodOptions,
   { name }: LoadGenerator,
@@ -128,24 +135,29 @@ const report = (
   head: [
     "store",
     "flood from",
-    "good/s alone",
-    "beside",
-    "p99, ms",
-    "beside",
-    "good refused, unanswered",
-    "wrong answered",
-    "p50, p99, ms",
+    "registrations/s alone",
+    "during",
+    "p99, ms, alone",
+    "during",
+    "rejected, unanswered",
+    "answers to the flood",
+    "their p50, p99, ms",
   ],
-  rows: found.map(({ store, origin, alone, beside, wrong: { statuses, p50, p99 } }) => [
-    ...[store.description, origin, alone.perSecond.toFixed(0), beside.perSecond.toFixed(0)],
-    ...[alone.p99.toFixed(1), beside.p99.toFixed(1), `${beside.refused}, ${beside.broken}`],
+  rows: found.map(({ store, origin, alone, during, wrong: { statuses, p50, p99 } }) => [
+    store.description,
+    origin,
+    alone.perSecond.toFixed(0),
+    during.perSecond.toFixed(0),
+    alone.p99.toFixed(1),
+    during.p99.toFixed(1),
+    `${during.refused}, ${during.broken}`,
     Object.entries(statuses)
       .map(([status, count]) => `${status}: ${count}`)
       .join(", "),
     `${p50.toFixed(1)}, ${p99.toFixed(1)}`,
   ]),
   notes: [
-    `${good} good clients (${name}) with repeated tokens, ${wrong} wrong passwords a second for ${seconds} s, half of them for the good clients' own user.`,
+    `${good} regular clients (${name}) with repeated tokens, ${wrong} wrong passwords per second for ${seconds} s, half of them for the clients' own user.`,
   ],
   data: found,
 });

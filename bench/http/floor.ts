@@ -1,7 +1,7 @@
 /**
- * The floor of `npm run bench -- http`: the least that anybody would write to register push tokens. Express
- * with `express.json()` and one upsert for each request, no credentials, no checks, no log; the same record,
- * the same indexes and the same durability as the service.
+ * The floor of `npm run bench -- http`, a minimal implementation: Express with `express.json()` and one
+ * upsert per request, without credentials, validation or log. The same record, indexes and durability as the
+ * service.
  *
  * Usage: node bench/http/floor.ts URI PORT
  */

@@ -1,6 +1,6 @@
--- wrk's part of `npm run bench -- http`: one registration a request, each with another token, or with tokens of a pool in turn.
+-- Generates the load of `npm run bench -- http` with wrk: each request registers a new token, or the next token of a pool.
 -- Usage: wrk --threads 1 --script load.lua URL -- REQUEST-FILE (new SEED | pool POOL-FILE)
--- The request is sent as it stands in its file, {token} replaced. One thread alone: every thread would have a script of its own.
+-- The request is sent as in its file, with {token} replaced. One thread only, because each thread runs its own script.
 
 local function contents(path)
   local file = assert(io.open(path, "rb"))
@@ -9,7 +9,7 @@ local function contents(path)
   return text
 end
 
--- 64 hexadecimal digits that never come again: a random beginning, since an index cares for the order, and a counter.
+-- Unique tokens of 64 hexadecimal digits: a random prefix, so that index inserts are not sequential, and a counter.
 local function newTokens(seed)
   math.randomseed(seed)
   local run = string.format("%08x%08x", math.random(0, 0xffffffff), math.random(0, 0xffffffff))

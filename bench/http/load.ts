@@ -3,91 +3,97 @@ import { join } from "node:path";
 
 import { isAbsent, lastLines, runCommand } from "../../src/embedded/command.ts";
 import autocannonProject from "./autocannon/package.json" with { type: "json" };
-import { rawRequest, type RequestTemplate } from "./request.ts";
+import { createRawRequest, type RequestTemplate } from "./request.ts";
 import { installPackages } from "../support/npm.ts";
-import { progress } from "../support/report.ts";
+import { reportProgress } from "../support/report.ts";
 
-/** What to send, and how. */
 export interface Load {
   readonly url: URL;
   readonly template: RequestTemplate;
   readonly connections: number;
   readonly seconds: number;
-  /** Registered before and sent again and again; undefined sends another token with each request. */
+  /** Registered tokens to repeat; undefined sends a new token with each request. */
   readonly pool?: readonly string[];
   /** For the generator's files. */
   readonly folder: string;
 }
 
-/** What came back. Times are milliseconds. */
+/** Times are in ms. */
 export interface Answers {
-  /** Answered with success. */
   readonly accepted: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Answered with a refusal. */
+  /** Answered with an error. */
   readonly refused: number;
-  /** Not answered at all, or too late. */
+  /** Not answered in time. */
   readonly broken: number;
 }
 
-/**
- * A program of its own that sends registrations, each connection its next as soon as the last one is
- * answered.
- */
+/** A separate program that sends registrations, with one request in flight per connection. */
 export interface LoadGenerator {
-  /** For people. */
   readonly name: string;
   run(load: Load): Promise<Answers>;
 }
 
-/**
- * wrk where the machine has it, since it leaves the servers most of the machine; else autocannon, which npm
- * downloads.
- */
+/** Uses wrk if it is installed, because it needs less CPU; otherwise installs autocannon. */
 export async function findLoadGenerator(toolsFolder: string): Promise<LoadGenerator> {
   try {
     const { stdout, stderr } = await runCommand("wrk", ["--version"]);
-    return wrk(/^wrk \S+/.exec(stdout + stderr)?.[0] ?? "wrk");
+    return createWrk(/^wrk \S+/.exec(stdout + stderr)?.[0] ?? "wrk");
   } catch (error) {
     if (!isAbsent(error)) throw error;
-    return autocannon(toolsFolder);
+    return createAutocannon(toolsFolder);
   }
 }
 
-const wrk = (name: string): LoadGenerator => ({
+const createWrk = (name: string): LoadGenerator => ({
   name,
   async run({ url, template, connections, seconds, pool, folder }) {
     const requestFile = join(folder, "request");
-    await writeFile(requestFile, rawRequest(url, template));
+    await writeFile(requestFile, createRawRequest(url, template));
     const result = await readLastLine(name, "wrk", [
-      ...["--threads", "1", "--connections", String(connections), "--duration", `${seconds}s`],
-      ...["--timeout", "10s", "--script", join(import.meta.dirname, "load.lua"), url.href],
-      ...["--", requestFile, ...(await tokens(pool, folder))],
+      "--threads",
+      "1",
+      "--connections",
+      String(connections),
+      "--duration",
+      `${seconds}s`,
+      "--timeout",
+      "10s",
+      "--script",
+      join(import.meta.dirname, "load.lua"),
+      url.href,
+      "--",
+      requestFile,
+      ...(await createTokenArguments(pool, folder)),
     ]);
     const { duration, p50, p99, max, ...counts } = result;
     const accepted = counts.requests - counts.refused;
     return {
-      ...{ accepted, perSecond: (1e6 * accepted) / duration },
-      ...{ p50: p50 / 1e3, p99: p99 / 1e3, max: max / 1e3 },
-      ...{ refused: counts.refused, broken: counts.broken },
+      accepted,
+      perSecond: (1e6 * accepted) / duration,
+      p50: p50 / 1e3,
+      p99: p99 / 1e3,
+      max: max / 1e3,
+      refused: counts.refused,
+      broken: counts.broken,
     };
   },
 });
 
-async function tokens(pool: readonly string[] | undefined, folder: string): Promise<string[]> {
+async function createTokenArguments(pool: readonly string[] | undefined, folder: string): Promise<string[]> {
   if (pool === undefined) return ["new", String(Math.floor(Math.random() * 2 ** 31))];
   const poolFile = join(folder, "pool");
   await writeFile(poolFile, pool.join("\n"));
   return ["pool", poolFile];
 }
 
-async function autocannon(toolsFolder: string): Promise<LoadGenerator> {
+async function createAutocannon(toolsFolder: string): Promise<LoadGenerator> {
   const name = `autocannon ${autocannonProject.dependencies.autocannon}`;
   const project = join(import.meta.dirname, "autocannon");
-  const packages = await installPackages({ name, project }, { toolsFolder, report: progress });
+  const packages = await installPackages({ name, project }, { toolsFolder, report: reportProgress });
   return {
     name,
     async run({ folder, ...load }) {

@@ -1,38 +1,37 @@
 import type { Db } from "mongodb";
 
-import type { Registrar } from "./contestants.ts";
+import type { RegistrationServer } from "./contestants.ts";
 import type { Answers, LoadGenerator } from "./load.ts";
-import { accepted, randomToken, register } from "./request.ts";
-import { whileServing, type Serving } from "./serving.ts";
-import { readProcessorTime } from "../support/process-usage.ts";
-import { inArena, type Arena, type BenchStack, type BenchStore } from "../support/stack.ts";
+import { isAccepted, randomToken, register } from "./request.ts";
+import { withServing, type Serving } from "./serving.ts";
+import { readCpuMicros } from "../support/process-usage.ts";
+import { withWorkspace, type Workspace, type BenchStack, type BenchStore } from "../support/stack.ts";
 
-/** One measurement. */
 export interface Measurement {
   readonly store: BenchStore;
   readonly connections: number;
   readonly tokens: "new" | "repeated";
   readonly round: number;
-  readonly registrar: string;
+  readonly server: string;
   readonly found: Figures;
 }
 
 export interface Figures extends Answers {
-  /** Of the server, user and system, for each registration; microseconds. */
-  readonly processorTime: number;
-  /** Accepted registrations of new tokens that are not in the store. */
+  /** User and system time of the server per registration. */
+  readonly cpuMicros: number;
+  /** Accepted new tokens that are not in the store. */
   readonly missing: number;
 }
 
 /** Any failed request invalidates the rate. */
 export const isInvalid = ({ refused, broken, missing }: Figures): boolean => refused + broken + missing > 0;
 
-/** Before each measurement: connections are opened, and code is compiled. */
+/** Precedes each measurement, to open connections and compile code. */
 export const warmUp = { connections: 64, seconds: 5 };
 
 export interface Task {
   readonly store: BenchStore;
-  readonly registrar: Registrar;
+  readonly server: RegistrationServer;
   readonly generator: LoadGenerator;
   readonly connections: number;
   readonly seconds: number;
@@ -40,41 +39,41 @@ export interface Task {
   readonly pool: number | undefined;
 }
 
-/** In a database and a process of its own. */
-export const measureRegistrar = (stack: BenchStack, task: Task): Promise<Figures> =>
-  inArena(stack, { store: task.store, topic: "bench.http" }, (arena, db) =>
-    whileServing(task.registrar, arena, (serving) => measureServing(task, { serving, arena, db })),
+/** Uses a new database and a new process. */
+export const measureServer = (stack: BenchStack, task: Task): Promise<Figures> =>
+  withWorkspace(stack, { store: task.store, topic: "bench.http" }, (workspace, db) =>
+    withServing(task.server, workspace, (serving) => measureServing(task, { serving, workspace, db })),
   );
 
 async function measureServing(
-  { registrar, generator, connections, seconds, pool: poolSize }: Task,
-  { serving, arena, db }: { serving: Serving; arena: Arena; db: Db },
+  { server, generator, connections, seconds, pool: poolSize }: Task,
+  { serving, workspace, db }: { serving: Serving; workspace: Workspace; db: Db },
 ): Promise<Figures> {
   const { url, pid } = serving;
-  const load = { url, template: registrar.template, folder: arena.folder };
+  const load = { url, template: server.template, folder: workspace.folder };
   const pool = poolSize === undefined ? undefined : Array.from({ length: poolSize }, randomToken);
-  if (pool !== undefined) await registerAll(serving, registrar, pool);
+  if (pool !== undefined) await registerAll(serving, server, pool);
   await generator.run({ ...load, ...warmUp, ...(pool && { pool }) });
-  const stored = (): Promise<number> => db.collection(registrar.collection).estimatedDocumentCount();
+  const stored = (): Promise<number> => db.collection(server.collection).estimatedDocumentCount();
   const storedBefore = await stored();
-  const timeBefore = readProcessorTime(pid);
+  const timeBefore = readCpuMicros(pid);
   const answers = await generator.run({ ...load, connections, seconds, ...(pool && { pool }) });
-  const time = readProcessorTime(pid) - timeBefore;
+  const time = readCpuMicros(pid) - timeBefore;
   const missing = pool === undefined ? Math.max(0, answers.accepted - ((await stored()) - storedBefore)) : 0;
-  return { ...answers, processorTime: time / answers.accepted, missing };
+  return { ...answers, cpuMicros: time / answers.accepted, missing };
 }
 
 /** Registers every token of the pool once. */
 export async function registerAll(
   { url }: Serving,
-  registrar: Registrar,
+  server: RegistrationServer,
   pool: readonly string[],
 ): Promise<void> {
   const rest = pool.values();
   const registerRest = async (): Promise<void> => {
     for (const token of rest) {
-      const status = await register(url, registrar.template, token);
-      if (!accepted(status)) throw new Error(`${registrar.name} answered a registration with ${status}`);
+      const status = await register(url, server.template, token);
+      if (!isAccepted(status)) throw new Error(`${server.name} answered a registration with ${status}`);
     }
   };
   await Promise.all(Array.from({ length: warmUp.connections }, registerRest));

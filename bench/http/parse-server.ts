@@ -1,7 +1,6 @@
 /**
- * Starts Parse Server for `npm run bench -- http`, as its own command does, which cannot be told to leave its
- * logs alone. Its packages are no dependency of the project, so they are looked for where they were
- * installed.
+ * Starts Parse Server for `npm run bench -- http`. Its own command cannot turn off its logs. Its packages are
+ * not a dependency of the project and are loaded from PACKAGES-FOLDER.
  *
  * Usage: PARSE_SERVER_LOGS_FOLDER=null node bench/http/parse-server.ts PACKAGES-FOLDER URI PORT
  */
@@ -10,7 +9,7 @@ import { join } from "node:path";
 
 import { localhost } from "../../src/embedded/tcp-port.ts";
 
-/** What is used of Parse Server. */
+/** The part of Parse Server's API used here. */
 interface ParseServerPackage {
   readonly ParseServer: { startApp(options: object): Promise<unknown> };
 }
@@ -19,8 +18,13 @@ const [, , packages = "", databaseURI = "", port = ""] = process.argv;
 const requireInstalled = createRequire(join(packages, "package.json"));
 const { ParseServer } = requireInstalled("parse-server") as ParseServerPackage;
 await ParseServer.startApp({
-  ...{ appId: "bench", masterKey: "a key of the benchmark", databaseURI },
-  ...{ host: localhost, port: Number(port), mountPath: "/parse" },
+  appId: "bench",
+  masterKey: "a key of the benchmark",
+  databaseURI,
+  host: localhost,
+  port: Number(port),
+  mountPath: "/parse",
   serverURL: `http://${localhost}:${port}/parse`,
-  ...{ silent: true, logsFolder: null },
+  silent: true,
+  logsFolder: null,
 });

@@ -1,14 +1,13 @@
 /**
- * Measures one way to pick topics, in a process of its own:
+ * Measures one contestant in its own process:
  * `node --expose-gc bench/picker/contestant.ts picker|naive WORKLOAD TOPICS`. Prints one line of JSON.
  */
 import { hasMatchingValue, createValueTest, type ValueTest } from "../../src/matching/filter/match.ts";
 import { readFilters } from "../../src/matching/filter/topic-filters.ts";
 import { createPicker, type FilterTexts } from "../../src/matching/picker/index.ts";
-import { furtherTopics, plan, type ContestantResult, type Plan } from "./plan.ts";
+import { furtherTopics, getPlan, type ContestantResult, type Plan } from "./plan.ts";
 import { createWorkload, workloads, type BenchTopic, type Workload } from "./workload.ts";
 
-/** What both ways can do. */
 interface Contestant {
   set(id: string, filters: FilterTexts): void;
   pick(event: unknown): readonly string[];
@@ -16,11 +15,11 @@ interface Contestant {
 
 const [way, name, topics] = process.argv.slice(2);
 const workloadName = workloads.find((one) => one === name);
-if (workloadName === undefined) throw new Error(`there is no workload ${name ?? ""}`);
+if (workloadName === undefined) throw new Error(`unknown workload ${name ?? ""}`);
 const result =
   way === "naive"
-    ? measure(createNaive(), plan("naive"), createWorkload(workloadName))
-    : measure(createPicker(), plan("picker"), createWorkload(workloadName));
+    ? measure(createNaive(), getPlan("naive"), createWorkload(workloadName))
+    : measure(createPicker(), getPlan("picker"), createWorkload(workloadName));
 process.stdout.write(`${JSON.stringify(result)}\n`);
 
 function measure(
@@ -43,7 +42,7 @@ function measure(
   return { buildSeconds: milliseconds / 1_000, bytes, rates, matches, setMicroseconds };
 }
 
-/** Making a topic's texts does not count, so they are made before, but not all at once. */
+/** The topics of a batch are created before they are timed; batches limit the memory that they need. */
 function* splitIntoBatches(all: Iterable<BenchTopic>): Generator<BenchTopic[]> {
   let batch: BenchTopic[] = [];
   for (const topic of all) {
@@ -61,14 +60,14 @@ function timeToSet(contestant: Contestant, batch: readonly BenchTopic[]): number
   return performance.now() - start;
 }
 
-/** Events per second, from the text on. */
+/** Events per second, including JSON.parse. */
 function measureRate(contestant: Contestant, events: readonly string[], passes: number): number {
   const start = performance.now();
   for (let pass = 0; pass < passes; pass += 1) for (const event of events) contestant.pick(JSON.parse(event));
   return (1_000 * passes * events.length) / (performance.now() - start);
 }
 
-/** Bytes in use once the garbage is gone, those of typed arrays among them. */
+/** Bytes in use after garbage collection, including typed arrays. */
 function memoryUsed(): number {
   if (globalThis.gc === undefined) throw new Error("start Node with --expose-gc");
   for (let times = 0; times < 3; times += 1) globalThis.gc();
@@ -76,7 +75,7 @@ function memoryUsed(): number {
   return heapUsed + external;
 }
 
-/** Every topic is looked at for every event; only the reading of the filters is done once. */
+/** Tests every topic for every event; filters are parsed only once. */
 function createNaive(): Contestant {
   const all: { id: string; checks: { path: readonly string[]; test: ValueTest }[] }[] = [];
   return {

@@ -13,27 +13,25 @@ import { installJars } from "../support/maven.ts";
 const version = "1.8.1";
 const project = join(import.meta.dirname, "event-ruler");
 
-/** A rule under the name that stands for it in the answers; neither has a tab or a line feed. */
+/** Neither the id nor the rule contains a tab or a line feed. */
 export interface Rule {
   readonly id: string;
   /** As JSON. */
   readonly rule: string;
 }
 
-/** What Event Ruler is given. */
 export interface RulerInput {
   readonly rules: Iterable<Rule>;
   readonly ruleCount: number;
-  /** Rules to add once all of `rules` are there. */
+  /** Rules to add after `rules`. */
   readonly further?: readonly Rule[];
   /** As JSON texts. */
   readonly events: readonly string[];
 }
 
-/** Event Ruler (Java), as a program that runs once. */
 export interface EventRuler {
   readonly name: string;
-  /** Gives what it printed (see EventRuler.java). Throws with its last output when it fails. */
+  /** Returns its output (see EventRuler.java). Throws its last output if it fails. */
   run(args: readonly string[], input: RulerInput): Promise<string>;
 }
 
@@ -50,8 +48,8 @@ export async function installEventRuler(
     async run(args, input) {
       const child = spawn(java.command, [...program, ...args]);
       const ended = once(child, "close");
-      // A program that ends without reading its input breaks the pipe; its exit code says what happened.
-      const written = pipeline(Readable.from(chunks(input)), child.stdin).catch(() => undefined);
+      // If the program exits early, writing fails; the exit code is checked below.
+      const written = pipeline(Readable.from(createInput(input)), child.stdin).catch(() => undefined);
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), written, ended]);
       if (child.exitCode !== 0) throw new Error(`${name} failed:\n${lastLines(stderr, 10)}`);
       return stdout;
@@ -59,20 +57,20 @@ export async function installEventRuler(
   };
 }
 
-const linesAtOnce = 1_000;
+const linesPerChunk = 1_000;
 
-/** The program's input, in pieces of many lines. */
-function* chunks({ rules, ruleCount, further = [], events }: RulerInput): Generator<string> {
-  let waiting: string[] = [String(ruleCount)];
+/** Creates the program's input in chunks of lines. */
+function* createInput({ rules, ruleCount, further = [], events }: RulerInput): Generator<string> {
+  let lines: string[] = [String(ruleCount)];
   const formatRule = ({ id, rule }: Rule): string => `${id}\t${rule}`;
   for (const rule of rules) {
-    waiting.push(formatRule(rule));
-    if (waiting.length < linesAtOnce) continue;
-    yield `${waiting.join("\n")}\n`;
-    waiting = [];
+    lines.push(formatRule(rule));
+    if (lines.length < linesPerChunk) continue;
+    yield `${lines.join("\n")}\n`;
+    lines = [];
   }
-  waiting.push(String(further.length), ...further.map(formatRule), String(events.length));
-  yield `${waiting.join("\n")}\n`;
-  for (let at = 0; at < events.length; at += linesAtOnce)
-    yield `${events.slice(at, at + linesAtOnce).join("\n")}\n`;
+  lines.push(String(further.length), ...further.map(formatRule), String(events.length));
+  yield `${lines.join("\n")}\n`;
+  for (let at = 0; at < events.length; at += linesPerChunk)
+    yield `${events.slice(at, at + linesPerChunk).join("\n")}\n`;
 }

@@ -1,29 +1,33 @@
 import type { WorkloadName } from "./workload.ts";
 
-/** The ways to pick topics that are measured. */
+/** The contestants. */
 export type Way = "picker" | "ruler" | "naive";
 
-/** What a contestant tells of itself. */
+export const contestantNames: Readonly<Record<Way, string>> = {
+  picker: "topicsync",
+  ruler: "Event Ruler",
+  naive: "naive",
+};
+
 export interface ContestantResult {
   readonly buildSeconds: number;
-  /** What the topics take, once the garbage is gone. */
+  /** Memory of the topics after garbage collection. */
   readonly bytes: number;
-  /** Events per second, from the text on, of each round. */
+  /** Events per second of each round, including parsing. */
   readonly rates: readonly number[];
-  /** How many topics each event belongs to. */
+  /** The number of matching topics of each event. */
   readonly matches: readonly number[];
-  /** How long it took to add one more topic, for each of them. */
+  /** The time to add each of the further topics. */
   readonly setMicroseconds: readonly number[];
 }
 
-/** What was found for one way, one workload and one number of topics. */
 export interface Found extends ContestantResult {
   readonly way: Way;
   readonly workload: WorkloadName;
   readonly topics: number;
 }
 
-/** How many events there are, how often all of them are gone through in a round, and how many rounds. */
+/** Each round picks for all events `passes` times. */
 export interface Plan {
   readonly events: number;
   readonly warmUps: number;
@@ -31,11 +35,11 @@ export interface Plan {
   readonly passes: number;
 }
 
-/** Topics that are added one by one once all others are there. */
+/** Topics added one by one after all others. */
 export const furtherTopics = 2_000;
 
-/** The naive way gets the first of the events only: it is hundreds of times slower. */
-export const plan = (way: Way): Plan =>
+/** The naive loop is hundreds of times slower and gets only the first events. */
+export const getPlan = (way: Way): Plan =>
   way === "naive"
     ? { events: 1_000, warmUps: 1, rounds: 4, passes: 1 }
     : { events: 20_000, warmUps: 4, rounds: 4, passes: 5 };

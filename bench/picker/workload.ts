@@ -2,24 +2,23 @@ import type { FilterTexts } from "../../src/matching/picker/index.ts";
 import { createRandom, type Random } from "../../test/support/random.ts";
 
 /**
- * What is asked for: "all" has everything that filters can say; "equalities" leaves out what Event Ruler
- * cannot; in "unique" every topic has, besides, a customer of its own, so that an event matches as many
- * topics however many there are.
+ * "all" has every kind of filter; "equalities" omits those that Event Ruler cannot express; in "unique" every
+ * topic also has its own customer, so that the number of matches does not depend on the number of topics.
  */
 export const workloads = ["all", "equalities", "unique"] as const;
 export type WorkloadName = (typeof workloads)[number];
 
-/** A topic's conditions, before they are written as filters or as a rule. */
+/** A topic's conditions, before they are formatted as filters or as a rule. */
 interface Draft {
   readonly id: string;
-  /** Without it: the empty filter. */
+  /** Undefined for the empty filter. */
   readonly wanted?: {
     readonly eventTypes: readonly [string, string];
     readonly severity: string;
     readonly type: string;
     readonly customer: string | undefined;
   };
-  /** One more condition, which is no equality. */
+  /** One more condition that is not an equality, or "". */
   readonly extra: string;
 }
 
@@ -28,15 +27,15 @@ export interface BenchTopic {
   readonly filters: FilterTexts;
 }
 
-/** The same topics and events in every process. */
+/** Reproducible: every process gets the same topics and events. */
 export interface Workload {
-  /** The topics with these numbers, `to` excluded. */
+  /** The topics numbered from `from` to `to`, exclusive. */
   topics(from: number, to: number): Generator<BenchTopic>;
-  /** The same as rules of Event Ruler. Throws for a topic that it cannot express. */
+  /** The same topics as rules of Event Ruler. Throws for a topic that it cannot express. */
   rules(from: number, to: number): Generator<{ id: string; rule: string }>;
   /**
-   * Events as JSON texts. Half of them fit one of the first `topics` topics, whose customer they have where
-   * it names one; fewer events are the first of more.
+   * Events as JSON. Half of them match one of the first `topics` topics. A smaller `count` returns a prefix
+   * of the same events.
    */
   events(count: number, topics: number): string[];
 }
@@ -47,7 +46,7 @@ const ticketTypes = 1_000;
 const sharedCustomers = 1_000;
 const eventSeed = 20_000;
 
-/** Makes a workload. A topic depends on its number alone. */
+/** A topic depends only on its number. */
 export function createWorkload(name: WorkloadName): Workload {
   return {
     *topics(from, to) {
@@ -67,7 +66,7 @@ export function createWorkload(name: WorkloadName): Workload {
 }
 
 function createDraft(name: WorkloadName, number: number): Draft {
-  // Neighbouring numbers are far apart as seeds.
+  // Spreads consecutive numbers, so that their seeds differ widely.
   const random = createRandom(Math.imul(number, 0x9e3779b1));
   const id = `topic${number}`;
   const share = name === "all" ? random.between(0, 99) : 99;
@@ -77,17 +76,17 @@ function createDraft(name: WorkloadName, number: number): Draft {
   return {
     id,
     wanted: {
-      eventTypes: [eventType(first), eventType(second)],
+      eventTypes: [formatEventType(first), formatEventType(second)],
       severity: random.pick(severities),
-      type: ticketType(random),
+      type: pickTicketType(random),
       customer: pickCustomer(name === "unique" ? 0 : random.between(0, 2), number, random),
     },
     extra: share <= 5 ? "&ticket.priority>=3" : share <= 10 ? "&ticket.channel!=web" : "",
   };
 }
 
-const eventType = (number: number): string => `TroubleTicket${number}Event`;
-const ticketType = (random: Random): string => `type${random.between(0, ticketTypes - 1)}`;
+const formatEventType = (number: number): string => `TroubleTicket${number}Event`;
+const pickTicketType = (random: Random): string => `type${random.between(0, ticketTypes - 1)}`;
 
 function pickCustomer(kind: number, number: number, random: Random): string | undefined {
   if (kind === 0) return `customer${number}`;
@@ -115,17 +114,19 @@ function toRule({ id, wanted, extra }: Draft): { id: string; rule: string } {
   return { id, rule: JSON.stringify({ eventType: wanted.eventTypes, event: { ticket } }) };
 }
 
-/** An event that fits what is wanted, and is random where nothing is. */
+/** Random where `wanted` sets nothing. */
 function createEvent(number: number, wanted: Draft["wanted"], random: Random): string {
   return JSON.stringify({
     eventId: `event${number}`,
     eventType:
-      wanted === undefined ? eventType(random.between(0, eventTypes - 1)) : random.pick(wanted.eventTypes),
+      wanted === undefined
+        ? formatEventType(random.between(0, eventTypes - 1))
+        : random.pick(wanted.eventTypes),
     event: {
       ticket: {
         id: `ticket${number}`,
         severity: wanted?.severity ?? random.pick(severities),
-        type: wanted?.type ?? ticketType(random),
+        type: wanted?.type ?? pickTicketType(random),
         priority: random.between(1, 5),
         channel: random.pick(["web", "phone", "mail"]),
         customer: { id: wanted?.customer ?? `group${random.between(0, sharedCustomers - 1)}` },

@@ -3,15 +3,14 @@ import { readFileSync } from "node:fs";
 import type { Db } from "mongodb";
 
 import { collections } from "../../src/storage/names.ts";
-import { numberedTokens } from "./tokens.ts";
+import { createNumberedTokens } from "./load.ts";
 
-/** Whether the acknowledged tokens are stored. */
 export interface SoakCheck {
   /** Acknowledged at least once. */
   readonly tokens: number;
   /** Not in the store, or not active. */
   readonly missing: number;
-  /** Last seen before their last acknowledged registration was sent, so that this one is lost. */
+  /** Last seen before their last acknowledged registration was sent, so that it was lost. */
   readonly outdated: number;
 }
 
@@ -21,14 +20,14 @@ interface Stored {
   readonly last_seen_on: Date;
 }
 
-/** Goes through the store once and compares it with what the clients know (see soak-client.ts). */
+/** Compares the store with the acknowledgements that the clients recorded (see client.ts). */
 export async function checkStored(
   db: Db,
   { seed, sentFile }: { seed: string; sentFile: string },
 ): Promise<SoakCheck> {
   const { buffer, byteOffset, byteLength } = readFileSync(sentFile);
   const sentOn = new Float64Array(buffer.slice(byteOffset, byteOffset + byteLength));
-  const { number } = numberedTokens(seed);
+  const { number } = createNumberedTokens(seed);
   const stored = db
     .collection<Stored>(collections.installations)
     .find({}, { projection: { _id: 0, token: 1, active: 1, last_seen_on: 1 }, batchSize: 10_000 });

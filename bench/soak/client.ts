@@ -1,59 +1,57 @@
 /**
- * The clients of `npm run bench -- soak`: registrations at a given rate, whether they are answered or not;
- * each is sent again until it is acknowledged. Ends with a line of JSON, after it has written when each
- * token's last acknowledged registration was sent: a Float64Array of milliseconds since 1970, by the token's
- * number, 0 for one that was never acknowledged.
+ * The clients of `npm run bench -- soak`: they register at a constant rate, whether earlier registrations are
+ * answered or not, and retry each until it is acknowledged. Prints one line of JSON, and writes when each
+ * token's last acknowledged registration was sent: a Float64Array of ms since 1970 by token number, 0 if
+ * never.
  *
- * Usage: node bench/soak/client.ts ORDER-FILE
+ * Usage: node bench/soak/client.ts LOAD-FILE
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { rawRequest } from "../http/request.ts";
-import { openConnection, type End, type SoakConnection } from "./connection.ts";
-import type { SoakOrder, SoakResult } from "./load.ts";
-import { numberedTokens } from "./tokens.ts";
+import { createRawRequest } from "../http/request.ts";
+import { openConnection, type Outcome, type SoakConnection } from "./connection.ts";
+import { createNumberedTokens, type SoakLoad, type SoakResult } from "./load.ts";
 
-const [, , orderFile = ""] = process.argv;
-const order = JSON.parse(readFileSync(orderFile, "utf8")) as SoakOrder;
-const url = new URL(order.url);
-const [beforeToken = "", afterToken = ""] = rawRequest(url, order.template).split("{token}");
-const { token } = numberedTokens(order.seed);
+const [, , loadFile = ""] = process.argv;
+const load = JSON.parse(readFileSync(loadFile, "utf8")) as SoakLoad;
+const url = new URL(load.url);
+const [beforeToken = "", afterToken = ""] = createRawRequest(url, load.template).split("{token}");
+const { token } = createNumberedTokens(load.seed);
 
-/** A registration, and when it was to be sent first (on the clock of performance.now()). */
+/** `due` is when to send it first, on the clock of performance.now(). */
 interface Registration {
   readonly number: number;
   readonly due: number;
 }
 
-const againAfterMs = 100;
-/** So long the last ones may take. */
-const maxEndMs = 120_000;
+const retryDelayMs = 100;
+const maxDrainMs = 120_000;
 
-const sentOn = new Float64Array(order.tokens);
-const ends: Record<string, number> = {};
-/** Answers by their time in tenths of milliseconds. */
+const sentOn = new Float64Array(load.tokens);
+const outcomes: Record<string, number> = {};
+/** The number of answers by their time in tenths of a ms. */
 const times = new Uint32Array(600_000);
 let acknowledged = 0;
 let begun = 0;
 
 const idle: SoakConnection[] = [];
-const again: { readonly registration: Registration; readonly at: number }[] = [];
+const retries: { readonly registration: Registration; readonly at: number }[] = [];
 
 const start = performance.now();
-const end = start + order.seconds * 1_000;
+const end = start + load.seconds * 1_000;
 
-/** The next registration that has to be sent by now; undefined when there is none. */
-function next(now: number): Registration | undefined {
-  const [first] = again;
+/** Takes the next registration that is due; undefined if there is none. */
+function takeNext(now: number): Registration | undefined {
+  const [first] = retries;
   if (first !== undefined && first.at <= now) {
-    again.shift();
+    retries.shift();
     return first.registration;
   }
-  // Without a rate each connection sends its next as soon as the last is answered.
-  const due = order.rate === undefined ? now : start + (1_000 * begun) / order.rate;
+  // Without a rate each connection sends as soon as the last request is answered.
+  const due = load.rate === undefined ? now : start + (1_000 * begun) / load.rate;
   if (due > now || due >= end) return undefined;
-  const number = begun % order.tokens;
+  const number = begun % load.tokens;
   begun += 1;
   return { number, due };
 }
@@ -62,7 +60,7 @@ function sendDue(): void {
   for (;;) {
     const connection = idle.at(-1);
     if (connection === undefined) return;
-    const registration = next(performance.now());
+    const registration = takeNext(performance.now());
     if (registration === undefined) return;
     idle.pop();
     send(connection, registration);
@@ -71,15 +69,15 @@ function sendDue(): void {
 
 function send(connection: SoakConnection, registration: Registration): void {
   const sent = Date.now();
-  connection.send(beforeToken + token(registration.number) + afterToken, (how: End, last: boolean) => {
-    ends[how] = (ends[how] ?? 0) + 1;
+  connection.send(beforeToken + token(registration.number) + afterToken, (how: Outcome, last: boolean) => {
+    outcomes[how] = (outcomes[how] ?? 0) + 1;
     const now = performance.now();
     if (how === 200) {
       acknowledged += 1;
       sentOn[registration.number] = Math.max(sent, sentOn[registration.number] ?? 0);
       const tenths = Math.min(times.length - 1, Math.floor((now - registration.due) * 10));
       times[tenths] = (times[tenths] ?? 0) + 1;
-    } else again.push({ registration, at: now + againAfterMs });
+    } else retries.push({ registration, at: now + retryDelayMs });
     if (last) return;
     idle.push(connection);
     sendDue();
@@ -96,33 +94,34 @@ function connect(): void {
     closed(connection) {
       const at = idle.indexOf(connection);
       if (at !== -1) idle.splice(at, 1);
-      setTimeout(connect, againAfterMs);
+      setTimeout(connect, retryDelayMs);
     },
   });
 }
 
-/** The time, in milliseconds, below which this share of the answers came. */
-function timeBelow(share: number): number {
+function getQuantileMs(share: number): number {
   let rest = share * acknowledged;
   return times.findIndex((count) => (rest -= count) <= 0) / 10;
 }
 
-for (let opened = 0; opened < order.connections; opened += 1) connect();
+for (let opened = 0; opened < load.connections; opened += 1) connect();
 const ticking = setInterval(sendDue, 1);
-const dueInAll = (): number => (order.rate === undefined ? begun : Math.ceil(order.rate * order.seconds));
+const countDue = (): number => (load.rate === undefined ? begun : Math.ceil(load.rate * load.seconds));
 let now = start;
-while (now < end || (acknowledged < dueInAll() && now < end + maxEndMs)) {
+while (now < end || (acknowledged < countDue() && now < end + maxDrainMs)) {
   await sleep(20);
   now = performance.now();
 }
 clearInterval(ticking);
-writeFileSync(order.sentFile, sentOn);
+writeFileSync(load.sentFile, sentOn);
 const result: SoakResult = {
   acknowledged,
   perSecond: (1_000 * acknowledged) / (now - start),
-  ...{ p50: timeBelow(0.5), p99: timeBelow(0.99), max: timeBelow(1) },
-  ends,
-  unacknowledged: dueInAll() - acknowledged,
+  p50: getQuantileMs(0.5),
+  p99: getQuantileMs(0.99),
+  max: getQuantileMs(1),
+  outcomes: outcomes,
+  unacknowledged: countDue() - acknowledged,
 };
 process.stdout.write(`${JSON.stringify(result)}\n`);
 // The connections are still open.

@@ -1,19 +1,19 @@
 import { createConnection } from "node:net";
 
-/** How a request ended: with a status, or without an answer. */
-export type End = number | "broken";
+/** The status, or "broken" without an answer. */
+export type Outcome = number | "broken";
 
 /**
- * One connection that is kept, with one request under way at most. A library's client would cost more than
- * the server.
+ * A persistent connection with at most one request in flight. A library's client would use more CPU than the
+ * server.
  */
 export interface SoakConnection {
-  /** Sends a whole request; `ended` is called once for it. After its `last` answer the connection closes. */
-  send(request: string, ended: (end: End, last: boolean) => void): void;
+  /** Sends a raw request and calls `ended` once. With `last` the connection closes. */
+  send(request: string, ended: (end: Outcome, last: boolean) => void): void;
   close(): void;
 }
 
-/** Opens a connection; `closed` is called when it breaks, and when it cannot be opened. */
+/** `closed` is also called if the connection cannot be opened. */
 export function openConnection(
   { hostname, port }: URL,
   on: {
@@ -22,9 +22,9 @@ export function openConnection(
   },
 ): void {
   const socket = createConnection({ host: hostname, port: Number(port), noDelay: true });
-  let waiting: ((end: End, last: boolean) => void) | undefined;
+  let waiting: ((end: Outcome, last: boolean) => void) | undefined;
   let received = "";
-  const finish = (end: End, last: boolean): void => {
+  const finish = (end: Outcome, last: boolean): void => {
     const ended = waiting;
     waiting = undefined;
     received = "";
@@ -32,9 +32,9 @@ export function openConnection(
   };
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     received += chunk;
-    const answer = wholeAnswer(received);
+    const answer = parseAnswer(received);
     if (answer === undefined) return;
-    // Nothing more may be sent then (RFC 9112, section 9.6).
+    // No further request may be sent (RFC 9112, section 9.6).
     if (answer.last) socket.destroy();
     finish(answer.status, answer.last);
   });
@@ -55,8 +55,8 @@ export function openConnection(
   });
 }
 
-/** An answer that is there to its last byte; undefined while it is not. */
-function wholeAnswer(answer: string): { readonly status: number; readonly last: boolean } | undefined {
+/** Undefined until the answer is complete. */
+function parseAnswer(answer: string): { readonly status: number; readonly last: boolean } | undefined {
   const headEnd = answer.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;
   const head = answer.slice(0, headEnd);

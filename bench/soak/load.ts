@@ -1,29 +1,61 @@
+import { randomBytes } from "node:crypto";
+
 import type { RequestTemplate } from "../http/request.ts";
 
-/** The input of the clients of `bench soak`. */
-export interface SoakOrder {
+/** The input of the clients. */
+export interface SoakLoad {
   readonly url: string;
   readonly template: RequestTemplate;
   readonly connections: number;
   readonly seconds: number;
-  /** Registrations a second; absent sends as many as are answered. */
+  /** Registrations per second; undefined sends as many as are answered. */
   readonly rate?: number;
-  /** The number of tokens, used in turn. */
+  /** The number of tokens, registered in turn. */
   readonly tokens: number;
   readonly seed: string;
-  /** Gets when each token's last acknowledged registration was sent. */
+  /** Receives when each token's last acknowledged registration was sent. */
   readonly sentFile: string;
 }
 
-/** What the clients saw; times are milliseconds, from when a registration was due. */
+/** The output of the clients; times are in ms since the registration was due. */
 export interface SoakResult {
   readonly acknowledged: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** How attempts ended, by status; "broken" without an answer. */
-  readonly ends: Readonly<Record<string, number>>;
-  /** Sent repeatedly and never acknowledged, or due and never sent. */
+  /** The number of attempts by status; "broken" without an answer. */
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** Due, but never acknowledged. */
   readonly unacknowledged: number;
 }
+
+/**
+ * Tokens of 64 hexadecimal digits that contain their number, so that acknowledgements can be recorded by
+ * number. Their prefixes are scattered, so that index inserts are not sequential.
+ */
+export interface NumberedTokens {
+  readonly token: (number: number) => string;
+  /** NaN for any other token. */
+  readonly number: (token: string) => number;
+}
+
+const numberDigits = 12;
+
+export const createSeed = (): string => randomBytes(22).toString("hex");
+
+export function createNumberedTokens(seed: string): NumberedTokens {
+  return {
+    token(number) {
+      // Fibonacci hashing.
+      const scattered = Math.imul(number, 0x9e3779b1) >>> 0;
+      return toHex(scattered, 8) + seed + toHex(number, numberDigits);
+    },
+    number(token) {
+      if (!token.startsWith(seed, 8)) return NaN;
+      return Number.parseInt(token.slice(-numberDigits), 16);
+    },
+  };
+}
+
+const toHex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0");

@@ -1,41 +1,38 @@
 import { startProcess, type ServerProcess } from "../../src/embedded/process.ts";
 import { httpService } from "../http/contestants.ts";
-import { freeAddress, untilServing } from "../http/serving.ts";
-import type { Arena } from "../support/stack.ts";
+import { findFreeAddress, waitUntilServing } from "../http/serving.ts";
+import type { Workspace } from "../support/stack.ts";
 
-/** The service, which can be killed and comes again on the same port. */
-export interface MortalService extends AsyncDisposable {
+export interface RestartableService extends AsyncDisposable {
   readonly url: URL;
   pid(): number;
-  /** Rejects, with its last output, when it ends of its own accord; never resolves. */
-  readonly died: Promise<never>;
-  /**
-   * Kills it with SIGKILL, starts it again, and waits until it accepts registrations. Gives how long that
-   * took, in milliseconds.
-   */
+  /** Rejects with the last output if the service exits by itself; never resolves. */
+  readonly unexpectedExit: Promise<never>;
+  /** Sends SIGKILL, restarts the service on the same port, and returns its downtime in ms. */
   killAndRestart(): Promise<number>;
 }
 
-/** Starts the service. Throws its last output when it does not come up. */
-export async function startMortal(arena: Arena): Promise<MortalService> {
-  const { url, port } = await freeAddress();
-  const died = Promise.withResolvers<never>();
-  // Nobody may be looking when it dies.
-  died.promise.catch(() => undefined);
-  let wanted = true;
+/** Throws the last output if the service does not start. */
+export async function startRestartable(workspace: Workspace): Promise<RestartableService> {
+  const { url, port } = await findFreeAddress();
+  const unexpectedExit = Promise.withResolvers<never>();
+  // It may reject when nobody awaits it.
+  unexpectedExit.promise.catch(() => undefined);
+  let isExpected = true;
 
   async function start(): Promise<ServerProcess> {
-    wanted = true;
-    const started = await startProcess(await httpService.command(arena, port));
+    isExpected = true;
+    const started = await startProcess(await httpService.command(workspace, port));
     void started.ended.then(async (how) => {
-      if (wanted) died.reject(new Error(`the service ended: ${how}. ${await started.lastOutput()}`));
+      if (isExpected)
+        unexpectedExit.reject(new Error(`the service ended: ${how}. ${await started.lastOutput()}`));
     });
-    await Promise.race([untilServing(httpService, url, started), died.promise]);
+    await Promise.race([waitUntilServing(httpService, url, started), unexpectedExit.promise]);
     return started;
   }
 
-  async function end(): Promise<void> {
-    wanted = false;
+  async function stop(): Promise<void> {
+    isExpected = false;
     await running.stop();
   }
 
@@ -43,15 +40,15 @@ export async function startMortal(arena: Arena): Promise<MortalService> {
   return {
     url,
     pid: () => running.pid,
-    died: died.promise,
+    unexpectedExit: unexpectedExit.promise,
     async killAndRestart() {
       const before = performance.now();
-      wanted = false;
+      isExpected = false;
       process.kill(running.pid, "SIGKILL");
       await running.ended;
       running = await start();
       return performance.now() - before;
     },
-    [Symbol.asyncDispose]: end,
+    [Symbol.asyncDispose]: stop,
   };
 }

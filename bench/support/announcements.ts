@@ -2,8 +2,8 @@ import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
 import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 
-/** A Kafka topic full of announcements. */
-export interface Log {
+/** A Kafka topic filled with announcements. */
+export interface FilledTopic {
   readonly topic: string;
   readonly count: number;
 }
@@ -15,12 +15,11 @@ const eventTypes = [
   "ProductOrderCreateEvent",
 ];
 const namespaces = ["assurance", "fulfilment", "inventory", "billing"];
-/** Some 700 kB: a batch of more than a megabyte is refused. */
-const recordsARequest = 2_000;
-const requestsAtOnce = 4;
+/** About 700 kB; the broker rejects batches over 1 MB. */
+const recordsPerRequest = 2_000;
+const maxConcurrentRequests = 4;
 
-/** The announcement of the topic with this number. */
-export function announcement(number: number): { key: string; value: string } {
+export function createAnnouncement(number: number): { key: string; value: string } {
   const externalId = `8f14e45f-ceea-467f-a9c5-${String(number).padStart(12, "0")}`;
   const value = JSON.stringify({
     externalId,
@@ -32,8 +31,8 @@ export function announcement(number: number): { key: string; value: string } {
   return { key: externalId, value };
 }
 
-/** Makes a new topic, and gives what is needed to send to it. */
-export async function openLog(
+/** Creates a Kafka topic and a producer for it. */
+export async function openTopic(
   brokers: string,
   topic: string,
   partitions = 1,
@@ -48,19 +47,24 @@ export async function openLog(
   return { producer, [Symbol.asyncDispose]: () => producer.disconnect() };
 }
 
-/** Fills a new Kafka topic with announcements, each of another topic. */
-export async function fillLog(brokers: string, topic: string, count: number, partitions = 1): Promise<Log> {
-  await using log = await openLog(brokers, topic, partitions);
+/** Creates a Kafka topic with announcements of `count` different topics. */
+export async function fillTopic(
+  brokers: string,
+  topic: string,
+  count: number,
+  partitions = 1,
+): Promise<FilledTopic> {
+  await using target = await openTopic(brokers, topic, partitions);
   let next = 0;
   const sendRest = async (): Promise<void> => {
     while (next < count) {
       const first = next;
-      const size = Math.min(recordsARequest, count - first);
+      const size = Math.min(recordsPerRequest, count - first);
       next += size;
-      const messages = Array.from({ length: size }, (_, i) => announcement(first + i));
-      await log.producer.send({ topic, messages });
+      const messages = Array.from({ length: size }, (_, i) => createAnnouncement(first + i));
+      await target.producer.send({ topic, messages });
     }
   };
-  await Promise.all(Array.from({ length: requestsAtOnce }, sendRest));
+  await Promise.all(Array.from({ length: maxConcurrentRequests }, sendRest));
   return { topic, count };
 }

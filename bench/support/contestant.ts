@@ -1,25 +1,49 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { startProcess, type ServerCommand, type ServerProcess } from "../../src/embedded/process.ts";
-import type { Arena } from "./stack.ts";
+import type { Workspace } from "./stack.ts";
 
 /** One way to bring announcements from Kafka into MongoDB. */
 export interface Contestant {
   readonly name: string;
-  command(arena: Arena): ServerCommand | Promise<ServerCommand>;
+  command(workspace: Workspace): ServerCommand | Promise<ServerCommand>;
 }
 
-/** Runs a contestant for as long as `watch` takes. Throws its last output when it ends before. */
+const cli = join(import.meta.dirname, "../../dist/src/cli.js");
+
+/** The built service, as in production. */
+export const service: Contestant = {
+  name: "service",
+  command: ({ brokers, uri, topic, database, folder }) => ({
+    command: process.execPath,
+    // The options in the first line of the published program.
+    args: ["--max-semi-space-size=16", "--heap-growing-percent=100", cli, "start"],
+    logFile: join(folder, "service.log"),
+    env: {
+      NODE_ENV: "production",
+      LOG_LEVEL: "info",
+      HTTP_PORT: "0",
+      MONGODB_URI: uri,
+      KAFKA_BROKERS: brokers,
+      KAFKA_ANNOUNCEMENTS_TOPIC: topic,
+      KAFKA_DEAD_LETTER_TOPIC: `${topic}.dead-letter`,
+      KAFKA_GROUP_ID: database,
+    },
+  }),
+};
+
+/** Runs a contestant until `watch` resolves. Throws its last output if it exits earlier. */
 export async function withContestant<T>(
   contestant: Contestant,
-  arena: Arena,
+  workspace: Workspace,
   watch: (running: ServerProcess) => Promise<T>,
 ): Promise<T> {
-  const running = await startProcess(await contestant.command(arena));
+  const running = await startProcess(await contestant.command(workspace));
   const ended = running.ended.then(async (how): Promise<never> => {
     throw new Error(`${contestant.name} ended: ${how}. Its last output:\n${await running.lastOutput()}`);
   });
-  // It ends in any case, after the watch.
+  // It also rejects after the watch, when nobody awaits it.
   ended.catch(() => undefined);
   try {
     return await Promise.race([watch(running), ended]);
@@ -28,20 +52,22 @@ export async function withContestant<T>(
   }
 }
 
-/** How often a count is looked at: 0.02 s of the seconds that are measured. */
-const lookEveryMs = 20;
+const pollIntervalMs = 20;
 
 /**
- * Something that grows until it reaches `count`, timed from the first of it that is seen to the last: what a
- * start takes does not count. Gives the growth per second.
+ * Polls a counter until it reaches `count` and returns its growth per second, measured from the first value
+ * above 0, so that startup does not count.
  */
-export async function measureRate(look: () => Promise<number | undefined>, count: number): Promise<number> {
+export async function measureRate(
+  readCount: () => Promise<number | undefined>,
+  count: number,
+): Promise<number> {
   let first: { at: number; seen: number } | undefined;
   for (;;) {
-    const seen = (await look()) ?? 0;
+    const seen = (await readCount()) ?? 0;
     const at = performance.now();
     if (seen > 0) first ??= { at, seen };
     if (seen >= count && first !== undefined) return (1_000 * (count - first.seen)) / (at - first.at);
-    await sleep(lookEveryMs);
+    await sleep(pollIntervalMs);
   }
 }

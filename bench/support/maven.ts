@@ -6,15 +6,17 @@ import type { LaunchOptions } from "../../src/embedded/stack.ts";
 import { versions } from "../../src/embedded/versions.ts";
 
 export interface Jars {
-  /** What they are, for people: `mongo-java-server 1.47.0`. */
+  /** For messages and the folder's name: `mongo-java-server 1.47.0`. */
   readonly name: string;
-  /** The folder of the pom.xml that names them. */
+  /** The folder of their pom.xml. */
   readonly project: string;
-  /** What the pom.xml leaves open. */
+  /** Properties that the pom.xml leaves undefined. */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** The folder with the jars, downloaded by Maven when it is not there yet. Throws with Maven's own words. */
+/**
+ * Downloads the jars with Maven unless they are installed, and returns their folder. Throws Maven's output.
+ */
 export async function installJars(
   { name, project, properties }: Jars,
   { toolsFolder, report }: Pick<LaunchOptions, "toolsFolder" | "report">,
@@ -25,10 +27,15 @@ export async function installJars(
     const goal = `org.apache.maven.plugins:maven-dependency-plugin:${versions.mavenDependencyPlugin}:copy-dependencies`;
     const definitions = Object.entries(properties).map(([key, value]) => `-D${key}=${value}`);
     const { code, stdout } = await runCommand("mvn", [
-      ...["--batch-mode", "--file", join(project, "pom.xml"), goal],
-      ...["-DincludeScope=runtime", `-DoutputDirectory=${folder}`, ...definitions],
+      "--batch-mode",
+      "--file",
+      join(project, "pom.xml"),
+      goal,
+      "-DincludeScope=runtime",
+      `-DoutputDirectory=${folder}`,
+      ...definitions,
     ]);
-    if (code !== 0) throw new Error(`Maven could not download ${name}:\n${lastLines(stdout, 10)}`);
+    if (code !== 0) throw new Error(`Maven failed to download ${name}:\n${lastLines(stdout, 10)}`);
   });
   return jars;
 }

@@ -11,32 +11,32 @@ const version = "1.47.0";
 const project = join(import.meta.dirname, "memory-store");
 
 /**
- * By default room for the million topics of `bench memory`. Of one size from the beginning and without a
- * concurrent collector: while Java's defaults let the heap grow, the same work took up to twice as long from
- * one round to the next.
+ * A fixed heap without a concurrent collector. With Java's defaults the heap grows, and the same work took up
+ * to twice as long from one round to the next.
  */
-const heap = (gigabytes: number): string[] => [
-  ...[`-Xms${gigabytes}g`, `-Xmx${gigabytes}g`],
-  ...["-XX:+UseParallelGC", "-XX:+AlwaysPreTouch"],
+const createHeapOptions = (gigabytes: number): string[] => [
+  `-Xms${gigabytes}g`,
+  `-Xmx${gigabytes}g`,
+  "-XX:+UseParallelGC",
+  "-XX:+AlwaysPreTouch",
 ];
 
 /**
- * A small young generation: its collections stop the store ten times as often for a tenth of the time, at the
- * same rate. By default each upsert of a load waits for some 200 ms now and then, and that alone would be the
- * longest latency of whatever is measured.
+ * A small young generation pauses the store ten times as often for a tenth of the time, at the same rate. The
+ * default pauses of about 200 ms would dominate the p99 of every contestant.
  */
 const shortPauses = ["-Xmn128m"];
 
 export interface MemoryStoreOptions extends Omit<LaunchOptions, "port"> {
-  /** Whether latency is measured and not only a rate. */
+  /** Whether latency is measured, not only a rate. */
   readonly forLatency: boolean;
-  /** Of heap. */
+  /** The heap's size. */
   readonly gigabytes: number;
 }
 
 /**
- * mongo-java-server: MongoDB's protocol in memory, so fast that the store is not the bottleneck of a
- * benchmark. It has no transactions, so it says nothing of correctness.
+ * mongo-java-server: MongoDB's protocol in memory, fast enough not to be the bottleneck. It has no
+ * transactions, so it proves nothing about correctness.
  */
 export async function startMemoryStore(options: MemoryStoreOptions): Promise<Running> {
   const name = `mongo-java-server ${version}`;
@@ -47,7 +47,7 @@ export async function startMemoryStore(options: MemoryStoreOptions): Promise<Run
   const server = await startProcess({
     command: java.command,
     args: [
-      ...heap(options.gigabytes),
+      ...createHeapOptions(options.gigabytes),
       ...(options.forLatency ? shortPauses : []),
       "-cp",
       join(jars, "*"),

@@ -6,15 +6,14 @@ import { installOnce } from "../../src/embedded/install.ts";
 import type { LaunchOptions } from "../../src/embedded/stack.ts";
 
 export interface Packages {
-  /** What they are, for people: `Parse Server 9.10.0`. */
+  /** For messages and the folder's name: `Parse Server 9.10.0`. */
   readonly name: string;
-  /** The folder of the package.json that names them. */
+  /** The folder of their package.json. */
   readonly project: string;
 }
 
 /**
- * The folder with the packages' `node_modules`, downloaded by npm when it is not there yet. Throws with npm's
- * own words.
+ * Installs the packages with npm unless they are installed, and returns their folder. Throws npm's output.
  */
 export async function installPackages(
   { name, project }: Packages,
@@ -24,11 +23,17 @@ export async function installPackages(
   await installOnce(installed, async (folder) => {
     report(`downloading ${name} with npm`);
     await copyFile(join(project, "package.json"), join(folder, "package.json"));
-    const quiet = ["--no-audit", "--no-fund", "--no-package-lock"];
     const { code, stderr } = await runCommand("npm", [
-      ...["install", "--prefix", folder, "--omit=dev", "--ignore-scripts", ...quiet],
+      "install",
+      "--prefix",
+      folder,
+      "--omit=dev",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      "--no-package-lock",
     ]);
-    if (code !== 0) throw new Error(`npm could not install ${name}:\n${lastLines(stderr, 10)}`);
+    if (code !== 0) throw new Error(`npm failed to install ${name}:\n${lastLines(stderr, 10)}`);
   });
   return installed;
 }

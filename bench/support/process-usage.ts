@@ -1,26 +1,22 @@
 import { readFileSync } from "node:fs";
 
-/** What Linux counts a process's time in, on every machine that Node runs on. */
-const microsecondsATick = 10_000;
+/** Linux counts CPU time in ticks of this length on all platforms that Node supports. */
+const microsecondsPerTick = 10_000;
 
-/**
- * The time that a process has had on processors, of its own and in the system, in microseconds; NaN where
- * there is no /proc.
- */
-export function readProcessorTime(pid: number): number {
+/** User and system time of a process in microseconds; NaN without /proc. */
+export function readCpuMicros(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the program's name in brackets, which may hold anything; the 14th and 15th are the
-    // ticks.
+    // The second field, the program's name in brackets, may contain anything. Fields 14 and 15 are the ticks.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return (Number(fields[11]) + Number(fields[12])) * microsecondsATick;
+    return (Number(fields[11]) + Number(fields[12])) * microsecondsPerTick;
   } catch {
     return NaN;
   }
 }
 
-/** Resident memory in MB (2^20 bytes), now or at its most, as Linux tells it; NaN elsewhere. */
-export function readMemory(pid: number, what: "VmRSS" | "VmHWM"): number {
+/** Current (VmRSS) or peak (VmHWM) resident memory in MB (2^20 bytes); NaN without /proc. */
+export function readMemoryMb(pid: number, what: "VmRSS" | "VmHWM"): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const kilobytes = new RegExp(`^${what}:\\s+(\\d+)`, "m").exec(status)?.[1];

@@ -2,22 +2,22 @@ import { arch, cpus, totalmem } from "node:os";
 
 import Table from "cli-table3";
 
-/** A result: a table for people, plain values for programs. */
+/** A benchmark's results, as a table and as JSON. */
 export interface Report {
   readonly title: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
   /** Printed below the table. */
   readonly notes: readonly string[];
-  /** The same results and every round, as JSON. */
+  /** The same results with every round, for --json. */
   readonly data: unknown;
 }
 
-/** Prints progress to standard error; standard output has the results only. */
-export const progress = (text: string): void => void process.stderr.write(`${text}\n`);
+/** Prints to standard error; standard output has only results. */
+export const reportProgress = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** Prints the reports with the date, the machine and the versions. */
-export function print(
+export function printReports(
   reports: readonly Report[],
   broker: string | undefined,
   { json }: { json?: true },
@@ -54,3 +54,42 @@ export function median(values: readonly number[]): number {
 /** NaN for an empty list. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;
+
+/** A measured ratio and its target. */
+export interface Ratio {
+  readonly what: string;
+  readonly ratio: number;
+  readonly target: string;
+  /** Undefined without a target. */
+  readonly reached?: boolean;
+}
+
+export const atLeast = (target: number, one: { what: string; ratio: number }): Ratio => ({
+  ...one,
+  target: `at least ${target}`,
+  reached: one.ratio >= target,
+});
+
+export const atMost = (text: string, target: number, one: { what: string; ratio: number }): Ratio => ({
+  ...one,
+  target: `at most ${text}`,
+  reached: one.ratio <= target,
+});
+
+export const withoutTarget = (one: { what: string; ratio: number }): Ratio => ({ ...one, target: "–" });
+
+export const reportTargets = (title: string, ratios: readonly Ratio[], notes: readonly string[]): Report => ({
+  title: `${title}, compared with the targets`,
+  head: ["ratio of", "ratio", "target", "reached"],
+  rows: ratios.map(({ what, ratio, target: aim, reached }) => [
+    what,
+    ratio.toFixed(3),
+    aim,
+    formatReached(reached),
+  ]),
+  notes,
+  data: ratios,
+});
+
+const formatReached = (reached: boolean | undefined): string =>
+  reached === undefined ? "–" : reached ? "yes" : "no";

@@ -11,7 +11,7 @@ import type { Running } from "../../src/embedded/stack.ts";
 import { ensureIndexes } from "../../src/storage/indexes.ts";
 import { startMemoryStore } from "./memory-store.ts";
 import type { StoreChoice } from "./options.ts";
-import { progress } from "./report.ts";
+import { reportProgress } from "./report.ts";
 
 /** A store to measure on. */
 export interface BenchStore {
@@ -20,19 +20,19 @@ export interface BenchStore {
   readonly address: string;
 }
 
-/** What is measured on. Everything of it ends when it is disposed of. */
+/** A broker and stores, stopped when it is disposed of. */
 export interface BenchStack extends AsyncDisposable {
   readonly broker: Running;
   readonly stores: readonly BenchStore[];
-  /** For what a contestant needs to run. */
+  /** For downloaded programs. */
   readonly toolsFolder: string;
   readonly folder: string;
 }
 
-/** Where a contestant reads and writes. */
-export interface Arena {
+/** What a contestant reads from and writes to. */
+export interface Workspace {
   readonly brokers: string;
-  /** With a database of its own. */
+  /** Includes the database. */
   readonly uri: string;
   readonly database: string;
   readonly topic: string;
@@ -42,8 +42,8 @@ export interface Arena {
 }
 
 /**
- * Builds the service and starts a broker and the stores, all of them new and empty. `forLatency` trims the
- * store in memory for short pauses; it has so many `gigabytes`.
+ * Builds the service and starts an empty broker and empty stores. `forLatency` shortens the pauses of the
+ * store in memory; `gigabytes` is its heap.
  */
 export async function startStack(
   choice: StoreChoice,
@@ -69,7 +69,7 @@ export async function startStack(
     ...stack,
     toolsFolder,
     report: (step: string, done?: number) => {
-      if (done === undefined) progress(step);
+      if (done === undefined) reportProgress(step);
     },
   };
   const broker = await use(startBroker({ ...options, dataFolder: join(folder, "broker") }));
@@ -86,23 +86,26 @@ export async function startStack(
   }
   const running = started.move();
   return {
-    ...{ broker, stores, toolsFolder, folder },
+    broker,
+    stores,
+    toolsFolder,
+    folder,
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
 
-let arenas = 0;
+let workspaceCount = 0;
 
 /**
- * Runs something in an arena that nobody has used. The indexes are there from the beginning: not every
- * contestant makes them itself, and an upsert without them looks at every record.
+ * Runs something with an empty database and its indexes: not every contestant creates them itself, and an
+ * upsert without them scans the collection.
  */
-export async function inArena<T>(
+export async function withWorkspace<T>(
   stack: BenchStack,
   { store, topic }: { store: BenchStore; topic: string },
-  run: (arena: Arena, db: Db) => Promise<T>,
+  run: (workspace: Workspace, db: Db) => Promise<T>,
 ): Promise<T> {
-  const database = `bench${(arenas += 1)}`;
+  const database = `bench${(workspaceCount += 1)}`;
   const uri = new URL(store.address);
   uri.pathname = `/${database}`;
   const { toolsFolder } = stack;
@@ -110,24 +113,22 @@ export async function inArena<T>(
   const client = new MongoClient(uri.href);
   try {
     await ensureIndexes(client.db());
-    const arena = { brokers: stack.broker.address, uri: uri.href, database, topic, folder, toolsFolder };
-    return await run(arena, client.db());
+    const workspace = { brokers: stack.broker.address, uri: uri.href, database, topic, folder, toolsFolder };
+    return await run(workspace, client.db());
   } finally {
-    // It takes memory there; from SecantusDB's disk it goes with the store, which takes minutes to drop a
-    // large one.
+    // Frees memory. SecantusDB takes minutes to drop a large database, and its files are deleted anyway.
     if (store.kind === "memory") await client.db().dropDatabase();
     await client.close();
   }
 }
 
-/** Published is what is built, so that is what is measured. */
 async function build(): Promise<void> {
-  progress("building the service");
+  reportProgress("building the service");
   const { code, stdout } = await runCommand("npm", [
     "--prefix",
     join(import.meta.dirname, "../.."),
     "run",
     "build",
   ]);
-  if (code !== 0) throw new Error(`the service cannot be built:\n${stdout}`);
+  if (code !== 0) throw new Error(`the build failed:\n${stdout}`);
 }

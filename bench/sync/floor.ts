@@ -1,7 +1,6 @@
 /**
- * The floor of `npm run bench`: the least that anybody would write to get announcements from Kafka into
- * MongoDB. A bare kafkajs `eachBatch` with one `insertMany` per batch, no checks, no positions, no refusals;
- * the same documents and the same indexes as the service.
+ * The floor of `npm run bench`, a minimal sync: a plain kafkajs `eachBatch` with one `insertMany` per batch,
+ * without validation, positions or rejections. The same documents and indexes as the service.
  *
  * Usage: node bench/sync/floor.ts BROKERS URI TOPIC
  */

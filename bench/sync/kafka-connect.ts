@@ -6,22 +6,23 @@ import { freePort, localhost } from "../../src/embedded/tcp-port.ts";
 import type { ServerCommand } from "../../src/embedded/process.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
 import { versions } from "../../src/embedded/versions.ts";
+import { collections } from "../../src/storage/names.ts";
 import type { Contestant } from "../support/contestant.ts";
 import { installJars } from "../support/maven.ts";
-import { progress } from "../support/report.ts";
-import type { Arena } from "../support/stack.ts";
+import { reportProgress } from "../support/report.ts";
+import type { Workspace } from "../support/stack.ts";
 
 const sinkVersion = "2.0.1";
 
 /**
- * What one would use if there were no topicsync: Kafka Connect, one standalone worker, with MongoDB's own
- * sink. It upserts by the external id, unordered. What was tried of its settings stands in
- * docs/benchmarks.md. It has no schema check, no refusals and no order between the records of a batch.
+ * The alternative to topicsync: a standalone worker of Kafka Connect with MongoDB's sink, which upserts by
+ * external id. It has no validation, no rejections and no order within a batch. docs/benchmarks.md lists its
+ * settings.
  */
 export const kafkaConnect: Contestant = {
   name: "Kafka Connect",
 
-  async command(arena): Promise<ServerCommand> {
+  async command(workspace): Promise<ServerCommand> {
     const java = await findJava();
     const jars = await installJars(
       {
@@ -33,33 +34,35 @@ export const kafkaConnect: Contestant = {
           "sink.version": sinkVersion,
         },
       },
-      { toolsFolder: arena.toolsFolder, report: progress },
+      { toolsFolder: workspace.toolsFolder, report: reportProgress },
     );
-    const file = (name: string): string => join(arena.folder, name);
-    await mkdir(arena.folder, { recursive: true });
-    await writeFile(file("worker.properties"), properties(worker(arena, await freePort(), file("offsets"))));
-    await writeFile(file("sink.properties"), properties(sink(arena)));
-    await writeFile(file("log4j2.properties"), properties(logging));
+    const toPath = (name: string): string => join(workspace.folder, name);
+    await mkdir(workspace.folder, { recursive: true });
+    await writeFile(
+      toPath("worker.properties"),
+      formatProperties(createWorkerProperties(workspace, await freePort(), toPath("offsets"))),
+    );
+    await writeFile(toPath("sink.properties"), formatProperties(createSinkProperties(workspace)));
+    await writeFile(toPath("log4j2.properties"), formatProperties(logging));
     return {
       command: java.command,
       args: [
-        ...[
-          "-Xmx2g",
-          `-Dlog4j2.configurationFile=${file("log4j2.properties")}`,
-          "-cp",
-          await classPath(jars),
-        ],
+        "-Xmx2g",
+        `-Dlog4j2.configurationFile=${toPath("log4j2.properties")}`,
+        "-cp",
+        await classPath(jars),
         "org.apache.kafka.connect.cli.ConnectStandalone",
-        ...[file("worker.properties"), file("sink.properties")],
+        toPath("worker.properties"),
+        toPath("sink.properties"),
       ],
-      logFile: file("kafka-connect.log"),
+      logFile: toPath("kafka-connect.log"),
     };
   },
 };
 
 type Properties = Readonly<Record<string, string>>;
 
-const worker = ({ brokers }: Arena, port: number, offsets: string): Properties => ({
+const createWorkerProperties = ({ brokers }: Workspace, port: number, offsets: string): Properties => ({
   "bootstrap.servers": brokers,
   listeners: `http://${localhost}:${port}`,
   "offset.storage.file.filename": offsets,
@@ -72,7 +75,7 @@ const worker = ({ brokers }: Arena, port: number, offsets: string): Properties =
 const strategies = "com.mongodb.kafka.connect.sink.writemodel.strategy";
 const processors = "com.mongodb.kafka.connect.sink.processor";
 
-/** The fields as the collection names them: its unique indexes are on these. */
+/** The members' names in the collection, which its unique indexes use. */
 const renames = [
   "externalId:topic_id",
   "name:topic_name",
@@ -80,24 +83,24 @@ const renames = [
   "contentQuery:content_query",
 ];
 
-const sink = ({ uri, database, topic }: Arena): Properties => ({
+const createSinkProperties = ({ uri, database, topic }: Workspace): Properties => ({
   name: database,
   "connector.class": "com.mongodb.kafka.connect.MongoSinkConnector",
   "tasks.max": "1",
   topics: topic,
   "connection.uri": uri,
   database,
-  collection: "svc_api_notif_mgmt_topic",
+  collection: collections.topics,
   "writemodel.strategy": `${strategies}.ReplaceOneBusinessKeyStrategy`,
   "document.id.strategy": `${processors}.id.strategy.PartialValueStrategy`,
   "document.id.strategy.partial.value.projection.type": "AllowList",
   "document.id.strategy.partial.value.projection.list": "topic_id",
-  // A transformation: the sink's own RenameByMapping takes every key for JSON.
+  // A transformation, because the sink's own RenameByMapping parses every key as JSON.
   transforms: "rename",
   "transforms.rename.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
   "transforms.rename.renames": renames.join(","),
   "bulk.write.ordered": "false",
-  // By default it writes 500 records at a time.
+  // The default is 500.
   "consumer.override.max.poll.records": "2000",
   "consumer.override.max.partition.fetch.bytes": String(8 * 1024 * 1024),
 });
@@ -111,7 +114,7 @@ const logging: Properties = {
   "appender.console.layout.pattern": "%d %p %c{1} %m%n",
 };
 
-const properties = (entries: Properties): string =>
+const formatProperties = (entries: Properties): string =>
   Object.entries(entries)
     .map(([name, value]) => `${name}=${value}\n`)
     .join("");
