@@ -19,15 +19,15 @@ import { findLeaks } from "./support/secrets.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
 /** Tests wait nearly as much as they work: three files at a time keep two cores busy. */
-const filesAtOnce = 3;
+const maxConcurrentFiles = 3;
 /** A store for each: one SecantusDB answers one question at a time, and what one file asks for at length the others would wait for. */
-const maxStores = filesAtOnce;
+const maxStores = maxConcurrentFiles;
 /** Java's optimising compiler takes half of a broker's first minutes, and most brokers of the tests do not live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-function testFiles(): string[] {
+function findTestFiles(): string[] {
   const files = globSync("test/**/*.test.ts", { cwd: root }).toSorted();
   return spread(
     words.length === 0 ? files : files.filter((file) => words.some((word) => file.includes(word))),
@@ -55,20 +55,20 @@ async function runTests(files: readonly string[]): Promise<boolean> {
   });
   const said = new Set<string>();
   const report = (step: string): void => {
-    if (!said.has(step)) say(step);
+    if (!said.has(step)) print(step);
     said.add(step);
   };
   const options = { ...stack, toolsFolder: resolve(root, ".topicsync/tools"), report };
   const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
-  started.defer(() => end(broker));
+  started.defer(() => stop(broker));
   const stores: Running[] = [];
   for (let at = 0; at < Math.min(maxStores, files.length); at += 1) {
     const store = await startStore({ ...options, dataFolder: join(folder, `store-${at}`) });
-    started.defer(() => end(store));
+    started.defer(() => stop(store));
     stores.push(store);
   }
   const store = stores[0]?.description ?? "";
-  say(`The tests run on ${broker.description} and ${store}, Node ${process.version}.`);
+  print(`The tests run on ${broker.description} and ${store}, Node ${process.version}.`);
 
   const logs = join(folder, "logs");
   const inUse = join(folder, "in-use");
@@ -81,9 +81,9 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     // Hundreds of processes are started, each of which would compile the same sources.
     NODE_COMPILE_CACHE: join(folder, "compiled"),
   });
-  const isGood = await runFiles(files);
-  say(`The tests ran on ${broker.description} and ${store}.`);
-  return lookThrough(logs) && isGood;
+  const passed = await runFiles(files);
+  print(`The tests ran on ${broker.description} and ${store}.`);
+  return checkLogs(logs) && passed;
 }
 
 /** Runs the files in this order, each in a process of its own. Whether every test passed. */
@@ -96,41 +96,41 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
   const events = run({
     files: files.map((file) => resolve(root, file)),
     cwd: root,
-    concurrency: filesAtOnce,
+    concurrency: maxConcurrentFiles,
     timeout: 300_000,
     signal: abort.signal,
   });
-  let isGood = false;
+  let passed = false;
   events.on("test:summary", ({ file, success }) => {
-    if (file === undefined) isGood = success;
+    if (file === undefined) passed = success;
   });
   await pipeline(events, new spec(), process.stdout, { end: false });
-  return isGood;
+  return passed;
 }
 
 /** Whether no log of the run shows a secret. */
-function lookThrough(logs: string): boolean {
+function checkLogs(logs: string): boolean {
   const { leaks, lines, secrets } = findLeaks(logs);
-  if (lines > 0 && secrets === 0) say("The tests kept logs, but told no secret to look for in them.");
-  else if (leaks.length === 0) say(`No secret in ${lines} lines of logs.`);
-  else say([`These lines of the logs have a secret (test/support/secrets.ts):`, ...leaks].join("\n"));
+  if (lines > 0 && secrets === 0) print("The tests kept logs, but told no secret to look for in them.");
+  else if (leaks.length === 0) print(`No secret in ${lines} lines of logs.`);
+  else print([`These lines of the logs have a secret (test/support/secrets.ts):`, ...leaks].join("\n"));
   return leaks.length === 0 && (lines === 0 || secrets > 0);
 }
 
-async function end(running: Running): Promise<void> {
+async function stop(running: Running): Promise<void> {
   await running.stop();
   await running.removeData?.();
 }
 
-const files = testFiles();
+const files = findTestFiles();
 if (files.length === 0) {
-  say(`No test file has ${words.join(" or ")} in its path ${relative(process.cwd(), root)}.`);
+  print(`No test file has ${words.join(" or ")} in its path ${relative(process.cwd(), root)}.`);
   process.exitCode = 1;
 } else {
   try {
     process.exitCode = (await runTests(files)) ? 0 : 1;
   } catch (error) {
-    say(getErrorMessage(error));
+    print(getErrorMessage(error));
     process.exitCode = 1;
   }
 }

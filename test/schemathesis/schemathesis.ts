@@ -12,11 +12,11 @@ import { toolsFolder } from "../unit/embedded/local.ts";
 const constraints = fileURLToPath(new URL("constraints.txt", import.meta.url));
 
 /** Runs `schemathesis run` in a folder, where whatever it writes stays, and gives all that it says. */
-export async function schemathesis(folder: string, args: readonly string[]): Promise<string> {
+export async function runSchemathesis(folder: string, args: readonly string[]): Promise<string> {
   const python = await findPython();
   const options = {
     cwd: folder,
-    env: { ...process.env, PYTHONPATH: await installed(python), PYTHONDONTWRITEBYTECODE: "1" },
+    env: { ...process.env, PYTHONPATH: await install(python), PYTHONDONTWRITEBYTECODE: "1" },
     maxBuffer: 16 * 1024 * 1024,
   };
   const command = ["-m", "schemathesis.cli", "run", "--no-color", ...args];
@@ -28,7 +28,7 @@ export async function schemathesis(folder: string, args: readonly string[]): Pro
 }
 
 /** The folder with schemathesis and what it needs, downloaded when it is not there yet. */
-async function installed(python: Awaited<ReturnType<typeof findPython>>): Promise<string> {
+async function install(python: Awaited<ReturnType<typeof findPython>>): Promise<string> {
   const digest = createHash("sha256").update(readFileSync(constraints)).digest("hex").slice(0, 8);
   const folder = join(toolsFolder, `schemathesis-${digest}-${python.abi}`);
   await installOnce(folder, (temporary) =>

@@ -36,7 +36,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
     groupId: key.group,
     topics,
     store,
-    deadLetters: memoryProducer(step.onLetter),
+    deadLetters: createMemoryProducer(step.onLetter),
     applied: () => undefined,
     tracing: undefined,
     log,
@@ -62,7 +62,7 @@ export async function applyFeedback(step: FeedbackStep): Promise<void> {
     groupId: key.group,
     feedback: createFeedbackService(store, catalog),
     store,
-    deadLetters: memoryProducer(step.onLetter),
+    deadLetters: createMemoryProducer(step.onLetter),
     applied: () => undefined,
     tracing: undefined,
     log,
@@ -78,7 +78,7 @@ const toRecord = ({ offset }: { readonly offset: number }): LogRecord => ({
   headers: {},
 });
 
-const memoryProducer = (onLetter: (letter: SentLetter) => void = () => undefined) => ({
+const createMemoryProducer = (onLetter: (letter: SentLetter) => void = () => undefined) => ({
   send(records: readonly OutgoingRecord[]) {
     for (const { headers } of records) {
       const offset = Number(getHeaderText(headers, "__connect.errors.offset"));

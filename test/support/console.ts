@@ -14,31 +14,31 @@ await buildConsole();
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Both themes, each with another width of the window. */
-export const looks = {
+export const viewports = {
   light: { colorScheme: "light", viewport: { width: 1280, height: 900 } },
   dark: { colorScheme: "dark", viewport: { width: 1280, height: 900 } },
   narrow: { colorScheme: "light", viewport: { width: 360, height: 740 } },
 } as const satisfies Record<string, BrowserContextOptions>;
 
 /** What the browser complained of in the tests of this file: a script that fails, a policy that is broken. */
-const complaints: string[] = [];
+const browserErrors: string[] = [];
 after(() => {
-  assert.deepEqual(complaints, []);
+  assert.deepEqual(browserErrors, []);
 });
 
 /** Opens a page in a browser of its own kind: nobody is signed in. */
 export async function openPage(
   browser: Browser,
-  options: BrowserContextOptions = looks.light,
+  options: BrowserContextOptions = viewports.light,
 ): Promise<Page> {
   const context = await browser.newContext({ ...options, locale: "en-GB", timezoneId: "Europe/Zurich" });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("pageerror", (error) => browserErrors.push(String(error)));
   page.on("console", (message) => {
     // An answer of 401 or 503 is told of by the page itself.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
-      complaints.push(message.text());
+      browserErrors.push(message.text());
   });
   return page;
 }
@@ -72,7 +72,7 @@ export async function assertFits(page: Page): Promise<void> {
 }
 
 /** Keeps a picture of the page for the documentation, when asked to: `npm run screenshots`. */
-export async function keepPicture(page: Page, name: string): Promise<void> {
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
   if (process.env["KEEP_PICTURES"] === undefined) return;
   const path = new URL(`../../docs/images/${name}.png`, import.meta.url).pathname;
   await page.screenshot({ path, fullPage: true });

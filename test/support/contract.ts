@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
 /** An answer to be held against the OpenAPI document. */
-export interface Answered {
+export interface ReceivedAnswer {
   readonly method: string;
   readonly url: string;
   readonly status: number;
@@ -44,13 +44,15 @@ interface Part<T> {
 }
 
 /** Looks a part up, past a reference. */
-function part<T>(...pointer: string[]): Part<T> {
+function resolvePart<T>(...pointer: string[]): Part<T> {
   const value = pointer.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
   const { $ref } = value as { $ref?: string };
-  return $ref === undefined ? { value: value as T, pointer } : part<T>(...$ref.slice("#/".length).split("/"));
+  return $ref === undefined
+    ? { value: value as T, pointer }
+    : resolvePart<T>(...$ref.slice("#/".length).split("/"));
 }
 
-function validatorOf(...pointer: string[]): ValidateFunction {
+function getValidator(...pointer: string[]): ValidateFunction {
   const steps = pointer.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1")));
   const validate = ajv.getSchema(`document#/${steps.join("/")}`);
   assert.ok(validate !== undefined, `the document has no schema at ${pointer.join(" ")}`);
@@ -63,7 +65,7 @@ const paths = Object.keys(document.paths).map((path) => ({
 }));
 
 /** Throws when the OpenAPI document does not allow an answer, saying what it allows. */
-export function assertKeepsContract(answered: Answered): void {
+export function assertKeepsContract(answered: ReceivedAnswer): void {
   const { method, url, status, headers, text } = answered;
   const { pathname } = new URL(url);
   const what = `${method} ${pathname} answered ${status}, "${headers.get("content-type") ?? "no content type"}": ${text.slice(0, 500)}\n`;
@@ -80,30 +82,34 @@ export function assertKeepsContract(answered: Answered): void {
   assert.ok(name !== undefined);
   if (name !== asked)
     assert.equal(status, 405, `${what}The OpenAPI document has ${Object.keys(operations).join(", ")} there`);
-  const { responses } = part<Operation>("paths", path, name).value;
+  const { responses } = resolvePart<Operation>("paths", path, name).value;
   assert.ok(
     Object.hasOwn(responses, status),
     `${what}The OpenAPI document has the statuses ${Object.keys(responses).join(", ")}`,
   );
-  const response = part<Response>("paths", path, name, "responses", String(status));
+  const response = resolvePart<Response>("paths", path, name, "responses", String(status));
   assertHeaders(what, response, headers);
   if (method !== "HEAD") assertBody(what, response, answered);
 }
 
 function assertHeaders(what: string, { value, pointer }: Part<Response>, headers: Headers): void {
   for (const name of Object.keys(value.headers ?? {})) {
-    const header = part<Header>(...pointer, "headers", name);
+    const header = resolvePart<Header>(...pointer, "headers", name);
     const given = headers.get(name);
     if (given === null) {
       assert.ok(header.value.required !== true, `${what}The header ${name} is missing`);
       continue;
     }
-    const validate = validatorOf(...header.pointer, "schema");
+    const validate = getValidator(...header.pointer, "schema");
     assert.ok(validate(given), `${what}The header ${name} is "${given}": ${ajv.errorsText(validate.errors)}`);
   }
 }
 
-function assertBody(what: string, { value, pointer }: Part<Response>, { headers, text }: Answered): void {
+function assertBody(
+  what: string,
+  { value, pointer }: Part<Response>,
+  { headers, text }: ReceivedAnswer,
+): void {
   if (value.content === undefined) {
     assert.equal(text, "", `${what}The OpenAPI document has no body there`);
     return;
@@ -112,7 +118,7 @@ function assertBody(what: string, { value, pointer }: Part<Response>, { headers,
   const types = Object.keys(value.content);
   const type = types.find((one) => one === given || one === given.replace(/\/.*/, "/*"));
   assert.ok(type !== undefined, `${what}The OpenAPI document has the content types ${types.join(", ")}`);
-  const validate = validatorOf(...pointer, "content", type, "schema");
+  const validate = getValidator(...pointer, "content", type, "schema");
   const body: unknown = type === "application/json" ? JSON.parse(text) : text;
   assert.ok(
     validate(body),
@@ -121,7 +127,7 @@ function assertBody(what: string, { value, pointer }: Part<Response>, { headers,
 }
 
 function assertError(what: string, text: string, code: string): void {
-  const validate = validatorOf("components", "schemas", "ErrorBody");
+  const validate = getValidator("components", "schemas", "ErrorBody");
   const body = JSON.parse(text) as { error: { code: string } };
   assert.ok(validate(body), `${what}That is no error body: ${ajv.errorsText(validate.errors)}`);
   assert.equal(body.error.code, code, what);

@@ -21,7 +21,7 @@ export interface Call {
   readonly as?: { readonly user: string; readonly password: string } | undefined;
 }
 
-export const basic = ({ user, password }: { user: string; password: string }): string =>
+export const toBasicAuthorization = ({ user, password }: { user: string; password: string }): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 /**
@@ -31,33 +31,33 @@ export const basic = ({ user, password }: { user: string; password: string }): s
 export async function call(url: string, options: Call = {}): Promise<Answer> {
   const { method = "POST", body, headers = {} } = options;
   const as = "as" in options ? options.as : bootstrap;
-  keepSecretsOf(body, as?.password, headers["Authorization"] ?? (as && basic(as)));
+  keepSecrets(body, as?.password, headers["Authorization"] ?? (as && toBasicAuthorization(as)));
   const response = await fetch(url, {
     method,
     redirect: "manual",
     headers: {
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(as === undefined ? {} : { Authorization: basic(as) }),
+      ...(as === undefined ? {} : { Authorization: toBasicAuthorization(as) }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: sent(body) }),
+    ...(body === undefined ? {} : { body: toRequestBody(body) }),
   });
   const text = await response.text();
   assertKeepsContract({ method, url, status: response.status, headers: response.headers, text });
-  return { status: response.status, headers: response.headers, text, json: parsed(text) };
+  return { status: response.status, headers: response.headers, text, json: parseJson(text) };
 }
 
-const sent = (body: unknown): string | Uint8Array<ArrayBuffer> =>
+const toRequestBody = (body: unknown): string | Uint8Array<ArrayBuffer> =>
   typeof body === "string" ? body : body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
 /** What a caller brings that no log may show: a password, the Authorization header behind its scheme, push tokens. */
-function keepSecretsOf(body: unknown, password?: string, authorization?: string): void {
+function keepSecrets(body: unknown, password?: string, authorization?: string): void {
   keepSecret(password, authorization?.replace(/^\w+ +/, ""));
   if (typeof body !== "object" || body === null) return;
   for (const name of ["token", "previousToken", "password"])
     if (name in body) keepSecret(body[name as keyof typeof body]);
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -12,20 +12,20 @@ export interface Issuer {
   /** The public key, PEM. */
   readonly publicKey: string;
   /** How often its keys were asked for. */
-  readonly asked: () => number;
+  readonly getKeyRequests: () => number;
   /** A good token for the audience `topicsync`, unless the claims (undefined: left out) or the header say otherwise. */
   token(
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,
   ): Promise<string>;
   /** What it gives for a code from now on: an ID token with these claims (and this header) instead of the good ones. */
-  codesGive(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): void;
+  setCodeToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): void;
   /** What it was asked with a code last. */
-  readonly exchanged: () => { readonly authorization: string; readonly body: URLSearchParams };
+  readonly getLastExchange: () => { readonly authorization: string; readonly body: URLSearchParams };
   /** What it answers from now on: as it should, with 500, or with what is no JSON. */
-  behave(as: "well" | "failing" | "garbled"): void;
+  setBehaviour(as: "well" | "failing" | "garbled"): void;
   /** How often anything was asked since. */
-  readonly requests: () => number;
+  readonly countRequests: () => number;
 }
 
 export const audience = "topicsync";
@@ -38,35 +38,38 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   const kid = "key-1";
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
-  let asked = 0;
-  let requests = 0;
+  let getKeyRequests = 0;
+  let countRequests = 0;
   let codeGives = (): Promise<string> => Promise.resolve("");
-  let exchanged: ReturnType<Issuer["exchanged"]> = { authorization: "", body: new URLSearchParams() };
-  let behaviour = "well" as Parameters<Issuer["behave"]>[0];
+  let getLastExchange: ReturnType<Issuer["getLastExchange"]> = {
+    authorization: "",
+    body: new URLSearchParams(),
+  };
+  let behaviour = "well" as Parameters<Issuer["setBehaviour"]>[0];
 
   const server = createServer((request, response) => {
-    requests += 1;
+    countRequests += 1;
     response.setHeader("Content-Type", "application/json");
     if (behaviour === "failing") response.writeHead(500).end("{}");
     else if (behaviour === "garbled") response.end("<html>");
     else if (request.url === "/realm/.well-known/openid-configuration")
       response.end(
         JSON.stringify({
-          ...configurationOf(url),
+          ...createConfiguration(url),
           ...(userInfo && { userinfo_endpoint: `${url}/userinfo` }),
         }),
       );
     else if (request.url === "/realm/userinfo") response.end(JSON.stringify(userInfo));
     else if (request.url === "/realm/keys") {
-      asked += 1;
+      getKeyRequests += 1;
       response.end(JSON.stringify({ keys: [jwk] }));
     } else if (request.url === "/realm/token") void exchange(request, response);
     else response.writeHead(404).end();
   }).listen(0, "127.0.0.1");
   async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization = "" } = request.headers;
-    exchanged = { authorization, body: new URLSearchParams(await text(request)) };
-    if (exchanged.body.get("code") === goodCode) {
+    getLastExchange = { authorization, body: new URLSearchParams(await text(request)) };
+    if (getLastExchange.body.get("code") === goodCode) {
       const tokens = { access_token: "access", token_type: "Bearer", id_token: await codeGives() };
       response.end(JSON.stringify(tokens));
     } else response.writeHead(400).end('{"error":"invalid_grant"}');
@@ -82,7 +85,7 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   const issuer: Issuer = {
     url,
     publicKey: await exportSPKI(publicKey),
-    asked: () => asked,
+    getKeyRequests: () => getKeyRequests,
     token(claims = {}, header = {}) {
       const now = Math.floor(Date.now() / 1_000);
       const good = { iss: url, aud: audience, sub: "ann", iat: now, exp: now + 300 };
@@ -92,18 +95,18 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
       );
       return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
     },
-    codesGive: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
-    exchanged: () => exchanged,
-    behave(as) {
+    setCodeToken: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
+    getLastExchange: () => getLastExchange,
+    setBehaviour(as) {
       behaviour = as;
-      requests = 0;
+      countRequests = 0;
     },
-    requests: () => requests,
+    countRequests: () => countRequests,
   };
   return issuer;
 }
 
-const configurationOf = (url: string) => ({
+const createConfiguration = (url: string) => ({
   issuer: url,
   jwks_uri: `${url}/keys`,
   authorization_endpoint: `${url}/authorize`,

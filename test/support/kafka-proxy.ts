@@ -4,7 +4,7 @@ import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 export interface KafkaProxy extends TcpProxy {
   readonly address: string;
   /** From now on every answer ends behind its head. */
-  garble(): void;
+  truncateAnswers(): void;
   /** From now on every connection is reset when somebody asks who coordinates a group, until told not to. */
   hideCoordinators(hidden: boolean): void;
   /** How many requests of this kind have come. */
@@ -22,37 +22,37 @@ export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15
  */
 export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   const [host = "", port = ""] = broker.split(":");
-  const told = addressBytes(host, Number(port));
+  const brokerAddress = encodeAddress(host, Number(port));
   // Known only once the proxy listens, and needed only then.
-  let instead = told;
-  let garbled = false;
+  let proxyAddress = brokerAddress;
+  let isTruncating = false;
   let hidden = false;
   const counts = new Map<number, number>();
   const held = new Set<number>();
   /** Connections on which a held request came, by their function that passes requests on. */
-  const heldUp = new WeakSet<object>();
+  const blocked = new WeakSet<object>();
   const messages: Messages = {
-    lengthOf: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
+    readLength: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
     request(message, pass) {
       const apiKey = message.readInt16BE(4);
       counts.set(apiKey, (counts.get(apiKey) ?? 0) + 1);
-      if (held.has(apiKey)) heldUp.add(pass);
+      if (held.has(apiKey)) blocked.add(pass);
       if (hidden && apiKey === apiKeys.findCoordinator) proxy.reset();
-      else if (!heldUp.has(pass)) pass(message);
+      else if (!blocked.has(pass)) pass(message);
     },
     answer(message) {
-      if (garbled) return headOf(message);
-      for (let at = message.indexOf(told); at !== -1; at = message.indexOf(told, at + 1))
-        instead.copy(message, at);
+      if (isTruncating) return truncateToHead(message);
+      for (let at = message.indexOf(brokerAddress); at !== -1; at = message.indexOf(brokerAddress, at + 1))
+        proxyAddress.copy(message, at);
       return message;
     },
   };
   const proxy = await startTcpProxy(Number(port), () => messages);
-  instead = addressBytes(host, proxy.port);
+  proxyAddress = encodeAddress(host, proxy.port);
   return {
     ...proxy,
     address: `${host}:${proxy.port}`,
-    garble: () => void (garbled = true),
+    truncateAnswers: () => void (isTruncating = true),
     hideCoordinators: (to) => void (hidden = to),
     requests: (apiKey) => counts.get(apiKey) ?? 0,
     hold: (apiKey) => void held.add(apiKey),
@@ -60,7 +60,7 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
 }
 
 /** A host and its port as they stand in the answers of Kafka. */
-function addressBytes(host: string, port: number): Buffer {
+function encodeAddress(host: string, port: number): Buffer {
   const bytes = Buffer.alloc(host.length + 4);
   bytes.write(host, "latin1");
   bytes.writeInt32BE(port, host.length);
@@ -68,7 +68,7 @@ function addressBytes(host: string, port: number): Buffer {
 }
 
 /** The length and the id of the request, and nothing else. */
-function headOf(answer: Buffer): Buffer {
+function truncateToHead(answer: Buffer): Buffer {
   const head = Buffer.from(answer.subarray(0, 8));
   head.writeInt32BE(4);
   return head;

@@ -33,16 +33,19 @@ export async function connectIndex(uri: string, log?: Logger): Promise<IndexInst
 }
 
 /** A topic to create. */
-export const body = (externalId: string, contentQuery: string) => ({
+export const createBody = (externalId: string, contentQuery: string) => ({
   externalId,
   name: externalId,
   contentQuery,
 });
 
 /** The external ids of the topics that an event with this value of `a` belongs to. */
-export const picked = async ({ index }: IndexInstance, a: unknown): Promise<string[]> =>
+export const pickExternalIds = async ({ index }: IndexInstance, a: unknown): Promise<string[]> =>
   (await index.pick({ event: { a } })).map(({ externalId }) => externalId);
 
 /** Waits until these are picked. */
-export const untilPicked = (one: IndexInstance, a: unknown, expected: string[]): Promise<unknown> =>
-  until(`${expected.join()} are picked`, async () => (await picked(one, a)).join() === expected.join());
+export const waitUntilPicked = (one: IndexInstance, a: unknown, expected: string[]): Promise<unknown> =>
+  until(
+    `${expected.join()} are picked`,
+    async () => (await pickExternalIds(one, a)).join() === expected.join(),
+  );

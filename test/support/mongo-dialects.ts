@@ -24,22 +24,22 @@ export interface Dialect {
   readonly rules: readonly DialectRule[];
 }
 
-const named =
+const isNamed =
   (...names: readonly string[]) =>
   (command: Command): boolean =>
     names.includes(Object.keys(command)[0] ?? "");
-const without =
+const omit =
   (...names: readonly string[]) =>
   (document: Command): Document =>
     Object.fromEntries(Object.entries(document).filter(([name]) => !names.includes(name)));
-const everything = (): boolean => true;
+const isAny = (): boolean => true;
 const isInTransaction = (command: Command): boolean => command["autocommit"] === false;
 const isRetryableWrite = (command: Command): boolean => "txnNumber" in command && !isInTransaction(command);
 const opensChangeStream = ({ pipeline }: Command): boolean =>
   Array.isArray(pipeline) && pipeline.some((stage: Document) => "$changeStream" in stage);
 
 /** Says nothing of a replica set. Without a topology version the driver asks again each time. */
-const asStandalone = without(
+const asStandalone = omit(
   ...["setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "secondary"],
   "topologyVersion",
 );
@@ -48,31 +48,31 @@ const asStandalone = without(
 const asMongos = (hello: Document): Document => ({ ...asStandalone(hello), msg: "isdbgrid" });
 
 const duplicateKey = 11000;
-const indexNameOf = (message: string): string => /index: (\S+)/.exec(message)?.[1] ?? "<unknown>";
+const parseIndexName = (message: string): string => /index: (\S+)/.exec(message)?.[1] ?? "<unknown>";
 
 /** Changes the message of each duplicate key that the answer tells of. */
 const rewordDuplicates =
-  (reworded: (message: string) => string) =>
+  (rephrase: (message: string) => string) =>
   (answer: Document): Document => {
-    if (answer["code"] === duplicateKey) return { ...answer, errmsg: reworded(String(answer["errmsg"])) };
+    if (answer["code"] === duplicateKey) return { ...answer, errmsg: rephrase(String(answer["errmsg"])) };
     if (!Array.isArray(answer["writeErrors"])) return answer;
     const writeErrors = answer["writeErrors"].map(({ index, code, errmsg }: Document) => ({
       index,
       code,
-      errmsg: code === duplicateKey ? reworded(String(errmsg)) : errmsg,
+      errmsg: code === duplicateKey ? rephrase(String(errmsg)) : errmsg,
     }));
     return { ...answer, writeErrors };
   };
 
-const tellsDuplicate = (answer: Document): boolean =>
+const hasDuplicate = (answer: Document): boolean =>
   answer["code"] === duplicateKey ||
   (Array.isArray(answer["writeErrors"]) && answer["writeErrors"].some(({ code }) => code === duplicateKey));
 
 /** The wording of the PostgreSQL extension beneath FerretDB 2, Azure DocumentDB and the open-source gateway. */
 const postgresDuplicates: DialectRule = {
-  on: everything,
+  on: isAny,
   answer: rewordDuplicates(
-    (message) => `Duplicate key violation on the requested collection: Index '${indexNameOf(message)}'`,
+    (message) => `Duplicate key violation on the requested collection: Index '${parseIndexName(message)}'`,
   ),
 };
 
@@ -80,7 +80,7 @@ const postgresDuplicates: DialectRule = {
 const conflictInTransaction: DialectRule = {
   on: isInTransaction,
   answer: (answer) =>
-    tellsDuplicate(answer)
+    hasDuplicate(answer)
       ? {
           ok: 0,
           code: 112,
@@ -91,8 +91,8 @@ const conflictInTransaction: DialectRule = {
 };
 
 const noErrorLabels: DialectRule = {
-  on: everything,
-  answer: without("errorLabels"),
+  on: isAny,
+  answer: omit("errorLabels"),
 };
 
 const noChangeStreams: DialectRule = {
@@ -111,7 +111,7 @@ export const dialects = {
     hasChangeStreams: true,
     rules: [
       {
-        on: named("killSessions"),
+        on: isNamed("killSessions"),
         refuse: { code: 8000, codeName: "AtlasError", errmsg: "CMD_NOT_ALLOWED: killSessions" },
       },
     ],
@@ -125,7 +125,7 @@ export const dialects = {
     hasChangeStreams: true,
     rules: [
       {
-        on: named("killSessions"),
+        on: isNamed("killSessions"),
         refuse: {
           code: 115,
           codeName: "CommandNotSupported",
@@ -145,7 +145,7 @@ export const dialects = {
     hasChangeStreams: false,
     rules: [
       {
-        on: named("killSessions"),
+        on: isNamed("killSessions"),
         refuse: {
           code: 115,
           codeName: "CommandNotSupported",
@@ -166,13 +166,13 @@ export const dialects = {
     hasChangeStreams: false,
     rules: [
       ...["commitTransaction", "abortTransaction"].map((name) => ({
-        on: named(name),
+        on: isNamed(name),
         refuse: { code: 59, codeName: "CommandNotFound", errmsg: `no such command: '${name}'` },
       })),
       // It overlooks what makes a command part of a transaction.
       {
         on: isInTransaction,
-        send: without("lsid", "txnNumber", "autocommit", "startTransaction"),
+        send: omit("lsid", "txnNumber", "autocommit", "startTransaction"),
       },
       noChangeStreams,
       postgresDuplicates,
@@ -205,7 +205,7 @@ export const dialects = {
     hasChangeStreams: true,
     rules: [
       {
-        on: named("killSessions"),
+        on: isNamed("killSessions"),
         refuse: { code: 6, codeName: "HostUnreachable", errmsg: "Failed to kill on some hosts" },
       },
       {

@@ -12,11 +12,11 @@ export interface MongoFault {
   /** Only those of more bytes than this; 0 where nothing is said. */
   readonly largerThan?: number;
   /** Whether the store carries the command out, although its client is told `answer`. */
-  readonly carriedOut: boolean;
+  readonly executed: boolean;
   /** What stands in the answer beside or instead of what the store says. */
   readonly answer: Document;
   /** How much later the store gets the command, in milliseconds. */
-  readonly lateMs?: number;
+  readonly delayMs?: number;
   /** How many commands it befalls. */
   readonly times: number;
 }
@@ -67,7 +67,7 @@ export interface MongoProxy extends TcpProxy {
   /** Whatever comes next of this command fares so. */
   fail(fault: MongoFault): void;
   /** Nothing of what was told so far comes any more. */
-  forgive(): void;
+  clear(): void;
   /** How many commands of the faults told so far are still to come. */
   pending(): number;
 }
@@ -89,12 +89,12 @@ export async function startMongoProxy(
   const faults: Mutable<MongoFault>[] = [];
   const { rules = [], hello, uriOptions = "directConnection=true" } = dialect ?? {};
 
-  function faultOf(command: Document, length: number): Mutable<MongoFault> | undefined {
+  function findFault(command: Document, length: number): Mutable<MongoFault> | undefined {
     const [name] = Object.keys(command);
     return faults.find((one) => one.command === name && one.times > 0 && length > (one.largerThan ?? 0));
   }
 
-  function connection(): Messages {
+  function createMessages(): Messages {
     /** What becomes of answers, by the id of the request. */
     const changes = new Map<number, (answer: Document) => Document>();
 
@@ -104,11 +104,11 @@ export async function startMongoProxy(
       command: Document,
       reply: (answer: Buffer) => void,
     ): Buffer | undefined {
-      const id = wire.requestIdOf(message);
+      const id = wire.readRequestId(message);
       let sent = message;
       for (const rule of rules.filter(({ on }) => on(command))) {
         if (rule.refuse !== undefined) {
-          reply(wire.answerTo(id, { ok: 0, ...rule.refuse }));
+          reply(wire.createReply(id, { ok: 0, ...rule.refuse }));
           return undefined;
         }
         if (rule.send !== undefined) sent = wire.withBody(sent, rule.send(command));
@@ -122,47 +122,47 @@ export async function startMongoProxy(
     }
 
     return {
-      lengthOf: wire.lengthOf,
+      readLength: wire.readLength,
       request(message, pass, reply) {
-        const command = wire.bodyOf(message);
+        const command = wire.readBody(message);
         if (command === undefined) {
           pass(message);
           return;
         }
-        onCommand?.(wire.commandOf(message) ?? command);
-        const id = wire.requestIdOf(message);
-        const fault = faultOf(command, message.length);
+        onCommand?.(wire.readCommand(message) ?? command);
+        const id = wire.readRequestId(message);
+        const fault = findFault(command, message.length);
         if (fault === undefined) {
           const sent = translate(message, command, reply);
           if (sent !== undefined) pass(sent);
           return;
         }
         fault.times -= 1;
-        if (!fault.carriedOut) {
-          reply(wire.answerTo(id, fault.answer));
+        if (!fault.executed) {
+          reply(wire.createReply(id, fault.answer));
           return;
         }
         changes.set(id, (said) => ({ ...said, ...fault.answer }));
-        setTimeout(pass, fault.lateMs ?? 0, message).unref();
+        setTimeout(pass, fault.delayMs ?? 0, message).unref();
       },
       answer(message) {
         if (wire.isHandshakeReply(message))
           return hello === undefined ? message : wire.withHandshake(message, hello);
-        const id = wire.responseToOf(message);
+        const id = wire.readResponseTo(message);
         const change = changes.get(id);
         if (change === undefined) return message;
         changes.delete(id);
-        return wire.answerTo(id, change(wire.bodyOf(message) ?? {}));
+        return wire.createReply(id, change(wire.readBody(message) ?? {}));
       },
     };
   }
 
-  const proxy = await startTcpProxy(port, connection);
+  const proxy = await startTcpProxy(port, createMessages);
   return {
     ...proxy,
     uri: (database) => databaseUri(`mongodb://127.0.0.1:${proxy.port}/?${uriOptions}`, database),
     fail: (fault) => void faults.push({ ...fault }),
-    forgive: () => void faults.splice(0),
+    clear: () => void faults.splice(0),
     pending: () => faults.reduce((sum, { times }) => sum + times, 0),
   };
 }

@@ -6,7 +6,7 @@ import type { Document } from "mongodb";
 export type Privileges = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** What the manual says that a command needs on its collection, and what more where a statement of it may insert. */
-const needed: Readonly<Record<string, readonly string[]>> = {
+const requiredActions: Readonly<Record<string, readonly string[]>> = {
   find: ["find"],
   count: ["find"],
   aggregate: ["find"],
@@ -20,33 +20,33 @@ const needed: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Commands that every user may send, about connections and about what is its own. */
-const free = new Set([
+const unrestrictedCommands = new Set([
   ...["hello", "ismaster", "ping", "endSessions", "killSessions", "commitTransaction", "abortTransaction"],
   ...["getMore", "killCursors"],
 ]);
 
 /** Notes the privileges that commands need. */
 export function createPrivilegeRecorder(): {
-  readonly note: (command: Document) => void;
+  readonly record: (command: Document) => void;
   readonly privileges: Privileges;
 } {
   const privileges = new Map<string, Set<string>>();
   return {
     privileges,
-    note(command) {
+    record(command) {
       const [name = ""] = Object.keys(command);
-      if (free.has(name)) return;
-      const actions = needed[name];
+      if (unrestrictedCommands.has(name)) return;
+      const actions = requiredActions[name];
       // A command that nobody foresaw needs a privilege that nobody documented.
       const collection = actions === undefined ? name : String(command[name]);
-      const noted = privileges.get(collection) ?? new Set();
-      privileges.set(collection, noted);
-      for (const action of [...(actions ?? ["?"]), ...more(command)]) noted.add(action);
+      const recorded = privileges.get(collection) ?? new Set();
+      privileges.set(collection, recorded);
+      for (const action of [...(actions ?? ["?"]), ...getFurtherActions(command)]) recorded.add(action);
     },
   };
 }
 
-function more({ upsert, updates, pipeline }: Document): string[] {
+function getFurtherActions({ upsert, updates, pipeline }: Document): string[] {
   const statements = [{ upsert }, ...((updates ?? []) as Document[])];
   const stages = (pipeline ?? []) as Document[];
   return [
@@ -65,14 +65,14 @@ interface RoleDocument {
 }
 
 /** The roles that a script for mongosh creates. */
-export function rolesIn(script: string): RoleDocument[] {
+export function readRoles(script: string): RoleDocument[] {
   const roles: RoleDocument[] = [];
   const database = { createRole: (role: RoleDocument) => roles.push(role), createUser: () => undefined };
   runInNewContext(script, { db: { getSiblingDB: () => database }, passwordPrompt: () => "" });
   return roles;
 }
 
-export const privilegesOf = ({ privileges }: RoleDocument): Privileges =>
+export const toPrivileges = ({ privileges }: RoleDocument): Privileges =>
   new Map(privileges.map(({ resource, actions }) => [resource.collection, new Set(actions)]));
 
 /** Comparable, and readable where they differ. */

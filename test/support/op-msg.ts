@@ -8,10 +8,10 @@ const flagBytes = 4;
 /** OP_REPLY has flags, a cursor and two counts before its documents. */
 const replyHeadBytes = headBytes + 20;
 
-export const lengthOf = (head: Buffer): number | undefined =>
+export const readLength = (head: Buffer): number | undefined =>
   head.length < 4 ? undefined : head.readInt32LE(0);
-export const requestIdOf = (message: Buffer): number => message.readInt32LE(4);
-export const responseToOf = (message: Buffer): number => message.readInt32LE(8);
+export const readRequestId = (message: Buffer): number => message.readInt32LE(4);
+export const readResponseTo = (message: Buffer): number => message.readInt32LE(8);
 export const isHandshakeReply = (message: Buffer): boolean => message.readInt32LE(12) === opReply;
 
 /** What is written again keeps its types: the driver insists on a 64-bit id of a cursor. */
@@ -23,7 +23,7 @@ interface Section {
   readonly bytes: Buffer;
 }
 
-function sectionsOf(message: Buffer): Section[] {
+function readSections(message: Buffer): Section[] {
   const sections: Section[] = [];
   for (let at = headBytes + flagBytes; at < message.length;) {
     const length = message.readInt32LE(at + 1);
@@ -34,17 +34,17 @@ function sectionsOf(message: Buffer): Section[] {
 }
 
 /** The body of an OP_MSG, without the documents that are sent beside it; undefined for another message. */
-export function bodyOf(message: Buffer): Document | undefined {
+export function readBody(message: Buffer): Document | undefined {
   if (message.readInt32LE(12) !== opMsg) return undefined;
-  const body = sectionsOf(message).find(({ kind }) => kind === 0);
+  const body = readSections(message).find(({ kind }) => kind === 0);
   return body === undefined ? undefined : parse(body.bytes);
 }
 
 /** The whole command of an OP_MSG, with the documents that are sent beside its body. */
-export function commandOf(message: Buffer): Document | undefined {
-  const body = bodyOf(message);
+export function readCommand(message: Buffer): Document | undefined {
+  const body = readBody(message);
   if (body === undefined) return undefined;
-  for (const { kind, bytes } of sectionsOf(message)) {
+  for (const { kind, bytes } of readSections(message)) {
     if (kind !== 1) continue;
     const nameEnd = bytes.indexOf(0, 4);
     const documents: Document[] = [];
@@ -57,7 +57,7 @@ export function commandOf(message: Buffer): Document | undefined {
 
 /** The same OP_MSG with another body. */
 export function withBody(message: Buffer, body: Document): Buffer {
-  const beside = sectionsOf(message).filter(({ kind }) => kind !== 0);
+  const beside = readSections(message).filter(({ kind }) => kind !== 0);
   return withLength([
     message.subarray(0, headBytes + flagBytes),
     Buffer.of(0),
@@ -67,7 +67,7 @@ export function withBody(message: Buffer, body: Document): Buffer {
 }
 
 /** An OP_MSG that answers a request. */
-export function answerTo(requestId: number, body: Document): Buffer {
+export function createReply(requestId: number, body: Document): Buffer {
   const head = Buffer.alloc(headBytes + flagBytes + 1);
   head.writeInt32LE(requestId, 8);
   head.writeInt32LE(opMsg, 12);

@@ -39,7 +39,7 @@ export async function startOpenIdProvider(client: Client, people: readonly Perso
   await once(server, "listening");
   servers.push(server);
   const issuer = `http://localhost:${(server.address() as AddressInfo).port}`;
-  const provider = new Provider(issuer, await configurationOf(client, people));
+  const provider = new Provider(issuer, await createConfiguration(client, people));
   const answer = provider.callback();
   server.on("request", (request, response) => {
     void (request.url?.startsWith("/interaction/") === true
@@ -49,7 +49,7 @@ export async function startOpenIdProvider(client: Client, people: readonly Perso
   return issuer;
 }
 
-async function configurationOf(client: Client, people: readonly Person[]): Promise<Configuration> {
+async function createConfiguration(client: Client, people: readonly Person[]): Promise<Configuration> {
   const { privateKey } = await generateKeyPair("RS256", { extractable: true });
   return {
     clients: [

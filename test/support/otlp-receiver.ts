@@ -37,7 +37,7 @@ export async function startReceiver(): Promise<Receiver> {
     void buffer(request).then((body) => {
       const known =
         request.url === "/v1/traces" && request.headers["content-type"] === "application/x-protobuf";
-      if (known) spans.push(...spansIn(body));
+      if (known) spans.push(...decodeSpans(body));
       response.writeHead(known ? 200 : 400, { "Content-Type": "application/x-protobuf" }).end();
     });
   }).listen(0, "127.0.0.1");
@@ -54,61 +54,61 @@ export async function startReceiver(): Promise<Receiver> {
 type Message = ReadonlyMap<number, readonly (Buffer | bigint)[]>;
 
 /** The spans of an `ExportTraceServiceRequest` (opentelemetry-proto, trace/v1). */
-function spansIn(body: Buffer): ReceivedSpan[] {
-  return messages(messageIn(body), 1).flatMap((ofResource) => {
+function decodeSpans(body: Buffer): ReceivedSpan[] {
+  return getMessages(decodeMessage(body), 1).flatMap((ofResource) => {
     const resource = Object.assign(
       {},
-      ...messages(ofResource, 1).map((one) => attributesIn(one, 1)),
+      ...getMessages(ofResource, 1).map((one) => decodeAttributes(one, 1)),
     ) as object;
-    return messages(ofResource, 2)
-      .flatMap((scope) => messages(scope, 2))
-      .map((span) => ({ ...spanIn(span), resource: { ...resource } }));
+    return getMessages(ofResource, 2)
+      .flatMap((scope) => getMessages(scope, 2))
+      .map((span) => ({ ...toSpan(span), resource: { ...resource } }));
   });
 }
 
-const spanIn = (span: Message): Omit<ReceivedSpan, "resource"> => ({
-  traceId: bytes(span, 1).toString("hex"),
-  spanId: bytes(span, 2).toString("hex"),
-  parentSpanId: bytes(span, 4).toString("hex"),
-  name: bytes(span, 5).toString(),
-  kind: Number(number(span, 6)),
-  began: number(span, 7),
-  ended: number(span, 8),
-  attributes: attributesIn(span, 9),
-  links: messages(span, 13).map((link) => ({
-    traceId: bytes(link, 1).toString("hex"),
-    spanId: bytes(link, 2).toString("hex"),
+const toSpan = (span: Message): Omit<ReceivedSpan, "resource"> => ({
+  traceId: getBytes(span, 1).toString("hex"),
+  spanId: getBytes(span, 2).toString("hex"),
+  parentSpanId: getBytes(span, 4).toString("hex"),
+  name: getBytes(span, 5).toString(),
+  kind: Number(getNumber(span, 6)),
+  began: getNumber(span, 7),
+  ended: getNumber(span, 8),
+  attributes: decodeAttributes(span, 9),
+  links: getMessages(span, 13).map((link) => ({
+    traceId: getBytes(link, 1).toString("hex"),
+    spanId: getBytes(link, 2).toString("hex"),
   })),
-  status: Number(messages(span, 15).map((status) => number(status, 3))[0] ?? 0n),
+  status: Number(getMessages(span, 15).map((status) => getNumber(status, 3))[0] ?? 0n),
 });
 
-const attributesIn = (message: Message, field: number): Record<string, unknown> =>
+const decodeAttributes = (message: Message, field: number): Record<string, unknown> =>
   Object.fromEntries(
-    messages(message, field).map((one) => [
-      bytes(one, 1).toString(),
-      messages(one, 2).map((value) => {
-        if (value.has(1)) return bytes(value, 1).toString();
-        return value.has(2) ? number(value, 2) === 1n : Number(number(value, 3));
+    getMessages(message, field).map((one) => [
+      getBytes(one, 1).toString(),
+      getMessages(one, 2).map((value) => {
+        if (value.has(1)) return getBytes(value, 1).toString();
+        return value.has(2) ? getNumber(value, 2) === 1n : Number(getNumber(value, 3));
       })[0],
     ]),
   );
 
-const messages = (message: Message, field: number): Message[] =>
-  (message.get(field) ?? []).flatMap((one) => (Buffer.isBuffer(one) ? [messageIn(one)] : []));
-const bytes = (message: Message, field: number): Buffer => {
+const getMessages = (message: Message, field: number): Message[] =>
+  (message.get(field) ?? []).flatMap((one) => (Buffer.isBuffer(one) ? [decodeMessage(one)] : []));
+const getBytes = (message: Message, field: number): Buffer => {
   const [value] = message.get(field) ?? [];
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
 };
-const number = (message: Message, field: number): bigint => {
+const getNumber = (message: Message, field: number): bigint => {
   const [value] = message.get(field) ?? [];
   return typeof value === "bigint" ? value : 0n;
 };
 
 /** Reads protobuf's wire format. */
-function messageIn(data: Buffer): Message {
+function decodeMessage(data: Buffer): Message {
   const fields = new Map<number, (Buffer | bigint)[]>();
   let at = 0;
-  const varint = (): bigint => {
+  const readVarint = (): bigint => {
     let value = 0n;
     for (let shift = 0n; ; shift += 7n) {
       const byte = data.readUInt8(at++);
@@ -117,14 +117,14 @@ function messageIn(data: Buffer): Message {
     }
   };
   const take = (length: number): Buffer => data.subarray(at, (at += length));
-  const valueOf = (type: number): Buffer | bigint => {
+  const readValue = (type: number): Buffer | bigint => {
     switch (type) {
       case 0:
-        return varint();
+        return readVarint();
       case 1:
         return take(8).readBigUInt64LE();
       case 2:
-        return take(Number(varint()));
+        return take(Number(readVarint()));
       case 5:
         return BigInt(take(4).readUInt32LE());
       default:
@@ -132,8 +132,8 @@ function messageIn(data: Buffer): Message {
     }
   };
   while (at < data.length) {
-    const tag = Number(varint());
-    fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), valueOf(tag & 7)]);
+    const tag = Number(readVarint());
+    fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), readValue(tag & 7)]);
   }
   return fields;
 }

@@ -18,21 +18,22 @@ export interface Restartable<R extends Running> {
 }
 
 /** A broker of this file's own. */
-export const ownBroker = (): Promise<Restartable<RunningBroker>> => restartable("broker", startBroker);
+export const startOwnBroker = (): Promise<Restartable<RunningBroker>> =>
+  startRestartable("broker", startBroker);
 
 /** A store of this file's own. */
-export const ownStore = (): Promise<Restartable<Running>> => restartable("store", startStore);
+export const startOwnStore = (): Promise<Restartable<Running>> => startRestartable("store", startStore);
 
 /** The same kind of stack as the shared one, whatever else is set. */
-const stackSettings = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+const pickStackSettings = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith("TOPICSYNC_")));
 
-async function restartable<R extends Running>(
+async function startRestartable<R extends Running>(
   name: string,
   start: (options: Parameters<typeof startBroker>[0]) => Promise<R>,
 ): Promise<Restartable<R>> {
   const dataFolder = mkdtempSync(join(tmpdir(), `topicsync-${name}-`));
-  const { stack } = readConfig(stackSettings(process.env));
+  const { stack } = readConfig(pickStackSettings(process.env));
   const options = { ...stack, dataFolder, toolsFolder, report: () => undefined };
   let running = await start(options);
   const { address } = running;

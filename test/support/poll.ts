@@ -8,11 +8,11 @@ const maxWaitMs = 200;
 const growth = 1.1;
 
 /** Who can tell why something did not happen. */
-const witnesses: (() => string)[] = [];
+const contexts: (() => string)[] = [];
 
 /** What a witness says stands in the error of every wait that is in vain. */
-export function addWitness(witness: () => string): void {
-  witnesses.push(witness);
+export function addWaitContext(witness: () => string): void {
+  contexts.push(witness);
 }
 
 /**
@@ -34,7 +34,7 @@ export async function until<T>(
       last = error;
     }
     if (Date.now() > end) {
-      const said = witnesses.map((witness) => witness()).join("");
+      const said = contexts.map((witness) => witness()).join("");
       throw new Error(`waited ${limitMs} ms in vain until ${what}${said}`, { cause: last });
     }
     await sleep(waitMs);

@@ -27,7 +27,7 @@ export function exchange(url: string, talk: (socket: Socket) => void): Promise<E
       .on("end", () => socket.end())
       .on("error", (error: Error & { code?: string }) => (end = error.code ?? error.message))
       .on("close", () => {
-        resolve({ answers: answersIn(text), end });
+        resolve({ answers: parseAnswers(text), end });
       })
       .on("connect", () => {
         talk(socket);
@@ -41,7 +41,7 @@ export const send = (url: string, ...parts: string[]): Promise<Exchange> =>
     for (const part of parts) socket.write(part);
   });
 
-function answersIn(text: string): RawAnswer[] {
+function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; rest !== "";) {
     const headEnd = rest.indexOf("\r\n\r\n");

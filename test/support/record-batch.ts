@@ -1,15 +1,15 @@
 import { gzipSync } from "node:zlib";
 
 /** Kafka's variable-length form of a number (zigzag, as in Protocol Buffers). */
-export function varint(value: number): Buffer {
+export function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value < 0 ? -2 * value - 1 : 2 * value;
   for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
   return Buffer.from([...bytes, rest]);
 }
 
-const sized = (bytes: Buffer | null): Buffer =>
-  bytes === null ? varint(-1) : Buffer.concat([varint(bytes.length), bytes]);
+const encodeSized = (bytes: Buffer | null): Buffer =>
+  bytes === null ? encodeVarint(-1) : Buffer.concat([encodeVarint(bytes.length), bytes]);
 
 export interface GivenRecord {
   readonly key?: Buffer | null;
@@ -18,18 +18,24 @@ export interface GivenRecord {
 }
 
 /** A record batch as the broker has it (Kafka's documentation, "Record Batch"), compressed with gzip. */
-export function recordBatch(
+export function createRecordBatch(
   firstOffset: number,
   records: readonly GivenRecord[],
   { timestamp = 1_700_000_000_000, lastOffset = firstOffset + records.length - 1 } = {},
 ): Buffer {
   const bodies = records.map(({ key = null, value, headers = [] }, index) => {
     const named = headers.flatMap(([name, text]) => [
-      sized(Buffer.from(name)),
-      sized(text === null ? null : Buffer.from(text)),
+      encodeSized(Buffer.from(name)),
+      encodeSized(text === null ? null : Buffer.from(text)),
     ]);
-    const parts = [Buffer.from([0]), varint(index), varint(index), sized(key), sized(value)];
-    return sized(Buffer.concat([...parts, varint(headers.length), ...named]));
+    const parts = [
+      Buffer.from([0]),
+      encodeVarint(index),
+      encodeVarint(index),
+      encodeSized(key),
+      encodeSized(value),
+    ];
+    return encodeSized(Buffer.concat([...parts, encodeVarint(headers.length), ...named]));
   });
   const payload = gzipSync(Buffer.concat(bodies));
   const head = Buffer.alloc(61);

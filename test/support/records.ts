@@ -13,33 +13,33 @@ export interface Given {
 }
 
 /** What `decode` makes of a record at offset 5. */
-export const decoded = ({ value, key = null, headers = {} }: Given): Announcement =>
+export const decodeRecord = ({ value, key = null, headers = {} }: Given): Announcement =>
   decode({
     offset: 5,
     timestamp: "0",
     headers,
     key: key === null ? null : Buffer.from(key),
-    value: value === null ? null : bytesOf(value),
+    value: value === null ? null : toBytes(value),
   });
 
 /** The refusal of a record that must be refused. */
-export function refusalOf(given: Given): RefusalError {
-  const announcement = decoded(given);
+export function decodeRefusal(given: Given): RefusalError {
+  const announcement = decodeRecord(given);
   assert.ok(announcement.kind === "unusable", `expected a refusal, but got ${JSON.stringify(announcement)}`);
   return announcement.refusal;
 }
 
-export const pathsOf = (refusal: RefusalError): string[] =>
+export const listPaths = (refusal: RefusalError): string[] =>
   refusal.details.map(({ path }) => path).toSorted();
 
-export const bytesOf = (value: string | Buffer | object): Buffer =>
+export const toBytes = (value: string | Buffer | object): Buffer =>
   Buffer.isBuffer(value) ? value : Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
 
 /** Confluent's frame before a value or key. */
-export function framed(value: string | Buffer | object, schemaId = 7): Buffer {
+export function addFrame(value: string | Buffer | object, schemaId = 7): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(schemaId, 1);
-  return Buffer.concat([head, bytesOf(value)]);
+  return Buffer.concat([head, toBytes(value)]);
 }
 
 /** The required attributes of a CloudEvent, as the Kafka binding's examples have them. */
@@ -51,18 +51,18 @@ const attributes = {
 };
 
 /** A structured CloudEvent with more members or others. */
-export const cloudEvent = (members: object): object => ({ ...attributes, ...members });
+export const createCloudEvent = (members: object): object => ({ ...attributes, ...members });
 
 /** The headers of a CloudEvent in binary mode. */
-export const binaryHeaders = (more: RecordHeaders = {}): RecordHeaders => ({
+export const createBinaryHeaders = (more: RecordHeaders = {}): RecordHeaders => ({
   ...Object.fromEntries(Object.entries(attributes).map(([name, text]) => [`ce_${name}`, Buffer.from(text)])),
   ...more,
 });
 
-export const base64 = (value: string | Buffer | object): string => bytesOf(value).toString("base64");
+export const toBase64 = (value: string | Buffer | object): string => toBytes(value).toString("base64");
 
 /** A TMF688 notification, with the members that the API's own document gives one. */
-export const notification = (eventType: string, topic: object): object => ({
+export const createNotification = (eventType: string, topic: object): object => ({
   eventId: "00001",
   eventTime: "2026-11-16T16:42:25-04:00",
   eventType,

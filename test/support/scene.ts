@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before } from "node:test";
 
 import { call } from "./http.ts";
-import { makeTopics } from "./kafka-topics.ts";
+import { createKafkaTopics } from "./kafka-topics.ts";
 import { until } from "./poll.ts";
 import { ownNames, startTopicsync, type TestService } from "./service.ts";
 import { sharedStack, testDatabase, testKafka, type StackAddresses } from "./stack.ts";
@@ -108,7 +108,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
       positions,
       announced,
       createTopic: async (numPartitions = 1): Promise<void> => {
-        await makeTopics(admin, { topic, numPartitions });
+        await createKafkaTopics(admin, { topic, numPartitions });
       },
       deleteTopic: async (): Promise<void> => {
         await admin.deleteTopics({ topics: [topic] });
@@ -160,17 +160,17 @@ function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<
 }
 
 /** What the service says of itself. */
-export const readiness = (service: TestService) =>
+export const getReadiness = (service: TestService) =>
   call(`${service.url}/readyz`, { method: "GET", as: undefined });
 
 /** Waits until the service says that it is not ready, for a reason of this kind, and that it lives. */
-export async function notReady(
+export async function waitUntilNotReady(
   service: TestService,
   check: "mongodb" | "kafka" | "consumer" | "pushFeedback",
   reason: RegExp,
 ): Promise<void> {
   await until(`it says that it is not ready: ${check}, ${reason.source}`, async () => {
-    const { status, json } = await readiness(service);
+    const { status, json } = await getReadiness(service);
     return status === 503 && !json.checks[check].ok && reason.test(json.checks[check].reason);
   });
   const { status } = await call(`${service.url}/healthz`, { method: "GET", as: undefined });
@@ -178,6 +178,6 @@ export async function notReady(
 }
 
 /** Waits until the service says that it is ready. */
-export async function readyAgain(service: TestService, limitMs?: number): Promise<void> {
-  await until("it is ready again", async () => (await readiness(service)).status === 200, limitMs);
+export async function waitUntilReady(service: TestService, limitMs?: number): Promise<void> {
+  await until("it is ready again", async () => (await getReadiness(service)).status === 200, limitMs);
 }

@@ -5,13 +5,13 @@ import { join } from "node:path";
 const folder = process.env["TEST_LOGS"];
 
 /** Shorter ones stand in logs by chance. */
-const shortest = 8;
+const minLength = 8;
 
 /** Remembers texts that no log of this test's services and commands may have: passwords, tokens, credentials. */
 export function keepSecret(...texts: readonly unknown[]): void {
   if (folder === undefined) return;
   for (const text of texts) {
-    if (typeof text !== "string" || text.length < shortest) continue;
+    if (typeof text !== "string" || text.length < minLength) continue;
     appendFileSync(join(folder, `${process.pid}.secrets`), `${JSON.stringify(text)}\n`);
   }
 }
@@ -39,7 +39,7 @@ export function findLeaks(logs: string): Findings {
   let lines = 0;
   let secrets = 0;
   for (const file of globSync("*.log", { cwd: logs })) {
-    const its = secretsOf(join(logs, `${/^\d+/.exec(file)?.[0] ?? ""}.secrets`));
+    const its = readSecrets(join(logs, `${/^\d+/.exec(file)?.[0] ?? ""}.secrets`));
     secrets += its.length;
     for (const line of readFileSync(join(logs, file), "utf8").split("\n")) {
       lines += 1;
@@ -50,7 +50,7 @@ export function findLeaks(logs: string): Findings {
 }
 
 /** As they are, and as they stand in JSON. */
-function secretsOf(file: string): string[] {
+function readSecrets(file: string): string[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import { unique } from "./names.ts";
-import { addWitness, until } from "./poll.ts";
+import { addWaitContext, until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
 
 /** The program, as its sources. */
@@ -20,7 +20,7 @@ after(() => {
 /** The logs of the services that the tests of this file started. */
 const logs: LogLine[][] = [];
 const told = 20;
-addWitness(() =>
+addWaitContext(() =>
   logs
     .map((log, at) => {
       // A line of the audit for each topic would hide what else happens.

@@ -5,7 +5,7 @@ import { after } from "node:test";
 /** How a protocol cuts its stream into messages, and what is done with each. */
 export interface Messages {
   /** The length of the message that begins here, its head included; undefined when the head is not there yet. */
-  lengthOf(head: Buffer): number | undefined;
+  readLength(head: Buffer): number | undefined;
   /** Takes a request: passes it on, now or later, or answers it in the server's place. */
   request?(message: Buffer, pass: (message: Buffer) => void, reply: (answer: Buffer) => void): void;
   /** What is passed on of an answer. */
@@ -69,11 +69,11 @@ export async function startTcpProxy(targetPort: number, protocol?: () => Message
     connections.add(connection);
     const toServer = (message: Buffer): void => void server.write(message);
     const toClient = (message: Buffer): void => void client.write(message);
-    const requests = cutter(messages, (message) => {
+    const requests = createSplitter(messages, (message) => {
       if (messages?.request === undefined) toServer(message);
       else messages.request(message, toServer, toClient);
     });
-    const answers = cutter(messages, (message) => {
+    const answers = createSplitter(messages, (message) => {
       toClient(messages?.answer?.(message) ?? message);
     });
     client.on("data", (chunk) => {
@@ -139,13 +139,16 @@ function reset(socket: Socket): void {
 }
 
 /** Cuts a stream into its messages; without a protocol every chunk is one. */
-function cutter(messages: Messages | undefined, take: (message: Buffer) => void): (chunk: Buffer) => void {
+function createSplitter(
+  messages: Messages | undefined,
+  take: (message: Buffer) => void,
+): (chunk: Buffer) => void {
   if (messages === undefined) return take;
   let rest = Buffer.alloc(0);
   return (chunk) => {
     rest = Buffer.concat([rest, chunk]);
     for (;;) {
-      const length = messages.lengthOf(rest);
+      const length = messages.readLength(rest);
       if (length === undefined || rest.length < length) return;
       take(rest.subarray(0, length));
       rest = rest.subarray(length);

@@ -2,7 +2,7 @@ import { newId } from "../../src/lib/sys-id.ts";
 import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
 
 /** The record of a topic, as one is stored that came before filters were checked. */
-export function topicRecord(definition: {
+export function createTopicRecord(definition: {
   readonly externalId: string;
   readonly headerQuery?: string;
   readonly contentQuery?: string;

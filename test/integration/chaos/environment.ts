@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Admin, Kafka } from "kafkajs";
 
 import type { TopicBody } from "../../../schemas/topic.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { connectKafka, readLogEnds } from "./log.ts";
 import type { Deadline } from "./deadline.ts";
 import { watchPositions, type Positions } from "./positions.ts";
@@ -48,7 +48,7 @@ export async function startEnvironment(
   const admin = kafka.admin();
   await admin.connect();
   started.defer(() => admin.disconnect());
-  await makeTopics(admin, {
+  await createKafkaTopics(admin, {
     topic: names.topic,
     numPartitions: partitions,
     // The oracle must be able to read every record, including those without a key.

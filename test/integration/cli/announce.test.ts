@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
@@ -24,7 +24,7 @@ let service: TestService;
 
 before(async () => {
   await admin.connect();
-  await makeTopics(admin, { topic, numPartitions: 3 });
+  await createKafkaTopics(admin, { topic, numPartitions: 3 });
   service = await startTopicsync(settings);
   await service.ready();
 });

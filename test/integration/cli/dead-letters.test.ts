@@ -10,7 +10,7 @@ import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { environment, ownNames, runCli, startTopicsync } from "../../support/service.ts";
@@ -46,7 +46,7 @@ function createScene() {
     return lines.map((line) => JSON.parse(line) as DeadLetterView);
   }
   const createTopics = (partitions = 1) =>
-    makeTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
+    createKafkaTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
   async function readRecords(of: string): Promise<LogRecord[]> {
     const records: LogRecord[] = [];
     for await (const { record } of broker.read(of, { abort: never })) records.push(record);

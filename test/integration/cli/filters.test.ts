@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { topicRecord } from "../../support/topic-record.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -68,7 +68,7 @@ describe("topicsync filters check", () => {
     assert.deepEqual([none.code, none.output], [0, "0 topics, all filters are valid\n"], none.errors);
     await topics.insertMany(
       Array.from({ length: 5_100 }, (_, n) =>
-        topicRecord({ externalId: `fine-${n}`, contentQuery: `n=${n}` }),
+        createTopicRecord({ externalId: `fine-${n}`, contentQuery: `n=${n}` }),
       ),
     );
     const fine = await check();
@@ -78,8 +78,8 @@ describe("topicsync filters check", () => {
 
   it("lists invalid filters with the position of the error and exits with 3", async () => {
     await topics.insertMany([
-      topicRecord({ externalId: "bad-header", headerQuery: "a=1;b=2" }),
-      topicRecord({ externalId: "bad-both", headerQuery: "a=", contentQuery: "x\u0000y" }),
+      createTopicRecord({ externalId: "bad-header", headerQuery: "a=1;b=2" }),
+      createTopicRecord({ externalId: "bad-both", headerQuery: "a=", contentQuery: "x\u0000y" }),
     ]);
     const { code, output, errors } = await check("--json");
     assert.equal(code, 3, errors);

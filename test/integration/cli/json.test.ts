@@ -11,7 +11,7 @@ import { createSchemaCompiler } from "../../../src/lib/validation.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { ownNames, runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
 
@@ -55,7 +55,7 @@ describe("--json", () => {
   before(async () => {
     await ensureIndexes(db);
     await Promise.all([admin.connect(), producer.connect()]);
-    await makeTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
+    await createKafkaTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
     const named = (name: string) => ({ _id: `id of ${name}` as never, name, active: true });
     await db.collection("sys_push_application").insertOne(named("agent"));
     await db.collection("sys_push_platform").insertOne(named("ios"));

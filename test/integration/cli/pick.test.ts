@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { topicRecord } from "../../support/topic-record.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -16,14 +16,14 @@ after(() => {
 });
 
 const records = [
-  topicRecord({ externalId: "every" }),
-  topicRecord({
+  createTopicRecord({ externalId: "every" }),
+  createTopicRecord({
     externalId: "alarms",
     headerQuery: "eventType=Alarm",
     contentQuery: "severity=Critical,Major",
   }),
-  topicRecord({ externalId: "urgent", contentQuery: "priority>3" }),
-  topicRecord({ externalId: "broken", headerQuery: "eventType=Alarm;severity=1" }),
+  createTopicRecord({ externalId: "urgent", contentQuery: "priority>3" }),
+  createTopicRecord({ externalId: "broken", headerQuery: "eventType=Alarm;severity=1" }),
 ];
 before(async () => {
   await topics.insertMany(records);

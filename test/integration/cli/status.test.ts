@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { bootstrap, ownNames, runCli, startTopicsync } from "../../support/service.ts";
@@ -18,7 +18,7 @@ const { admin, producer } = testKafka(stack.kafka);
 
 before(async () => {
   await Promise.all([admin.connect(), producer.connect()]);
-  await makeTopics(admin, { topic, numPartitions: 1 });
+  await createKafkaTopics(admin, { topic, numPartitions: 1 });
 });
 
 const announce = (count: number) =>

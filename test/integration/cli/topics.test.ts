@@ -10,7 +10,7 @@ import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { environment, runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
-import { topicRecord } from "../../support/topic-record.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const me = `cli:${userInfo().username}`;
 const folder = mkdtempSync(join(tmpdir(), "topicsync-topics-"));
@@ -53,7 +53,7 @@ function createScene() {
 }
 
 const announcedTopic = (externalId: string): TopicRecord => ({
-  ...topicRecord({ externalId }),
+  ...createTopicRecord({ externalId }),
   source: { kind: "announcement", topic: "channel", partition: 2, offset: 17 },
 });
 
@@ -128,8 +128,8 @@ describe("topicsync topics list and show", () => {
 
   it("list by external id, filtered by name, namespace, source and id", async () => {
     await stored.insertMany([
-      { ...topicRecord({ externalId: "b" }), topic_name: "Critical tickets" },
-      { ...topicRecord({ externalId: "a" }), topic_name: "Critical alarms", namespace: "" },
+      { ...createTopicRecord({ externalId: "b" }), topic_name: "Critical tickets" },
+      { ...createTopicRecord({ externalId: "a" }), topic_name: "Critical alarms", namespace: "" },
       { ...announcedTopic("c"), topic_name: "Critic" },
     ]);
     assert.deepEqual(await ids(), ["a", "b", "c"]);
@@ -157,7 +157,7 @@ describe("topicsync topics list and show", () => {
 
   it("show all details of a topic, with its filters in words", async () => {
     await stored.insertOne(
-      topicRecord({ externalId: "words", headerQuery: "eventType=A,B", contentQuery: "n>3&s!=x" }),
+      createTopicRecord({ externalId: "words", headerQuery: "eventType=A,B", contentQuery: "n>3&s!=x" }),
     );
     const { output } = await topics(["show", "words"]);
     assert.match(output, /header query +eventType=A,B\n +eventType is A or B\n/);
@@ -190,7 +190,7 @@ describe("topicsync topics list and show", () => {
 
   it("escape control characters, and show which filter is invalid", async () => {
     await stored.insertOne({
-      ...topicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),
+      ...createTopicRecord({ externalId: "evil\u001B[2J", headerQuery: "a=\u0007", contentQuery: "a==1" }),
       ...{ topic_name: "n\u202Ename", namespace: "s\rspace", source: { kind: "http", user: "u\u009Buser" } },
     });
     for (const args of [["show", "evil\u001B[2J"], ["list"]]) {
@@ -209,7 +209,7 @@ describe("topicsync topics list and show", () => {
   it("stop at a limit and report that there are more", async () => {
     await stored.insertMany(
       Array.from({ length: 1_500 }, (_, n) =>
-        topicRecord({ externalId: `many-${n}`, contentQuery: `n=${n}` }),
+        createTopicRecord({ externalId: `many-${n}`, contentQuery: `n=${n}` }),
       ),
     );
     const table = await topics(["list"]);

@@ -4,7 +4,14 @@ import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { unique } from "../../support/names.ts";
 import { definition, stage } from "../../support/scene.ts";
@@ -31,7 +38,7 @@ async function announce(...sent: Parameters<typeof own.send>): Promise<void> {
   await own.reached(Number(offsets?.high));
 }
 
-async function openDeadLetters(look: Parameters<typeof openPage>[1] = looks.light): Promise<Page> {
+async function openDeadLetters(look: Parameters<typeof openPage>[1] = viewports.light): Promise<Page> {
   const page = await openPage(browser, look);
   await signIn(page, service.url);
   await page.getByRole("link", { name: "Dead letters" }).click();
@@ -89,7 +96,7 @@ describe("the dead-letter pages", () => {
     await page.getByRole("button", { name: "Replay 3" }).press("Enter");
     await page.getByRole("dialog", { name: "Replay 3 dead letters?" }).waitFor();
     await assertAccessible(page);
-    await keepPicture(page, "dead-letters-replay");
+    await saveScreenshot(page, "dead-letters-replay");
     await page.getByRole("dialog").getByRole("button", { name: "Replay" }).press("Enter");
     await page.getByRole("heading", { name: "3 sent: 3 rejected" }).waitFor();
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 6" }).waitFor();
@@ -169,7 +176,7 @@ describe("the dead-letter pages", () => {
     assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`are accessible: ${look}`, async () => {
       const page = await openDeadLetters(options);
       await page.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
@@ -180,12 +187,12 @@ describe("the dead-letter pages", () => {
         .waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `dead-letters-${look}`);
+      await saveScreenshot(page, `dead-letters-${look}`);
       await page.getByRole("row", { name: "rejected again" }).getByRole("link").first().click();
       await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `dead-letter-${look}`);
+      await saveScreenshot(page, `dead-letter-${look}`);
     });
   }
 });

@@ -5,7 +5,14 @@ import type { Browser, Page } from "playwright-core";
 
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -104,7 +111,7 @@ describe("the page Installations", () => {
     assert.equal(await findRows(page, "ann.alert").count(), 10);
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
       const page = await openInstallations(options);
       await page.getByLabel("User", { exact: true }).fill("bob.beeper");
@@ -113,7 +120,7 @@ describe("the page Installations", () => {
       await page.getByRole("heading", { name: "Totals" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `installations-${look}`);
+      await saveScreenshot(page, `installations-${look}`);
     });
   }
 });

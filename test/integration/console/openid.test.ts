@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
 import { roles } from "../../../src/users/user.ts";
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage } from "../../support/console.ts";
+import { assertAccessible, assertFits, saveScreenshot, viewports, openPage } from "../../support/console.ts";
 import { startOpenIdProvider } from "../../support/openid-provider.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
@@ -102,7 +102,7 @@ describe("signing in with OpenID", () => {
     assert.equal(await page.getByRole("alert").count(), 0, "the error is shown once");
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await page.goto(`${service.url}/console?sign-in=expired`);
@@ -110,7 +110,7 @@ describe("signing in with OpenID", () => {
       await page.getByRole("alert").getByText("Please try again").waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `openid-${look}`);
+      await saveScreenshot(page, `openid-${look}`);
     });
   }
 });

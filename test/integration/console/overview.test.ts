@@ -4,7 +4,14 @@ import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { stage } from "../../support/scene.ts";
@@ -120,18 +127,18 @@ describe("the overview", () => {
     await assertAccessible(theirs);
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await page.goto(`${service.url}/console`);
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       await assertAccessible(page);
-      await keepPicture(page, `sign-in-${look}`);
+      await saveScreenshot(page, `sign-in-${look}`);
       await signIn(page, service.url);
       await page.getByRole("heading", { name: "All systems operational" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `overview-${look}`);
+      await saveScreenshot(page, `overview-${look}`);
     });
   }
 });

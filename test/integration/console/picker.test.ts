@@ -4,7 +4,14 @@ import { before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
@@ -85,7 +92,7 @@ describe("the picker", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await signIn(page, service.url);
@@ -95,7 +102,7 @@ describe("the picker", () => {
       await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
       await assertAccessible(page);
       await assertFits(page);
-      await keepPicture(page, `picker-${look}`);
+      await saveScreenshot(page, `picker-${look}`);
     });
   }
 });

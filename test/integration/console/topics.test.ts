@@ -7,12 +7,19 @@ import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
 import type { Source } from "../../../src/topics/topic.ts";
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { until } from "../../support/poll.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
-import { topicRecord } from "../../support/topic-record.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
@@ -33,7 +40,7 @@ const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
   const place = places[i % places.length] ?? "";
   const number = String(i).padStart(3, "0");
   return {
-    ...topicRecord({
+    ...createTopicRecord({
       externalId: `ticket-${number}`,
       headerQuery: "eventType=TroubleTicketCreateEvent",
       contentQuery: `troubleTicket.severity=Critical,Major&troubleTicket.place=${place}%20${number}`,
@@ -163,7 +170,7 @@ describe("the topic pages", () => {
     await topics.deleteOne({ topic_id: "created-here" });
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`are accessible: ${look}`, async () => {
       const page = await openTopics(options);
       await page.getByLabel("Search").fill("Tickets of Aarau");
@@ -188,5 +195,5 @@ const getFocusedName = (page: Page): Promise<string> => page.evaluate<string>("d
 async function assertLooks(page: Page, name: string): Promise<void> {
   await assertAccessible(page);
   await assertFits(page);
-  await keepPicture(page, name);
+  await saveScreenshot(page, name);
 }

@@ -5,7 +5,14 @@ import { before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 
 import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, keepPicture, looks, openPage, signIn } from "../../support/console.ts";
+import {
+  assertAccessible,
+  assertFits,
+  saveScreenshot,
+  viewports,
+  openPage,
+  signIn,
+} from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -39,7 +46,7 @@ before(async () => {
   await post("platforms", { name: "ios", tokenRule: "apns" });
 });
 
-async function openAs(name: "Users" | "Applications", options = looks.light): Promise<Page> {
+async function openAs(name: "Users" | "Applications", options = viewports.light): Promise<Page> {
   const page = await openPage(browser, options);
   await signIn(page, service.url);
   await page.getByRole("link", { name }).click();
@@ -58,7 +65,7 @@ describe("the administration pages", () => {
     await page.getByRole("heading", { name: "Overview" }).waitFor();
   });
 
-  for (const [look, options] of Object.entries(looks)) {
+  for (const [look, options] of Object.entries(viewports)) {
     it(`are accessible: ${look}`, async () => {
       const page = await openPage(browser, options);
       await signIn(page, service.url);
@@ -70,7 +77,7 @@ describe("the administration pages", () => {
         await page.getByRole("row", { name: row }).waitFor();
         await assertAccessible(page);
         await assertFits(page);
-        await keepPicture(page, `${name.toLowerCase()}-${look}`);
+        await saveScreenshot(page, `${name.toLowerCase()}-${look}`);
       }
     });
   }

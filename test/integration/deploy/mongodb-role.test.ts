@@ -14,7 +14,7 @@ import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
-import { createPrivilegeRecorder, privilegesOf, rolesIn, toLines } from "../../support/mongo-role.ts";
+import { createPrivilegeRecorder, toPrivileges, readRoles, toLines } from "../../support/mongo-role.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { keepSecret } from "../../support/secrets.ts";
@@ -24,7 +24,7 @@ import { sharedStack } from "../../support/stack.ts";
 
 const stack = sharedStack();
 const { producer, scene } = stage(stack);
-const { note, privileges } = createPrivilegeRecorder();
+const { record: note, privileges } = createPrivilegeRecorder();
 const port = getPort(stack.mongodb);
 const proxy = await startMongoProxy(port, { onCommand: note });
 const withoutTransactions = await startMongoProxy(port, { dialect: dialects["FerretDB 2"], onCommand: note });
@@ -202,8 +202,8 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     "docs/deployment.md",
     readFileSync(join(root, "docs/deployment.md"), "utf8"),
   ).filter(({ text }) => text.includes("createRole"));
-  const [role] = rolesIn(script?.text ?? "");
+  const [role] = readRoles(script?.text ?? "");
   assert.ok(role !== undefined, "docs/deployment.md has no role");
   assert.equal(role.roles.length, 0, "the role inherits others");
-  assert.deepEqual(toLines(privilegesOf(role)), toLines(privileges));
+  assert.deepEqual(toLines(toPrivileges(role)), toLines(privileges));
 });

@@ -9,7 +9,7 @@ import { freePort } from "../../../src/embedded/tcp-port.ts";
 import { startProcess, type ServerProcess } from "../../../src/embedded/process.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { call } from "../../support/http.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage } from "../../support/scene.ts";
@@ -39,7 +39,7 @@ describe("a Prometheus with the settings of the guide", () => {
 
   before(async () => {
     await own.createTopic();
-    await makeTopics(admin, { topic: feedback, numPartitions: 1 });
+    await createKafkaTopics(admin, { topic: feedback, numPartitions: 1 });
     service = await startTopicsync({
       ...own.settings,
       KAFKA_PUSH_FEEDBACK_TOPIC: feedback,

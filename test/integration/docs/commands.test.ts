@@ -16,7 +16,7 @@ import { after, before, describe, it } from "node:test";
 
 import getPort from "get-port";
 
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
 import { cli, environment } from "../../support/service.ts";
@@ -131,7 +131,8 @@ const { admin } = testKafka(sharedStack().kafka);
 before(async () => {
   // For the push feedback, which this service does not read.
   await admin.connect();
-  for (const topic of ["push-feedback", "push-feedback.dead-letter"]) await makeTopics(admin, { topic });
+  for (const topic of ["push-feedback", "push-feedback.dead-letter"])
+    await createKafkaTopics(admin, { topic });
 });
 after(() => {
   if (service?.pid !== undefined && service.exitCode === null) process.kill(-service.pid, "SIGKILL");

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { assertKeepsContract, type Answered } from "../../support/contract.ts";
+import { assertKeepsContract, type ReceivedAnswer } from "../../support/contract.ts";
 
-const healthy: Answered = {
+const healthy: ReceivedAnswer = {
   method: "GET",
   url: "http://127.0.0.1/healthz",
   status: 200,
@@ -13,7 +13,7 @@ const healthy: Answered = {
 const errorBody = (code: string): string =>
   JSON.stringify({ error: { message: "m", detail: "", code, details: [] }, status: "failure" });
 
-const checkWith = (different: Partial<Answered>) => () => {
+const checkWith = (different: Partial<ReceivedAnswer>) => () => {
   assertKeepsContract({ ...healthy, ...different });
 };
 

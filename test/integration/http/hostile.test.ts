@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { basic, call } from "../../support/http.ts";
+import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { send, type Exchange, type RawAnswer } from "../../support/raw-http.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
@@ -23,7 +23,7 @@ before(async () => {
   assert.equal((await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" })).status, 200);
 });
 
-const authorization = `Authorization: ${basic(bootstrap)}`;
+const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
 const path = "/api/now/push/App/installation";
 const head = (first: string, ...headers: string[]): string =>
   [first, "Host: test", ...headers, "", ""].join("\r\n");

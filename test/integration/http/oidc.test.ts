@@ -181,11 +181,11 @@ describe("a hostile token", () => {
 
 describe("the issuer", () => {
   it("is asked for its keys once, and again for a new key, but not for each invented key id", async () => {
-    const before = issuer.asked();
+    const before = issuer.getKeyRequests();
     assert.ok(before <= 2, "one request for all tokens above, one for unknown keys");
     for (let made = 0; made < 5; made += 1)
       assertRejected(await getSync(await issuer.token({}, { kid: `made-up-${made}` })), /key/);
-    assert.ok(issuer.asked() - before <= 1);
+    assert.ok(issuer.getKeyRequests() - before <= 1);
   });
 
   it("may be down: bearer tokens are then answered with 503, and everything else works", async () => {
@@ -195,25 +195,25 @@ describe("the issuer", () => {
     const url = `${other.url}/api/topicsync/v1/sync`;
     const ask = async (): Promise<Answer> => call(url, { method: "GET", ...as(await away.token()) });
     for (const behaviour of ["failing", "garbled"] as const) {
-      away.behave(behaviour);
+      away.setBehaviour(behaviour);
       const answer = await until("it is asked", async () => {
         for (let times = 0; times < 19; times += 1) await ask();
         const one = await ask();
-        return away.requests() > 0 ? one : undefined;
+        return away.countRequests() > 0 ? one : undefined;
       });
-      assert.ok(away.requests() < 10, "the issuer is not asked for each token");
+      assert.ok(away.countRequests() < 10, "the issuer is not asked for each token");
       assert.deepEqual([answer.status, answer.json.error.code], [503, "UNAVAILABLE"]);
       assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
       assert.doesNotMatch(answer.text, /127\.0\.0\.1/, "the address of the issuer is not disclosed");
     }
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
-    away.behave("well");
+    away.setBehaviour("well");
     const token = await away.token();
     await until(
       "the token is accepted",
       async () => (await call(url, { method: "GET", ...as(token) })).status === 200,
     );
-    away.behave("failing");
+    away.setBehaviour("failing");
     assert.equal((await call(url, { method: "GET", ...as(token) })).status, 200, "a checked token is cached");
     assert.equal((await ask()).status, 200, "the keys are cached");
     await other.stop();

@@ -77,7 +77,7 @@ function returnFromProvider(
     at?: TestService;
   } = {},
 ): Promise<Answer> {
-  issuer.codesGive({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
+  issuer.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
   const good = { code: goodCode, state: asked.get("state") ?? "", iss: issuer.url };
   const query = new URLSearchParams({ ...good, ...answer }).toString();
   return get(`${at.url}${path}/openid/callback?${query}`, cookie);
@@ -161,7 +161,7 @@ describe("signing in with OpenID", () => {
   it("exchanges the code with the client secret and the PKCE verifier", async () => {
     const sent = await beginSignIn();
     assert.equal((await returnFromProvider(sent)).headers.get("location"), "/console");
-    const { authorization, body } = issuer.exchanged();
+    const { authorization, body } = issuer.getLastExchange();
     const verifier = body.get("code_verifier") ?? "";
     const digest = createHash("sha256").update(verifier).digest("base64url");
     assert.equal(digest, sent.asked.get("code_challenge"));
@@ -278,14 +278,14 @@ describe("the provider", () => {
     await other.ready();
     const ask = () => get(`${other.url}${path}/openid`);
     for (const behaviour of ["failing", "garbled"] as const) {
-      away.behave(behaviour);
+      away.setBehaviour(behaviour);
       await until("it is asked", async () => {
         for (let times = 0; times < 20; times += 1) assertFailed(await ask(), "unavailable");
-        return away.requests() > 0;
+        return away.countRequests() > 0;
       });
-      assert.ok(away.requests() < 10, "the provider is not asked for each sign-in");
+      assert.ok(away.countRequests() < 10, "the provider is not asked for each sign-in");
     }
-    away.behave("well");
+    away.setBehaviour("well");
     const isRedirected = async () =>
       (await ask()).headers.get("location")?.startsWith(`${away.url}/authorize`);
     await until("signing in works again", isRedirected);
@@ -302,7 +302,7 @@ describe("the provider", () => {
       const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
       keepSecret(cookie.split("=")[1]);
       const asked = new URL(begun.headers.get("location") ?? "").searchParams;
-      withUserInfo.codesGive({ aud: clientId, nonce: asked.get("nonce"), sub });
+      withUserInfo.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), sub });
       const query = new URLSearchParams({
         code: goodCode,
         state: asked.get("state") ?? "",

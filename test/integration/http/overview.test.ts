@@ -4,7 +4,7 @@ import { before, describe, it } from "node:test";
 import type { Overview } from "../../../schemas/overview.ts";
 import { hashPassword } from "../../../src/users/password.ts";
 import { roles } from "../../../src/users/user.ts";
-import { basic, call } from "../../support/http.ts";
+import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
@@ -34,7 +34,9 @@ async function addUser(given: readonly string[] = []): Promise<{ user: string; p
 }
 
 /** Starts a stream and collects what it receives in `text`. */
-async function watch(headers: Readonly<Record<string, string>> = { Authorization: basic(bootstrap) }) {
+async function watch(
+  headers: Readonly<Record<string, string>> = { Authorization: toBasicAuthorization(bootstrap) },
+) {
   const answer = await fetch(`${service.url}${path}/events`, {
     headers: { ...headers, Accept: "text/event-stream" },
   });
@@ -82,13 +84,13 @@ describe("the overview over HTTP", () => {
     const others = await addUser([roles.pushAdmin, roles.admin]);
     const { json, text } = await call(`${service.url}${path}`, { method: "GET", as: others });
     assert.deepEqual([json.deadLetters, json.problems, text.includes(id)], [null, [], false]);
-    const watched = await watch({ Authorization: basic(others) });
+    const watched = await watch({ Authorization: toBasicAuthorization(others) });
     const [event] = await until(
       "an event has arrived",
       () => parseEvents(watched).length > 0 && parseEvents(watched),
     );
     assert.deepEqual([event?.deadLetters, event?.problems], [null, []]);
-    const seen = await watch({ Authorization: basic(reader) });
+    const seen = await watch({ Authorization: toBasicAuthorization(reader) });
     await until("it is streamed", () =>
       parseEvents(seen).some(
         ({ deadLetters }) => deadLetters?.some(({ externalId }) => externalId === id) === true,
@@ -107,7 +109,7 @@ describe("the overview over HTTP", () => {
       disabled: await watch(await signIn(disabled)),
       "with another role": await watch(await signIn(demoted)),
       "after its time": await watch(await signIn(expired)),
-      "disabled, with a password": await watch({ Authorization: basic(known) }),
+      "disabled, with a password": await watch({ Authorization: toBasicAuthorization(known) }),
     };
     const continuing = await watch(await signIn(staying));
     for (const one of [...Object.values(ending), continuing]) assert.equal(one.answer.status, 200);
@@ -125,11 +127,11 @@ describe("the overview over HTTP", () => {
 
   it("allows ten streams per user, and new ones after some end", async () => {
     const user = await addUser();
-    const headers = { Authorization: basic(user) };
+    const headers = { Authorization: toBasicAuthorization(user) };
     const all = await Promise.all(Array.from({ length: 10 }, () => watch(headers)));
     assert.deepEqual([...new Set(all.map(({ answer }) => answer.status))], [200]);
     assert.equal((await watch(headers)).answer.status, 503);
-    assert.equal((await watch({ Authorization: basic(await addUser()) })).answer.status, 200);
+    assert.equal((await watch({ Authorization: toBasicAuthorization(await addUser()) })).answer.status, 200);
     await users.updateOne({ user_name: user.user }, { $set: { active: false } });
     await until("all have ended", () => all.every(({ over }) => over));
     await users.updateOne({ user_name: user.user }, { $set: { active: true } });
@@ -145,7 +147,7 @@ describe("the overview over HTTP", () => {
 
     const others: (typeof watched)[] = [];
     for (let user = 0; user < 20; user += 1) {
-      const headers = { Authorization: basic(await addUser()) };
+      const headers = { Authorization: toBasicAuthorization(await addUser()) };
       // The first computes the password hash.
       others.push(await watch(headers));
       others.push(...(await Promise.all(Array.from({ length: 9 }, () => watch(headers)))));

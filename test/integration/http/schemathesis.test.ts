@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { schemathesis } from "../../schemathesis/schemathesis.ts";
+import { runSchemathesis } from "../../schemathesis/schemathesis.ts";
 import { call } from "../../support/http.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -44,7 +44,7 @@ async function createDocument(): Promise<object> {
 }
 
 async function assertNoIssues(phases: string, ...args: string[]): Promise<void> {
-  const output = await schemathesis(folder, [
+  const output = await runSchemathesis(folder, [
     document,
     ...["--url", service.url],
     // Its response does not end.

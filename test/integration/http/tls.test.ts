@@ -11,7 +11,7 @@ import { connect } from "node:tls";
 
 import { readConfig } from "../../../src/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
-import { certificate } from "../../support/certificate.ts";
+import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { ownNames, startTopicsync } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -25,7 +25,7 @@ const createFile = (name: string, text: string): string => {
   writeFileSync(path, text);
   return path;
 };
-const [first, second] = await Promise.all([certificate(), certificate()]);
+const [first, second] = await Promise.all([createCertificate(), createCertificate()]);
 
 /** Sends a request that trusts only this certificate. */
 async function getHealth(url: string, trusted: string): Promise<IncomingMessage> {

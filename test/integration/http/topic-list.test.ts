@@ -8,7 +8,7 @@ import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { call, type Answer } from "../../support/http.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
-import { topicRecord } from "../../support/topic-record.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const stack = sharedStack();
 const { uri, db } = testDatabase(stack.mongodb);
@@ -24,7 +24,7 @@ const atMinute = (i: number): Date => new Date(Date.UTC(2026, 0, 1, 0, i));
 
 /** 40 topics. Several share a name and a time of change; a few names are too long for a cursor in a URL. */
 const stored: TopicRecord[] = Array.from({ length: 40 }, (_, i) => ({
-  ...topicRecord({ externalId: `id-${String((i * 7) % 40).padStart(2, "0")}`, contentQuery: `n=${i}` }),
+  ...createTopicRecord({ externalId: `id-${String((i * 7) % 40).padStart(2, "0")}`, contentQuery: `n=${i}` }),
   _id: String(i).padStart(32, "0"),
   topic_name: `name ${i % 4}${i % 8 === 3 ? long : ""}`,
   namespace: i % 10 === 0 ? "rare" : "usual",
@@ -120,7 +120,7 @@ describe("listing topics over HTTP", () => {
   }
 
   it("finds topics by a prefix: external ids first, then names, each topic once", async () => {
-    await topics.insertOne({ ...topicRecord({ externalId: "name 1st" }), topic_name: "name 1" });
+    await topics.insertOne({ ...createTopicRecord({ externalId: "name 1st" }), topic_name: "name 1" });
     const named = stored.filter(({ topic_name }) => topic_name.startsWith("name 1"));
     assert.deepEqual(await listAll({ search: "name 1" }), ["name 1st", ...sortIds(getCombination, named)]);
     await topics.deleteOne({ topic_id: "name 1st" });
@@ -177,7 +177,11 @@ describe("listing topics over HTTP", () => {
 
 describe("one topic over HTTP", () => {
   it("is shown with its filters in words, its source and its previous definition", async () => {
-    const record = topicRecord({ externalId: "a/b c", headerQuery: "eventType=A,B", contentQuery: "=1" });
+    const record = createTopicRecord({
+      externalId: "a/b c",
+      headerQuery: "eventType=A,B",
+      contentQuery: "=1",
+    });
     const { topic_name, namespace, content_query } = record;
     await topics.insertOne({
       ...{ ...record, source: announcement },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { basic, call, type Answer } from "../../support/http.ts";
+import { toBasicAuthorization, call, type Answer } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -224,7 +224,7 @@ describe("an invalid topic", () => {
     }
     const none = await fetch(topicUrl(), {
       method: "POST",
-      headers: { Authorization: basic(bootstrap) },
+      headers: { Authorization: toBasicAuthorization(bootstrap) },
       body: new Blob([text]),
     });
     assert.equal(none.status, 415);

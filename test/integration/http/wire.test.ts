@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
 
 import { assertKeepsContract } from "../../support/contract.ts";
-import { basic, call } from "../../support/http.ts";
+import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { send, type RawAnswer } from "../../support/raw-http.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
@@ -17,7 +17,7 @@ const { uri } = testDatabase(stack.mongodb);
 let service: TestService;
 
 const register = "/api/now/push/App/installation";
-const authorization = `Authorization: ${basic(bootstrap)}`;
+const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
 const close = "Connection: close";
 const body = '{"platform":"ios","token":"wire"}';
 const length = `Content-Length: ${body.length}`;

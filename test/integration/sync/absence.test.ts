@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 import { startTopicsync, type LogLine } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
@@ -18,7 +18,7 @@ async function warningsAfterAbsence(
 ): Promise<readonly LogLine[]> {
   const at = scene();
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-  await makeTopics(admin, { topic: at.topic, numPartitions: 1, configEntries });
+  await createKafkaTopics(admin, { topic: at.topic, numPartitions: 1, configEntries });
   await at.announce(0, 3);
   const first = await startTopicsync(at.settings);
   await at.reached(3);

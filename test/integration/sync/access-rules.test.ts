@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import kafkajs from "kafkajs";
 
 import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
-import { definition, notReady, stage, type Scene } from "../../support/scene.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { definition, waitUntilNotReady, stage, type Scene } from "../../support/scene.ts";
 import { runCli, startTopicsync, type LogLine } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -57,7 +57,7 @@ async function sceneAs(
 }
 
 const makeBoth = ({ topic, deadLetterTopic }: Scene): Promise<void> =>
-  makeTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
+  createKafkaTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
 
 const readAnnouncements = ({ topic }: Scene): Right => ({ type: TOPIC, name: topic, operations: [READ] });
 const keepLetters = ({ deadLetterTopic: name }: Scene): Right => ({
@@ -164,7 +164,7 @@ describe("a Kafka user with access rules", () => {
     await makeBoth(at);
     await producer.send({ topic: at.topic, messages: [{ value: "not json" }] });
     const service = await startTopicsync(at.asUser);
-    await notReady(service, "consumer", new RegExp(`Write on topic "${at.deadLetterTopic}"`));
+    await waitUntilNotReady(service, "consumer", new RegExp(`Write on topic "${at.deadLetterTopic}"`));
     await admin.createAcls({
       acl: [
         {

@@ -7,7 +7,13 @@ import type { RecordHeaders } from "../../../src/sync/records.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { base64, binaryHeaders, cloudEvent, framed, notification } from "../../support/records.ts";
+import {
+  toBase64,
+  createBinaryHeaders,
+  createCloudEvent,
+  addFrame,
+  createNotification,
+} from "../../support/records.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
 
@@ -172,15 +178,21 @@ describe("an announcement in an envelope", () => {
   type Body = ReturnType<typeof definition>;
   const json = { "content-type": "application/cloudevents+json; charset=UTF-8" };
   const resource = ({ externalId, ...members }: Body) => ({ id: externalId, "@type": "Topic", ...members });
-  const created = (body: Body) => notification("TopicCreateEvent", resource(body));
+  const created = (body: Body) => createNotification("TopicCreateEvent", resource(body));
   const cases: [title: string, wrap: (body: Body) => Sent][] = [
-    ["structured CloudEvent", (body) => ({ value: cloudEvent({ data: body }), headers: json })],
-    ["structured CloudEvent without a header", (body) => ({ value: cloudEvent({ data: body }) })],
-    ["structured CloudEvent in Base64", (body) => ({ value: cloudEvent({ data_base64: base64(body) }) })],
-    ["CloudEvent in binary mode", (body) => ({ value: body, headers: binaryHeaders() })],
+    ["structured CloudEvent", (body) => ({ value: createCloudEvent({ data: body }), headers: json })],
+    ["structured CloudEvent without a header", (body) => ({ value: createCloudEvent({ data: body }) })],
+    [
+      "structured CloudEvent in Base64",
+      (body) => ({ value: createCloudEvent({ data_base64: toBase64(body) }) }),
+    ],
+    ["CloudEvent in binary mode", (body) => ({ value: body, headers: createBinaryHeaders() })],
     ["TMF688 notification", (body) => ({ value: created(body) })],
-    ["notification in a CloudEvent", (body) => ({ value: cloudEvent({ data: created(body) }) })],
-    ["Confluent frame", (body) => ({ key: framed(JSON.stringify(body.externalId)), value: framed(body) })],
+    ["notification in a CloudEvent", (body) => ({ value: createCloudEvent({ data: created(body) }) })],
+    [
+      "Confluent frame",
+      (body) => ({ key: addFrame(JSON.stringify(body.externalId)), value: addFrame(body) }),
+    ],
   ];
   for (const [title, wrap] of cases) {
     it(`is as good as a plain one: ${title}`, async () => {
@@ -196,19 +208,22 @@ describe("an announcement in an envelope", () => {
 
   it("changes a topic and retires it, by TMF688's notifications and by a framed key", async () => {
     const [one, two] = [definition(), definition()];
-    const change = notification("TopicAttributeValueChangeEvent", { ...resource(one), contentQuery: null });
+    const change = createNotification("TopicAttributeValueChangeEvent", {
+      ...resource(one),
+      contentQuery: null,
+    });
     await announce(keyed(one), keyed(two), { key: one.externalId, value: change });
     assert.equal((await find(one.externalId))?.["content_query"], "");
     await announce(
-      { key: one.externalId, value: notification("TopicDeleteEvent", { id: one.externalId }) },
-      { key: framed(JSON.stringify(two.externalId)), value: null },
+      { key: one.externalId, value: createNotification("TopicDeleteEvent", { id: one.externalId }) },
+      { key: addFrame(JSON.stringify(two.externalId)), value: null },
     );
     assert.deepEqual([await find(one.externalId), await find(two.externalId)], [null, null]);
     assert.notEqual(await retired.findOne({ topic_id: one.externalId }), null);
   });
 
   it("that is refused is kept as it came, and says as what it was read", async () => {
-    const value = framed(cloudEvent({ data: { ...definition(), headerquery: "" } }));
+    const value = addFrame(createCloudEvent({ data: { ...definition(), headerquery: "" } }));
     const letter = await letterOf(await announce({ value, headers: json }));
     assert.deepEqual(letter.value, value);
     assert.equal(header(letter, "content-type"), json["content-type"]);

@@ -6,7 +6,7 @@ import kafkajs from "kafkajs";
 
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { until } from "../../support/poll.ts";
-import { definition, notReady, readiness, readyAgain, stage } from "../../support/scene.ts";
+import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
 import { startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -38,7 +38,7 @@ describe("an announcements topic that is deleted and made anew under the running
       await own.inStep();
       await own.announce(200 + first, 200 + announced, "Renamed");
       await own.inStep();
-      await readyAgain(service);
+      await waitUntilReady(service);
       assert.equal(says(service, "positioning failed"), 0);
       assert.equal(await service.stop(), 0);
     });
@@ -77,11 +77,11 @@ describe("a dead-letter topic that cannot be written", () => {
     await admin.deleteTopics({ topics: [own.deadLetterTopic] });
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
-    await notReady(service, "consumer", /the sync is paused/);
+    await waitUntilNotReady(service, "consumer", /the sync is paused/);
     assert.equal(await own.count(), 0);
     await until("it is created", () => admin.createTopics({ topics: [{ topic: own.deadLetterTopic }] }));
     await own.reached(11);
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(await own.count(), 10);
     assert.equal(await own.deadLetters(), 1);
     assert.equal(await service.stop(), 0);
@@ -95,7 +95,7 @@ describe("a dead-letter topic that cannot be written", () => {
     const service = await startTopicsync(own.settings);
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
-    await notReady(service, "consumer", /rejects a record: .*larger than the max message size/);
+    await waitUntilNotReady(service, "consumer", /rejects a record: .*larger than the max message size/);
     assert.equal(await own.count(), 0);
     await admin.alterConfigs({
       validateOnly: false,
@@ -108,7 +108,7 @@ describe("a dead-letter topic that cannot be written", () => {
       ],
     });
     await own.reached(11);
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(await own.deadLetters(), 1);
     assert.equal(await service.stop(), 0);
   });
@@ -124,9 +124,9 @@ describe("a network that fails on the way to Kafka", () => {
     for (const part of [1, 2_000]) {
       await until(`${part} are applied`, async () => (await own.applied()) >= part);
       broker.cut();
-      await notReady(service, "kafka", /Kafka does not answer|no answer within/);
+      await waitUntilNotReady(service, "kafka", /Kafka does not answer|no answer within/);
       broker.heal();
-      await readyAgain(service);
+      await waitUntilReady(service);
       await own.announce(3_000 + part, 3_500 + part);
     }
     await own.inStep();
@@ -142,9 +142,9 @@ describe("a network that fails on the way to Kafka", () => {
     await own.inStep();
     broker.freeze();
     await own.announce(100, 200);
-    await notReady(service, "kafka", /no answer within/);
+    await waitUntilNotReady(service, "kafka", /no answer within/);
     broker.heal();
-    await readyAgain(service);
+    await waitUntilReady(service);
     await own.inStep();
     assert.equal(await service.stop(), 0);
   });
@@ -161,7 +161,7 @@ describe("a broker that nobody can ask for the group's coordinator", () => {
     await until("it gave up twice", () => says(service, "Failed to find group coordinator") > 1);
     broker.hideCoordinators(false);
     await own.inStep();
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
 });
@@ -173,13 +173,13 @@ describe("a consumer that died", () => {
     await own.createTopic();
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
     await service.ready();
-    await readyAgain(service);
+    await waitUntilReady(service);
     const ended = once(service.process, "exit");
     // kafkajs takes an answer that ends too early for a fault of the program.
-    broker.garble();
+    broker.truncateAnswers();
     await until(
       "it is not ready",
-      async () => (await readiness(service).catch(() => ({ status: 0 }))).status !== 200,
+      async () => (await getReadiness(service).catch(() => ({ status: 0 }))).status !== 200,
     );
     await ended;
     assert.equal(service.process.exitCode, 70);

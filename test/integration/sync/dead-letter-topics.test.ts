@@ -6,7 +6,7 @@ import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter, type DeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { createBroker, type Broker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { definition, stage, type Scene } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
@@ -27,7 +27,7 @@ const makeBoth = async (
   settings: Record<string, string>,
 ): Promise<void> => {
   const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-  await makeTopics(
+  await createKafkaTopics(
     admin,
     {
       topic,

@@ -7,7 +7,7 @@ import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
-import { notReady, readyAgain, stage } from "../../support/scene.ts";
+import { waitUntilNotReady, waitUntilReady, stage } from "../../support/scene.ts";
 import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -28,7 +28,7 @@ describe("a MongoDB that refuses to write", () => {
   });
 
   const announceWhile = async (answer: Document, times: number): Promise<void> => {
-    store.fail({ command: "insert", carriedOut: false, answer, times });
+    store.fail({ command: "insert", executed: false, answer, times });
     await own.announce(next, next + 100);
     next += 100;
   };
@@ -65,14 +65,18 @@ describe("a MongoDB that refuses to write", () => {
       assert.equal(state, "paused");
       assert.match(reason, message);
       await metricIs(1);
-      await notReady(service, "consumer", new RegExp(`: unexpected error: ${message.source.slice(1, -1)}`));
+      await waitUntilNotReady(
+        service,
+        "consumer",
+        new RegExp(`: unexpected error: ${message.source.slice(1, -1)}`),
+      );
       const line = service.log.findLast(({ msg }) =>
         msg?.startsWith("batch failed with an unexpected error"),
       );
       assert.equal(line?.level, 50);
-      store.forgive();
+      store.clear();
       await own.inStep();
-      await readyAgain(service);
+      await waitUntilReady(service);
       await metricIs(0);
     });
 
@@ -81,9 +85,9 @@ describe("a MongoDB that refuses to write", () => {
     const { reason } = await pausedBy("outage");
     assert.match(reason, /^MongoDB does not answer: operation exceeded time limit/);
     await metricIs(0);
-    store.forgive();
+    store.clear();
     await own.inStep();
-    await readyAgain(service);
+    await waitUntilReady(service);
   });
 
   it("has a unique index that objects, wherever in the answer it says so", async () => {
@@ -104,7 +108,7 @@ describe("a MongoDB that does not accept the credentials", () => {
   const own = scene();
   const refuse = (): void => {
     const answer = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
-    store.fail({ command: "create", carriedOut: false, answer, times: 1 });
+    store.fail({ command: "create", executed: false, answer, times: 1 });
   };
   const settings = { ...own.settings, MONGODB_URI: store.uri(new URL(own.uri).pathname.slice(1)) };
   const reason =

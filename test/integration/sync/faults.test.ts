@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { basic, call } from "../../support/http.ts";
+import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { ownBroker, ownStore } from "../../support/own-stack.ts";
+import { startOwnBroker, startOwnStore } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";
-import { definition, readiness, readyAgain, stage } from "../../support/scene.ts";
+import { definition, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
 import { bootstrap, startTopicsync } from "../../support/service.ts";
 
-const [broker, store] = await Promise.all([ownBroker(), ownStore()]);
+const [broker, store] = await Promise.all([startOwnBroker(), startOwnStore()]);
 const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
 
 describe("the sync", () => {
@@ -34,8 +34,8 @@ describe("the sync", () => {
     const service = await startTopicsync(settings);
     await until("some are applied", async () => (await applied()) > 0);
     await store.stop();
-    await until("it says that it is not ready", async () => (await readiness(service)).status === 503);
-    const { json } = await readiness(service);
+    await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
+    const { json } = await getReadiness(service);
     assert.equal(json.checks.mongodb.ok, false);
     const refused = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("x") });
     assert.equal(refused.status, 503);
@@ -43,7 +43,7 @@ describe("the sync", () => {
     assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
     await store.start();
     await inStep(120_000);
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
 
@@ -54,7 +54,7 @@ describe("the sync", () => {
     const service = await startTopicsync(settings);
     await until("some are applied", async () => (await applied()) > 0);
     await broker.stop();
-    await until("it says that it is not ready", async () => (await readiness(service)).status === 503);
+    await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
     await broker.start();
     await inStep(120_000);
     // New ones as well, and what is refused.
@@ -62,7 +62,7 @@ describe("the sync", () => {
     await inStep(120_000);
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
     await until("what is refused is kept", async () => (await deadLetters()) === 1);
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
 });
@@ -74,7 +74,7 @@ describe("the start", () => {
     const service = await startTopicsync(settings);
     const health = await call(`${service.url}/healthz`, { method: "GET", as: undefined });
     assert.equal(health.status, 200);
-    const { status, json } = await readiness(service);
+    const { status, json } = await getReadiness(service);
     assert.equal(status, 503);
     assert.deepEqual(
       Object.entries(json.checks).map(([name, check]) => [name, (check as { ok: boolean }).ok]),
@@ -145,7 +145,11 @@ describe("the end", () => {
     await call(url, { body: `{"platform":"p","token":"${token}` });
     await service.stop();
     const log = JSON.stringify(service.log);
-    for (const secret of [token, bootstrap.password, basic(bootstrap).slice("Basic ".length)]) {
+    for (const secret of [
+      token,
+      bootstrap.password,
+      toBasicAuthorization(bootstrap).slice("Basic ".length),
+    ]) {
       assert.ok(!log.includes(secret), `the log has ${secret}`);
     }
   });

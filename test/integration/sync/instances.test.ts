@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { describe, it } from "node:test";
 
 import { until } from "../../support/poll.ts";
-import { readyAgain, stage, type Scene } from "../../support/scene.ts";
+import { waitUntilReady, stage, type Scene } from "../../support/scene.ts";
 import { startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -57,7 +57,7 @@ describe("several instances in one group", () => {
     });
     assert.ok((await own.applied()) < own.announced.size, "the partitions were handed over in mid-batch");
     await own.inStep(240_000);
-    await Promise.all([readyAgain(first), readyAgain(second)]);
+    await Promise.all([waitUntilReady(first), waitUntilReady(second)]);
     assert.deepEqual([...failures(first), ...failures(second)], []);
     assert.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
   });
@@ -91,7 +91,7 @@ describe("several instances in one group", () => {
     await shared(services);
     assert.equal(await members(own), 2);
     assert.equal(await own.retired.countDocuments(), 1_000);
-    await Promise.all(services.map((service) => readyAgain(service)));
+    await Promise.all(services.map((service) => waitUntilReady(service)));
     assert.deepEqual(services.flatMap(failures), []);
     assert.deepEqual(await Promise.all(services.map((service) => service.stop())), [0, 0]);
   });

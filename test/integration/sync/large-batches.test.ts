@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 
 import kafkajs from "kafkajs";
 
-import { varint } from "../../support/record-batch.ts";
+import { encodeVarint } from "../../support/record-batch.ts";
 import { definition, stage } from "../../support/scene.ts";
 import { runCli, startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
@@ -20,13 +20,13 @@ const toMessage = (id: string) => ({ key: id, value: JSON.stringify(definition(i
 
 /** A record whose value is that many zeros, compressed: too large to be made at once. */
 function zippedZeros(megabytes: number): Promise<Buffer> {
-  const valueLength = varint(megabytes * mib);
-  const head = Buffer.concat([Buffer.from([0, 0, 0]), varint(-1), valueLength]);
+  const valueLength = encodeVarint(megabytes * mib);
+  const head = Buffer.concat([Buffer.from([0, 0, 0]), encodeVarint(-1), valueLength]);
   function* chunks(): Generator<Buffer> {
-    yield Buffer.concat([varint(head.length + megabytes * mib + 1), head]);
+    yield Buffer.concat([encodeVarint(head.length + megabytes * mib + 1), head]);
     const zeros = Buffer.alloc(mib);
     for (let at = 0; at < megabytes; at += 1) yield zeros;
-    yield varint(0);
+    yield encodeVarint(0);
   }
   return buffer(Readable.from(chunks()).pipe(createGzip({ level: 9 })));
 }

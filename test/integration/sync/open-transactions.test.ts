@@ -5,7 +5,7 @@ import type { SyncStatus } from "../../../schemas/sync-status.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { definition, readiness, stage } from "../../support/scene.ts";
+import { definition, getReadiness, stage } from "../../support/scene.ts";
 import { runCli, startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
@@ -60,7 +60,7 @@ describe("a transaction that stays open in the announcements topic", () => {
     assert.equal(await metric("log_end_offset"), 3);
     assert.equal(await metric("lag_records"), 2);
     // Instances work as they should: restarting one would mend nothing.
-    assert.equal((await readiness(service)).status, 200);
+    assert.equal((await getReadiness(service)).status, 200);
     const { output } = await runCli(["status", "--url", service.url], settings);
     assert.match(output, /2 announcements behind/);
     assert.match(

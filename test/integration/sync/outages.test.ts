@@ -5,7 +5,7 @@ import { getPort } from "../../unit/embedded/local.ts";
 import { call, type Call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
-import { definition, notReady, readyAgain, stage, type Scene } from "../../support/scene.ts";
+import { definition, waitUntilNotReady, waitUntilReady, stage, type Scene } from "../../support/scene.ts";
 import { bootstrap, startTopicsync, type TestService } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 
@@ -36,9 +36,9 @@ describe("a network that fails on the way to MongoDB", () => {
     for (const part of [1, 2_000]) {
       await until(`${part} are applied`, async () => (await own.applied()) >= part);
       store.cut();
-      await notReady(service, "mongodb", noAnswer);
+      await waitUntilNotReady(service, "mongodb", noAnswer);
       store.heal();
-      await readyAgain(service);
+      await waitUntilReady(service);
     }
     // Without a pause, wherever the sync just is.
     for (const bytes of [200, 1_000, 3_000]) {
@@ -48,7 +48,7 @@ describe("a network that fails on the way to MongoDB", () => {
       store.reset();
     }
     await own.inStep();
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(joins(service), 1);
     assert.equal(await service.stop(), 0);
   });
@@ -73,10 +73,10 @@ describe("a network that fails on the way to MongoDB", () => {
       assert.equal(status, 503);
       assert.equal(json.error.code, "UNAVAILABLE");
     }
-    await notReady(service, "mongodb", noAnswer);
-    await notReady(service, "consumer", /the sync is paused/);
+    await waitUntilNotReady(service, "mongodb", noAnswer);
+    await waitUntilNotReady(service, "consumer", /the sync is paused/);
     store.heal();
-    await readyAgain(service);
+    await waitUntilReady(service);
     await own.inStep();
     assert.equal(joins(service), 1);
     assert.equal(await service.stop(), 0);
@@ -103,7 +103,7 @@ describe("a MongoDB that is troubled", () => {
   const allIsWell = async (): Promise<void> => {
     await own.inStep();
     assert.equal(store.pending(), 0, "the fault befell it");
-    await readyAgain(service);
+    await waitUntilReady(service);
     assert.equal(joins(service), 1);
   };
 
@@ -117,7 +117,7 @@ describe("a MongoDB that is troubled", () => {
 
   it("may take longer for a write than the group waits for a sign of life", async () => {
     // The group's patience is 10 s.
-    store.fail({ command: "insert", carriedOut: true, answer: {}, lateMs: 12_000, times: 1 });
+    store.fail({ command: "insert", executed: true, answer: {}, delayMs: 12_000, times: 1 });
     await announce(100);
     await allIsWell();
     assert.equal(failedWrites(service), 0);
@@ -126,32 +126,32 @@ describe("a MongoDB that is troubled", () => {
   it("gets smaller writes for as long as it cannot take larger ones", async () => {
     const times = 50;
     store.fail({
-      ...{ command: "insert", largerThan: 20_000, carriedOut: false, answer: mongoErrors.tooSlow, times },
+      ...{ command: "insert", largerThan: 20_000, executed: false, answer: mongoErrors.tooSlow, times },
     });
     await announce(1_000);
     await own.inStep();
     assert.ok(store.pending() > 0, "it came through before the store was well again");
-    store.forgive();
+    store.clear();
     await announce(1_000);
     await allIsWell();
   });
 
   it("may lose its primary at an insert", async () => {
-    store.fail({ command: "insert", carriedOut: false, answer: mongoErrors.notWritablePrimary, times: 7 });
+    store.fail({ command: "insert", executed: false, answer: mongoErrors.notWritablePrimary, times: 7 });
     await announce(100);
     await allIsWell();
   });
 
   it("may lose its primary at a commit", async () => {
     const answer = mongoErrors.notWritablePrimaryAtCommit;
-    store.fail({ command: "commitTransaction", carriedOut: false, answer, times: 3 });
+    store.fail({ command: "commitTransaction", executed: false, answer, times: 3 });
     await announce(100);
     await allIsWell();
   });
 
   it("may say that a commit was not replicated in time", async () => {
     const answer = mongoErrors.writeConcernTimeout;
-    store.fail({ command: "commitTransaction", carriedOut: true, answer, times: 1 });
+    store.fail({ command: "commitTransaction", executed: true, answer, times: 1 });
     await announce(100);
     await allIsWell();
   });
@@ -162,7 +162,7 @@ describe("a MongoDB that is troubled", () => {
       await own.inStep();
       const before = await own.retired.countDocuments();
       const answer = mongoErrors.shutdownInProgress;
-      store.fail({ command: "commitTransaction", carriedOut: true, answer, times });
+      store.fail({ command: "commitTransaction", executed: true, answer, times });
       const first = next;
       const auditedBefore = service.log.filter(({ audit }) => audit === true).length;
       await own.retire(first - 100, first - 50);

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import kafkajs from "kafkajs";
 
 import { hasSingleReplica } from "../../../src/kafka/admin/topics.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
 import { startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
@@ -51,7 +51,7 @@ describe("the service's own Kafka topics", () => {
   it("are left as they are where they exist, with a warning for what they lose", async () => {
     const { settings, topic, deadLetterTopic } = scene();
     const configEntries = [{ name: "retention.ms", value: "604800000" }];
-    await makeTopics(
+    await createKafkaTopics(
       admin,
       { topic, numPartitions: 1 },
       { topic: deadLetterTopic, numPartitions: 1, configEntries },

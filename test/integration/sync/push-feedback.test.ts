@@ -7,10 +7,10 @@ import { getPort } from "../../unit/embedded/local.ts";
 import { call } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { notReady, readyAgain, type PositionRecord } from "../../support/scene.ts";
+import { waitUntilNotReady, waitUntilReady, type PositionRecord } from "../../support/scene.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { databaseUri, sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
 
@@ -67,7 +67,7 @@ function scene() {
     /** The topic and the indexes, as a service makes them: an index on records that are there takes its time. */
     prepare: async (): Promise<void> => {
       await ensureIndexes(db);
-      await makeTopics(admin, { topic, numPartitions: 1 });
+      await createKafkaTopics(admin, { topic, numPartitions: 1 });
     },
     report,
     applied,
@@ -301,9 +301,13 @@ describe("push feedback in trouble", () => {
     await until("some are inactive", async () => (await own.inactive()) > 0);
     store.cut();
     await own.report(...tokens.slice(600).map((token) => dead(token)));
-    await notReady(service, "pushFeedback", /the sync is paused.*MongoDB does not answer|no answer within/);
+    await waitUntilNotReady(
+      service,
+      "pushFeedback",
+      /the sync is paused.*MongoDB does not answer|no answer within/,
+    );
     store.heal();
-    await readyAgain(service);
+    await waitUntilReady(service);
     await own.applied();
     assert.equal(await own.inactive(), tokens.length);
     assert.equal(await own.letters(), 0);

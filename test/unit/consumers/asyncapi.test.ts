@@ -6,7 +6,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { asyncApiDocument } from "../../../consumers/asyncapi.ts";
 import { announcementMessages, feedbackMessage } from "../../../consumers/asyncapi-messages.ts";
 import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
-import { decoded } from "../../support/records.ts";
+import { decodeRecord } from "../../support/records.ts";
 
 const ajv = new Ajv2020({ strict: false });
 ajv.addSchema(asyncApiDocument(), "document");
@@ -20,7 +20,7 @@ describe("each example of an announcement in the AsyncAPI document", () => {
       for (const { headers = {}, payload } of examples) {
         const validate = ajv.getSchema(`document#/components/messages/${name}/payload`);
         assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
-        const announcement = decoded({ key: externalId, value: payload as object | null, headers });
+        const announcement = decodeRecord({ key: externalId, value: payload as object | null, headers });
         assert.notEqual(announcement.kind, "unusable", JSON.stringify(announcement));
       }
     });
@@ -29,7 +29,7 @@ describe("each example of an announcement in the AsyncAPI document", () => {
   it("names the topic that it defines or retires", () => {
     const kinds = announcementMessages.flatMap(({ examples }) =>
       examples.map(({ headers = {}, payload }) => {
-        const announcement = decoded({ key: externalId, value: payload as object | null, headers });
+        const announcement = decodeRecord({ key: externalId, value: payload as object | null, headers });
         return announcement.kind === "retire"
           ? `retire ${announcement.externalId}`
           : announcement.kind === "define" && `define ${announcement.definition.externalId}`;

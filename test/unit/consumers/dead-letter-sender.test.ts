@@ -8,7 +8,7 @@ import { readConfig } from "../../../src/config.ts";
 import { RefusalError, UnavailableError } from "../../../src/lib/errors.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
@@ -27,7 +27,7 @@ before(async () => {
     { name: "max.message.bytes", value: "4000" },
     { name: "message.timestamp.after.max.ms", value: "1000" },
   ];
-  await makeTopics(admin, { topic, numPartitions: 1, configEntries });
+  await createKafkaTopics(admin, { topic, numPartitions: 1, configEntries });
   await consumer.subscribe({ topics: [topic], fromBeginning: true });
   await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void received.push(message)) });
 });

@@ -9,7 +9,7 @@ import { createRecordCache } from "../../../src/dead-letters/record-cache.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 
@@ -27,7 +27,7 @@ after(() => broker.close());
 /** A dead-letter topic and an index of it. */
 async function createScene(maxDeadLetters: number, numPartitions = 1) {
   const topic = unique("dead-letter");
-  await makeTopics(admin, { topic, numPartitions });
+  await createKafkaTopics(admin, { topic, numPartitions });
   const read: number[] = [];
   const index = createDeadLetterIndex({
     reader: broker,
@@ -78,7 +78,7 @@ describe("the index of dead letters", () => {
     await index.refresh();
     assert.deepEqual([listIds(), index.countUnlisted()], [[3], 0]);
     await admin.deleteTopics({ topics: [topic] });
-    await makeTopics(admin, { topic, numPartitions: 1 });
+    await createKafkaTopics(admin, { topic, numPartitions: 1 });
     await write([7]);
     await index.refresh();
     assert.deepEqual(listIds(), [7]);

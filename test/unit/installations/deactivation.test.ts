@@ -48,13 +48,13 @@ const request: DeactivateAllRequest = { ...scope, reason: "removed by the admini
 const register = (token: string): Promise<void> =>
   submit({ kind: "register", key: { ...scope, token }, user: "ann", previousToken: undefined });
 const isActive = async (token: string) => (await records.findOne({ token }))?.active;
-const passes = { command: "update", carriedOut: true, answer: {} } as const;
+const passes = { command: "update", executed: true, answer: {} } as const;
 
 const count = 600;
 const token = (i: number): string => `token ${i}`;
 
 beforeEach(async () => {
-  proxy.forgive();
+  proxy.clear();
   updates.length = 0;
   await records.deleteMany({});
   await records.insertMany(
@@ -99,7 +99,7 @@ describe("deactivating all users' tokens", () => {
     let isOver = false;
     // The second batch reaches the store late.
     proxy.fail({ ...passes, times: 1 });
-    proxy.fail({ ...passes, lateMs: 5_000, times: 1 });
+    proxy.fail({ ...passes, delayMs: 5_000, times: 1 });
     const removing = deactivateAll(request).then(() => (isOver = true));
     const again = await until("the first batch is done", async () => {
       const gone = await records.findOne({ active: false });
@@ -115,7 +115,7 @@ describe("deactivating all users' tokens", () => {
 
   it("sends no batch twice after a timeout, and can be repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
-    proxy.fail({ ...passes, lateMs: 20_000, times: 1 });
+    proxy.fail({ ...passes, delayMs: 20_000, times: 1 });
     await assert.rejects(deactivateAll(request), UnavailableError);
     assert.deepEqual(updates, [250, 250]);
     await deactivateAll(request);
@@ -124,7 +124,7 @@ describe("deactivating all users' tokens", () => {
 
   it("keeps finished batches when interrupted, and does the rest when repeated", async () => {
     proxy.fail({ ...passes, times: 1 });
-    proxy.fail({ ...passes, carriedOut: false, answer: mongoErrors.shutdownInProgress, times: 1 });
+    proxy.fail({ ...passes, executed: false, answer: mongoErrors.shutdownInProgress, times: 1 });
     await assert.rejects(deactivateAll(request), UnavailableError);
     const done = await records.find({ active: false }).toArray();
     assert.equal(done.length, 250);

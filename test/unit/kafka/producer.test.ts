@@ -5,7 +5,7 @@ import { readConfig } from "../../../src/config.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { OutgoingRecord } from "../../../src/sync/records.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 
@@ -21,7 +21,7 @@ const producer = broker.producer(topic);
 before(async () => {
   await admin.connect();
   const configEntries = [{ name: "max.message.bytes", value: "2000" }];
-  await makeTopics(admin, { topic, numPartitions: 3, configEntries });
+  await createKafkaTopics(admin, { topic, numPartitions: 3, configEntries });
 });
 after(() => Promise.all([producer.close(), broker.close()]));
 

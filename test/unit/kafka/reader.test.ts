@@ -9,7 +9,7 @@ import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { PartitionRecord } from "../../../src/sync/records.ts";
-import { makeTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
@@ -32,7 +32,7 @@ after(() => broker.close());
 async function createTopic(numPartitions = 1): Promise<string> {
   const topic = unique("log");
   const configEntries = [{ name: "cleanup.policy", value: "delete" }];
-  await makeTopics(admin, { topic, numPartitions, configEntries });
+  await createKafkaTopics(admin, { topic, numPartitions, configEntries });
   return topic;
 }
 

@@ -10,10 +10,10 @@ import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import {
-  body,
-  untilPicked,
+  createBody,
+  waitUntilPicked,
   connectIndex,
-  picked,
+  pickExternalIds,
   type IndexInstance,
 } from "../../support/live-topic-index.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -30,7 +30,7 @@ describe("the live index of topics", () => {
 
   before(async () => {
     [here, there] = await Promise.all([connectIndex(uri), connectIndex(uri)]);
-    await here.service.create(body("early", "a=1"), "user");
+    await here.service.create(createBody("early", "a=1"), "user");
     await records.insertOne({ _id: newId(), ...createOldTopic("unreadable", "a==1") });
   });
   after(async () => {
@@ -45,9 +45,12 @@ describe("the live index of topics", () => {
 
   it("loads the stored topics at the first pick, which waits for them", async () => {
     assert.deepEqual(here.index.status(), { topics: 0, unreadable: 0 });
-    assert.deepEqual(await Promise.all([picked(here, 1), picked(here, 1)]), [["early"], ["early"]]);
+    assert.deepEqual(await Promise.all([pickExternalIds(here, 1), pickExternalIds(here, 1)]), [
+      ["early"],
+      ["early"],
+    ]);
     assert.deepEqual(here.index.status(), { topics: 1, unreadable: 1 });
-    assert.deepEqual(await picked(there, 1), ["early"]);
+    assert.deepEqual(await pickExternalIds(there, 1), ["early"]);
   });
 
   it("reports a long load as such, and picks once the topics are loaded", async () => {
@@ -55,10 +58,10 @@ describe("the live index of topics", () => {
     const one = await connectIndex(proxy.uri(db.databaseName));
     try {
       proxy.freeze();
-      await assert.rejects(picked(one, 1), NotLoadedError);
+      await assert.rejects(pickExternalIds(one, 1), NotLoadedError);
       proxy.heal();
       await until("they are loaded", () => one.index.status().topics > 0);
-      assert.deepEqual(await picked(one, 1), ["early"]);
+      assert.deepEqual(await pickExternalIds(one, 1), ["early"]);
     } finally {
       await one.close();
     }
@@ -68,27 +71,27 @@ describe("the live index of topics", () => {
     const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const one = await connectIndex(proxy.uri(db.databaseName));
     proxy.cut();
-    const asked = assert.rejects(picked(one, 1), NotLoadedError);
+    const asked = assert.rejects(pickExternalIds(one, 1), NotLoadedError);
     await one.index.close();
     await asked;
     await one.database.close();
   });
 
   it("knows writes of its own process immediately, and those of others soon", async () => {
-    await here.service.create(body("later", "a=1,2"), "user");
-    assert.deepEqual(await picked(here, 2), ["later"]);
-    assert.deepEqual(await picked(here, 1), ["early", "later"]);
-    await untilPicked(there, 2, ["later"]);
+    await here.service.create(createBody("later", "a=1,2"), "user");
+    assert.deepEqual(await pickExternalIds(here, 2), ["later"]);
+    assert.deepEqual(await pickExternalIds(here, 1), ["early", "later"]);
+    await waitUntilPicked(there, 2, ["later"]);
   });
 
   it("follows manual changes", async () => {
     await records.updateOne({ topic_id: "later" }, { $set: { content_query: "a=3" } });
     for (const one of [here, there]) {
-      await untilPicked(one, 3, ["later"]);
-      assert.deepEqual(await picked(one, 2), []);
+      await waitUntilPicked(one, 3, ["later"]);
+      assert.deepEqual(await pickExternalIds(one, 2), []);
     }
     await records.updateOne({ topic_id: "unreadable" }, { $set: { content_query: "a=4" } });
-    await untilPicked(here, 4, ["unreadable"]);
+    await waitUntilPicked(here, 4, ["unreadable"]);
     assert.equal(here.index.status().unreadable, 0);
   });
 
@@ -119,30 +122,30 @@ describe("the live index of topics", () => {
       });
     };
     await apply(0, "a=7");
-    assert.deepEqual(await picked(here, 7), ["channel"]);
-    await untilPicked(there, 7, ["channel"]);
+    assert.deepEqual(await pickExternalIds(here, 7), ["channel"]);
+    await waitUntilPicked(there, 7, ["channel"]);
     await apply(1, "a=8");
-    assert.deepEqual(await picked(here, 7), []);
-    assert.deepEqual(await picked(here, 8), ["channel"]);
-    await untilPicked(there, 8, ["channel"]);
+    assert.deepEqual(await pickExternalIds(here, 7), []);
+    assert.deepEqual(await pickExternalIds(here, 8), ["channel"]);
+    await waitUntilPicked(there, 8, ["channel"]);
     await apply(2, undefined);
-    assert.deepEqual(await picked(here, 8), []);
+    assert.deepEqual(await pickExternalIds(here, 8), []);
     await until(
       "the other has as many topics",
       () => there.index.status().topics === here.index.status().topics,
     );
-    assert.deepEqual(await picked(there, 8), []);
+    assert.deepEqual(await pickExternalIds(there, 8), []);
   });
 
   it("follows topics that another process disables and enables", async () => {
     const store = createTopicStore(there.database, log);
     const switching = createTopicSwitch({ store, retired: createRetiredTopicStore(there.database) });
-    await there.service.create(body("switched", "a=9"), "user");
-    await untilPicked(here, 9, ["switched"]);
+    await there.service.create(createBody("switched", "a=9"), "user");
+    await waitUntilPicked(here, 9, ["switched"]);
     await switching.disable("switched", "user");
-    await untilPicked(here, 9, []);
+    await waitUntilPicked(here, 9, []);
     await switching.enable("switched");
-    await untilPicked(here, 9, ["switched"]);
+    await waitUntilPicked(here, 9, ["switched"]);
   });
 
   it("explains a stored topic, and no other", async () => {

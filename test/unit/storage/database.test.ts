@@ -20,7 +20,7 @@ const store = await startMongoProxy(getPort(stack.mongodb));
 const log = await createLogger("silent");
 const { signal: never } = new AbortController();
 afterEach(() => {
-  store.forgive();
+  store.clear();
 });
 
 /** Creates a database behind the proxy and closes it after the tests of this file. */
@@ -38,7 +38,7 @@ async function connect(options = ""): Promise<Database> {
 }
 
 const answerWith = (command: string, answer: Document, times = 1): void => {
-  store.fail({ command, carriedOut: false, answer, times });
+  store.fail({ command, executed: false, answer, times });
 };
 
 describe("a connection string", () => {
@@ -165,7 +165,7 @@ describe("taking over a partition", () => {
     const key = createKey();
     await createPositions(database, { log }).claim(key);
     // Longer than any timeout of the driver.
-    store.fail({ command: "killSessions", carriedOut: true, answer: {}, lateMs: 20_000, times: 1 });
+    store.fail({ command: "killSessions", executed: true, answer: {}, delayMs: 20_000, times: 1 });
     await createPositions(database, { log }).claim(key);
     assert.equal(store.pending(), 0);
   });

@@ -71,7 +71,7 @@ const definition = (externalId: string): TopicDefinition => ({
 for (const [how, answer] of Object.entries(answers))
   describe(`a duplicate key that the store reports ${how}`, () => {
     const refuseOnce = (command: string): void => {
-      store.fail({ command, carriedOut: false, answer, times: 1 });
+      store.fail({ command, executed: false, answer, times: 1 });
     };
 
     it("makes the batch be decided again, with the stored topics", async () => {
@@ -140,7 +140,7 @@ describe("an import of installations", () => {
     assert.equal((await importStore.add([stored])).size, 0);
     const sameId = { ...createInstallation(), id: stored.id };
     const sameToken = { ...createInstallation(), token: stored.token };
-    store.fail({ command: "insert", carriedOut: true, answer: createNamelessError(1), times: 1 });
+    store.fail({ command: "insert", executed: true, answer: createNamelessError(1), times: 1 });
     assert.deepEqual(
       await importStore.add([other, sameToken, sameId]),
       new Map([

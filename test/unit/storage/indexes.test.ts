@@ -20,7 +20,7 @@ const store = await startMongoProxy(getPort(stack.mongodb), {
   onCommand: (command) => void sent.push(command),
 });
 afterEach(() => {
-  store.forgive();
+  store.clear();
 });
 
 /** Connects to a database and disconnects; returns the log lines. */
@@ -45,7 +45,7 @@ describe("a user without the privilege to create indexes", () => {
         codeName: "Unauthorized",
         errmsg: `not authorized to execute ${command}`,
       };
-      store.fail({ command, carriedOut: false, answer, times: 1_000 });
+      store.fail({ command, executed: false, answer, times: 1_000 });
     }
   };
 

@@ -107,7 +107,7 @@ describe("a record that another program stored without times", () => {
 
 describe("a write that may conflict with an open transaction", () => {
   it("is not sent again after a timeout", async () => {
-    store.fail({ command: "update", carriedOut: false, answer: mongoErrors.tooSlow, times: 1 });
+    store.fail({ command: "update", executed: false, answer: mongoErrors.tooSlow, times: 1 });
     sent.length = 0;
     const write = { kind: "register", key: createKey(), user: "ann" } as const;
     await assert.rejects(installations.write([write]), {

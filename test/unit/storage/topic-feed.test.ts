@@ -8,7 +8,12 @@ import { pino } from "pino";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
-import { body, untilPicked, connectIndex, picked } from "../../support/live-topic-index.ts";
+import {
+  createBody,
+  waitUntilPicked,
+  connectIndex,
+  pickExternalIds,
+} from "../../support/live-topic-index.ts";
 import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -26,14 +31,14 @@ async function createScene(t: TestContext) {
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
   const [here, there] = await Promise.all([connectIndex(proxy.uri(db.databaseName), log), connectIndex(uri)]);
   t.after(() => Promise.all([here.close(), there.close()]));
-  await there.service.create(body("early", "a=1"), "user");
+  await there.service.create(createBody("early", "a=1"), "user");
   return {
     db,
     proxy,
     here,
     there,
     fail: (fault: Pick<MongoFault, "command" | "answer" | "times">) => {
-      proxy.fail({ carriedOut: false, ...fault });
+      proxy.fail({ executed: false, ...fault });
     },
     sent: (name: string) => sent.filter((command) => name in command),
     logged: (words: string) => lines.filter((line) => line.includes(words)).length,
@@ -53,7 +58,7 @@ describe("the feed of stored topics", () => {
     const { proxy, here, there, fail, logged } = await createScene(t);
     const adding = t.mock.method(EventTarget.prototype, "addEventListener");
     here.index.start();
-    await untilPicked(here, 1, ["early"]);
+    await waitUntilPicked(here, 1, ["early"]);
     const targets = new Set(adding.mock.calls.map((call) => call.this as EventTarget));
     const listeners = (): number =>
       [...targets].flatMap((target) => getEventListeners(target, "abort")).length;
@@ -61,8 +66,8 @@ describe("the feed of stored topics", () => {
     const answer = { ok: 0, code: 286, codeName: "ChangeStreamHistoryLost", errmsg: "the oplog rolled over" };
     fail({ command: "getMore", answer, times: 2 });
     await until("both streams failed", () => proxy.pending() === 0);
-    await there.service.create(body("later", "a=2"), "user");
-    await untilPicked(here, 2, ["later"]);
+    await there.service.create(createBody("later", "a=2"), "user");
+    await waitUntilPicked(here, 2, ["later"]);
     assert.ok(logged(loadedAgain) > 0);
     assert.equal(logged(polling), 0);
     await until("the topics are loaded again", () => logged(loaded) === logged(loadedAgain) + 1);
@@ -74,24 +79,24 @@ describe("the feed of stored topics", () => {
     const answer = { ok: 0, code: 133, codeName: "FailedToSatisfyReadPreference", errmsg: "no primary" };
     fail({ command: "aggregate", answer, times: 1 });
     here.index.start();
-    await untilPicked(here, 1, ["early"]);
+    await waitUntilPicked(here, 1, ["early"]);
     assert.equal(logged(loadedAgain), 1);
     assert.equal(logged(polling), 0);
     assert.equal(sent("aggregate").length, 4);
     // MongoDB rejects a change stream with any other explicit level.
     for (const { readConcern } of sent("aggregate")) assert.equal(readConcern?.level, "majority");
     assert.equal(sent("killCursors").length, 1);
-    await there.service.create(body("later", "a=2"), "user");
-    await untilPicked(here, 2, ["later"]);
+    await there.service.create(createBody("later", "a=2"), "user");
+    await waitUntilPicked(here, 2, ["later"]);
   });
 
   it("polls for changes by others without change streams", async (t) => {
     const { db, here, there, fail, sent, logged } = await createScene(t);
     fail({ command: "aggregate", answer: standalone, times: 2 });
     here.index.start();
-    await untilPicked(here, 1, ["early"]);
+    await waitUntilPicked(here, 1, ["early"]);
     assert.equal(logged(polling), 1);
-    await there.service.create(body("polled", "a=2"), "user");
+    await there.service.create(createBody("polled", "a=2"), "user");
     // A long transaction decided this long ago and commits only now.
     const decidedOn = new Date(Date.now() - 80_000);
     const late = {
@@ -107,9 +112,9 @@ describe("the feed of stored topics", () => {
     await topics.deleteOne({ topic_id: "early" });
     const early = { topic_id: "early", retired_by: { kind: "announcement" }, retired_on: decidedOn };
     await retired.insertOne({ _id: "t-0-1", ...early });
-    await untilPicked(here, 2, ["polled"]);
-    assert.deepEqual(await picked(here, 3), ["late"]);
-    assert.deepEqual(await picked(here, 1), []);
+    await waitUntilPicked(here, 2, ["polled"]);
+    assert.deepEqual(await pickExternalIds(here, 3), ["late"]);
+    assert.deepEqual(await pickExternalIds(here, 1), []);
     const byTime = indexes.find(({ name }) => name === "retired_by_time");
     const [asked] = sent("find").filter(({ find }) => find === byTime?.collection);
     assert.deepEqual(Object.keys(asked?.["filter"]), Object.keys(byTime?.key ?? {}).slice(0, 2));
@@ -125,7 +130,7 @@ describe("the feed of stored topics", () => {
       const { here, fail, logged } = await createScene(t);
       fail({ command: "aggregate", answer: { ok: 0, ...refusal }, times: 2 });
       here.index.start();
-      await untilPicked(here, 1, ["early"]);
+      await waitUntilPicked(here, 1, ["early"]);
       assert.equal(logged(polling), 1);
     });
   }
@@ -133,8 +138,8 @@ describe("the feed of stored topics", () => {
   it("is not queried any more once the index is closed, also right after a change", async (t) => {
     const { here, there } = await createScene(t);
     here.index.start();
-    await untilPicked(here, 1, ["early"]);
-    await there.service.create(body("later", "a=2"), "user");
+    await waitUntilPicked(here, 1, ["early"]);
+    await there.service.create(createBody("later", "a=2"), "user");
     await until("the change is known", () => here.index.status().topics === 2);
     await here.index.close();
     const closedOn = Date.now();

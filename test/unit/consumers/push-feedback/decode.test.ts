@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { decodeReport } from "../../../../consumers/push-feedback/decode.ts";
 import type { RecordHeaders } from "../../../../src/sync/records.ts";
-import { bytesOf } from "../../../support/records.ts";
+import { toBytes } from "../../../support/records.ts";
 
 const written = Date.UTC(2026, 10, 21, 12);
 const noon = "2026-11-21T12:00:00Z";
@@ -17,7 +17,7 @@ const decodeOne = (
     offset: 7,
     timestamp: String(timestamp),
     key: Buffer.from("anything"),
-    value: value === null ? null : bytesOf(value),
+    value: value === null ? null : toBytes(value),
     headers,
   });
 

@@ -9,10 +9,10 @@ import express from "express";
 import { createRequestContext } from "../../../../http/framework/context.ts";
 import { listen } from "../../../../http/framework/server.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
-import { certificate } from "../../../support/certificate.ts";
+import { createCertificate } from "../../../support/certificate.ts";
 
 const log = await createLogger("silent");
-const pair = await certificate();
+const pair = await createCertificate();
 const app = express();
 app.set("trust proxy", ["127.0.0.1"]);
 app.use(createRequestContext(undefined), (_request, response) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { decodeBatches, findSkippedBatch } from "../../../../src/kafka/codecs/record-batches.ts";
-import { recordBatch } from "../../../support/record-batch.ts";
+import { createRecordBatch } from "../../../support/record-batch.ts";
 
 const mib = 1024 * 1024;
 const toOffsets = (messages: readonly { readonly offset: string }[]) => messages.map(({ offset }) => offset);
@@ -18,7 +18,7 @@ describe("decoding fetched batches", () => {
       ["a", "3"],
     ] as const;
     const [first, second] = await decodeBatches(
-      recordBatch(7, [{ key, value: null, headers }, { value: Buffer.from("v") }]),
+      createRecordBatch(7, [{ key, value: null, headers }, { value: Buffer.from("v") }]),
       mib,
     );
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe("decoding fetched batches", () => {
       ["__proto__", "p"],
       ["empty", null],
     ] as const;
-    const [message] = await decodeBatches(recordBatch(0, [{ ...small, headers }]), mib);
+    const [message] = await decodeBatches(createRecordBatch(0, [{ ...small, headers }]), mib);
     const texts = Object.entries(message?.headers ?? {}).map(([name, value]) => [name, String(value)]);
     assert.deepEqual(texts, [
       ["constructor", "c"],
@@ -49,32 +49,36 @@ describe("decoding fetched batches", () => {
 
   it("returns more records than a function takes arguments", async () => {
     const records = Array.from({ length: 200_000 }, () => small);
-    const messages = await decodeBatches(recordBatch(0, records), 64 * mib);
+    const messages = await decodeBatches(createRecordBatch(0, records), 64 * mib);
     assert.equal(messages.length, records.length);
     assert.equal(messages.at(-1)?.offset, "199999");
   });
 
   it("returns every header of a record with very many", async () => {
     const headers = Array.from({ length: 100_000 }, (_, at) => [`n${at}`, "v"] as const);
-    const [message] = await decodeBatches(recordBatch(0, [{ ...small, headers }]), 64 * mib);
+    const [message] = await decodeBatches(createRecordBatch(0, [{ ...small, headers }]), 64 * mib);
     assert.equal(Object.keys(message?.headers ?? {}).length, headers.length);
   });
 
   it("ends before a truncated batch", async () => {
-    const bytes = Buffer.concat([recordBatch(0, [small]), recordBatch(1, [small])]);
+    const bytes = Buffer.concat([createRecordBatch(0, [small]), createRecordBatch(1, [small])]);
     assert.deepEqual(toOffsets(await decodeBatches(bytes.subarray(0, -1), mib)), ["0"]);
     assert.deepEqual(toOffsets(await decodeBatches(bytes.subarray(0, 20), mib)), []);
   });
 
   it("leaves a batch to the next fetch if only the total is too large", async () => {
-    const bytes = Buffer.concat([recordBatch(0, [large]), recordBatch(1, [small]), recordBatch(2, [large])]);
+    const bytes = Buffer.concat([
+      createRecordBatch(0, [large]),
+      createRecordBatch(1, [small]),
+      createRecordBatch(2, [large]),
+    ]);
     const messages = await decodeBatches(bytes, 4 * mib);
     assert.deepEqual(toOffsets(messages), ["0", "1"]);
     assert.ok(messages.every((message) => findSkippedBatch(message) === undefined));
   });
 
   it("returns one message at the last offset for a batch that is too large, and nothing after it", async () => {
-    const bytes = Buffer.concat([recordBatch(5, [small, large, small]), recordBatch(8, [small])]);
+    const bytes = Buffer.concat([createRecordBatch(5, [small, large, small]), createRecordBatch(8, [small])]);
     const messages = await decodeBatches(bytes, 2 * mib);
     assert.deepEqual(toOffsets(messages), ["7"]);
     const [message] = messages;
@@ -90,15 +94,15 @@ describe("decoding fetched batches", () => {
 
   it("counts records as well as bytes", async () => {
     const records = Array.from({ length: 10_000 }, () => ({ value: null }));
-    const messages = await decodeBatches(recordBatch(0, records), mib);
+    const messages = await decodeBatches(createRecordBatch(0, records), mib);
     assert.deepEqual(toOffsets(messages), ["9999"]);
   });
 
   it("marks the end of a batch whose last records, or all, were compacted", async () => {
     const bytes = Buffer.concat([
-      recordBatch(0, [small], { lastOffset: 4 }),
-      recordBatch(5, [small, small]),
-      recordBatch(7, [], { lastOffset: 9 }),
+      createRecordBatch(0, [small], { lastOffset: 4 }),
+      createRecordBatch(5, [small, small]),
+      createRecordBatch(7, [], { lastOffset: 9 }),
     ]);
     const messages = await decodeBatches(bytes, mib);
     const seen = messages.map(({ offset, isControlRecord }) => [offset, isControlRecord]);
@@ -112,7 +116,7 @@ describe("decoding fetched batches", () => {
   });
 
   it("rejects inconsistent records", async () => {
-    const bytes = recordBatch(0, [small]);
+    const bytes = createRecordBatch(0, [small]);
     bytes.writeInt32BE(2, 57);
     await assert.rejects(decodeBatches(bytes, mib), RangeError);
   });

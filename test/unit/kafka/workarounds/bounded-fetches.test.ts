@@ -4,7 +4,7 @@ import { it } from "node:test";
 import { boundFetches } from "../../../../src/kafka/workarounds/bounded-fetches.ts";
 import { findSkippedBatch } from "../../../../src/kafka/codecs/record-batches.ts";
 import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
-import { recordBatch } from "../../../support/record-batch.ts";
+import { createRecordBatch } from "../../../support/record-batch.ts";
 
 interface Message {
   readonly value: Buffer | null;
@@ -17,7 +17,7 @@ const Decoder = loadPrivate("protocol/decoder.js") as new (bytes: Buffer) => obj
 
 /** Returns a response with a batch of 8 MiB of zeros, compressed to some kilobytes. */
 function createResponse(): object {
-  const batch = recordBatch(0, [{ value: Buffer.alloc(8 * mib) }]);
+  const batch = createRecordBatch(0, [{ value: Buffer.alloc(8 * mib) }]);
   const length = Buffer.alloc(4);
   length.writeInt32BE(batch.length);
   return new Decoder(Buffer.concat([length, batch]));

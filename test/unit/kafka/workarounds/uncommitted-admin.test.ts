@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 
 import { createUncommittedAdmin } from "../../../../src/kafka/workarounds/uncommitted-admin.ts";
-import { makeTopics } from "../../../support/kafka-topics.ts";
+import { createKafkaTopics } from "../../../support/kafka-topics.ts";
 import { unique } from "../../../support/names.ts";
 import { sharedStack, testKafka } from "../../../support/stack.ts";
 
@@ -18,7 +18,7 @@ it("reports the high watermark, where a stock admin reports the last stable offs
   });
   await Promise.all([admin.connect(), uncommitted.connect(), producer.connect()]);
   const topic = unique("open-transaction");
-  await makeTopics(admin, { topic, numPartitions: 1 });
+  await createKafkaTopics(admin, { topic, numPartitions: 1 });
   const transaction = await producer.transaction();
   t.after(async () => {
     await transaction.abort();

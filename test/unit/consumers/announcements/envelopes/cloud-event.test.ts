@@ -3,13 +3,13 @@ import { describe, it } from "node:test";
 
 import type { RecordHeaders } from "../../../../../src/sync/records.ts";
 import {
-  base64,
-  binaryHeaders,
-  cloudEvent,
-  decoded,
-  notification,
-  pathsOf,
-  refusalOf,
+  toBase64,
+  createBinaryHeaders,
+  createCloudEvent,
+  decodeRecord,
+  createNotification,
+  listPaths,
+  decodeRefusal,
   type Given,
 } from "../../../../support/records.ts";
 
@@ -24,9 +24,9 @@ type Refused = [title: string, given: Given, code: string, paths: string[], mess
 function itRejects(cases: readonly Refused[], form: RegExp): void {
   for (const [title, given, code, paths, message] of cases) {
     it(`rejects ${title}`, () => {
-      const refusal = refusalOf(given);
+      const refusal = decodeRefusal(given);
       assert.equal(refusal.code, code);
-      assert.deepEqual(pathsOf(refusal), paths);
+      assert.deepEqual(listPaths(refusal), paths);
       assert.match(refusal.message, form);
       assert.match(refusal.message, message);
     });
@@ -35,12 +35,15 @@ function itRejects(cases: readonly Refused[], form: RegExp): void {
 
 describe("decoding a structured CloudEvent", () => {
   const accepted: [title: string, value: object][] = [
-    ["JSON data", cloudEvent({ data: body })],
-    ["data in Base64", cloudEvent({ data_base64: base64(body), datacontenttype: "application/json" })],
-    ["data in Base64 of no stated type", cloudEvent({ data_base64: base64(body) })],
+    ["JSON data", createCloudEvent({ data: body })],
+    [
+      "data in Base64",
+      createCloudEvent({ data_base64: toBase64(body), datacontenttype: "application/json" }),
+    ],
+    ["data in Base64 of no stated type", createCloudEvent({ data_base64: toBase64(body) })],
     [
       "the optional attributes and extensions of the JSON format's examples",
-      cloudEvent({
+      createCloudEvent({
         time: "2018-04-05T17:31:00Z",
         subject: null,
         comexampleextension1: "value",
@@ -51,27 +54,34 @@ describe("decoding a structured CloudEvent", () => {
         data: body,
       }),
     ],
-    ["unset members", cloudEvent({ time: null, datacontenttype: null, data_base64: null, data: body })],
-    ["a type of JSON with parameters", cloudEvent({ datacontenttype: "Text/JSON; a=b", data: body })],
-    ["a type that ends in +json", cloudEvent({ datacontenttype: "application/vnd.x+json", data: body })],
+    ["unset members", createCloudEvent({ time: null, datacontenttype: null, data_base64: null, data: body })],
+    ["a type of JSON with parameters", createCloudEvent({ datacontenttype: "Text/JSON; a=b", data: body })],
+    [
+      "a type that ends in +json",
+      createCloudEvent({ datacontenttype: "application/vnd.x+json", data: body }),
+    ],
   ];
   for (const [title, value] of accepted) {
     it(`reads ${title}`, () => {
-      for (const headers of [{}, json, { ...binaryHeaders(), ...json }])
-        assert.deepEqual(decoded({ value, headers, key: "e" }), define);
+      for (const headers of [{}, json, { ...createBinaryHeaders(), ...json }])
+        assert.deepEqual(decodeRecord({ value, headers, key: "e" }), define);
     });
   }
 
   it("reads a TMF688 notification in its data", () => {
-    const topic = notification("TopicDeleteEvent", { id: "e" });
-    for (const data of [{ data: topic }, { data_base64: base64(topic) }])
-      assert.deepEqual(decoded({ value: cloudEvent(data) }), { kind: "retire", offset: 5, externalId: "e" });
+    const topic = createNotification("TopicDeleteEvent", { id: "e" });
+    for (const data of [{ data: topic }, { data_base64: toBase64(topic) }])
+      assert.deepEqual(decodeRecord({ value: createCloudEvent(data) }), {
+        kind: "retire",
+        offset: 5,
+        externalId: "e",
+      });
   });
 
   it("compares the content type without case", () => {
     const headers = { "content-type": "Application/CloudEvents+JSON" };
-    assert.deepEqual(decoded({ value: cloudEvent({ data: body }), headers }), define);
-    assert.deepEqual(pathsOf(refusalOf({ value: body, headers })), [
+    assert.deepEqual(decodeRecord({ value: createCloudEvent({ data: body }), headers }), define);
+    assert.deepEqual(listPaths(decodeRefusal({ value: body, headers })), [
       "/id",
       "/source",
       "/specversion",
@@ -80,10 +90,10 @@ describe("decoding a structured CloudEvent", () => {
   });
 
   it("is a tombstone without a value, but not without data", () => {
-    assert.equal(decoded({ value: null, key: "e", headers: json }).kind, "retire");
+    assert.equal(decodeRecord({ value: null, key: "e", headers: json }).kind, "retire");
   });
 
-  const event = (members: object): Given => ({ value: cloudEvent(members) });
+  const event = (members: object): Given => ({ value: createCloudEvent(members) });
   const batch = { "content-type": "application/cloudevents-batch+json" };
   const avro = { "content-type": "application/cloudevents+avro" };
   const badType = { "content-type": Buffer.from("application/cloudevents+json\xff", "latin1") };
@@ -93,7 +103,7 @@ describe("decoding a structured CloudEvent", () => {
       ["data of null", event({ data: null }), "SCHEMA_VIOLATION", ["/data"], /null/],
       [
         "data in both members",
-        event({ data: body, data_base64: base64(body) }),
+        event({ data: body, data_base64: toBase64(body) }),
         "SCHEMA_VIOLATION",
         ["/data_base64"],
         /combined with data/,
@@ -122,7 +132,7 @@ describe("decoding a structured CloudEvent", () => {
       ],
       [
         "a fault of the topic in Base64",
-        event({ data_base64: base64({ externalId: "e", "na/me": "" }) }),
+        event({ data_base64: toBase64({ externalId: "e", "na/me": "" }) }),
         "SCHEMA_VIOLATION",
         ["/data_base64", "/data_base64"],
         /\/data_base64 holds JSON of which \/na~1me is not a known member/,
@@ -130,14 +140,14 @@ describe("decoding a structured CloudEvent", () => {
       ["bad Base64", event({ data_base64: "e30" }), "SCHEMA_VIOLATION", ["/data_base64"], /Base64/],
       [
         "Base64 of no JSON",
-        event({ data_base64: base64("{") }),
+        event({ data_base64: toBase64("{") }),
         "MALFORMED_JSON",
         ["/data_base64"],
         /is not JSON/,
       ],
       [
         "Base64 of no text",
-        event({ data_base64: base64(Buffer.from([0xff])) }),
+        event({ data_base64: toBase64(Buffer.from([0xff])) }),
         "UNDECODABLE",
         ["/data_base64"],
         /UTF-8/,
@@ -151,7 +161,7 @@ describe("decoding a structured CloudEvent", () => {
       ],
       [
         "a CloudEvent in a CloudEvent",
-        event({ data: cloudEvent({ data: cloudEvent({ data: body }) }) }),
+        event({ data: createCloudEvent({ data: createCloudEvent({ data: body }) }) }),
         "SCHEMA_VIOLATION",
         ["/data/specversion"],
         /another CloudEvent/,
@@ -177,18 +187,18 @@ describe("decoding a CloudEvent in binary mode", () => {
   ];
   for (const [title, more] of accepted) {
     it(`reads ${title}`, () => {
-      assert.deepEqual(decoded({ value: body, key: "e", headers: binaryHeaders(more) }), define);
+      assert.deepEqual(decodeRecord({ value: body, key: "e", headers: createBinaryHeaders(more) }), define);
     });
   }
 
   it("reads a TMF688 notification as its data", () => {
-    const value = notification("TopicCreateEvent", { id: "e", name: "n" });
-    assert.deepEqual(decoded({ value, headers: binaryHeaders() }), define);
+    const value = createNotification("TopicCreateEvent", { id: "e", name: "n" });
+    assert.deepEqual(decodeRecord({ value, headers: createBinaryHeaders() }), define);
   });
 
   it("is a tombstone without a value", () => {
-    for (const headers of [binaryHeaders(), { ce_specversion: "9" }])
-      assert.deepEqual(decoded({ value: null, key: "e", headers }), {
+    for (const headers of [createBinaryHeaders(), { ce_specversion: "9" }])
+      assert.deepEqual(decodeRecord({ value: null, key: "e", headers }), {
         kind: "retire",
         offset: 5,
         externalId: "e",
@@ -197,13 +207,16 @@ describe("decoding a CloudEvent in binary mode", () => {
 
   it("is not recognized if the version header is missing or has no value", () => {
     for (const specversion of [undefined, [] as string[]])
-      assert.deepEqual(decoded({ value: body, headers: { ce_specversion: specversion, ce_id: "" } }), define);
+      assert.deepEqual(
+        decodeRecord({ value: body, headers: { ce_specversion: specversion, ce_id: "" } }),
+        define,
+      );
   });
 
   const binary = (more: RecordHeaders, value: Given["value"] = body, key: string | null = null): Given => ({
     value,
     key,
-    headers: binaryHeaders(more),
+    headers: createBinaryHeaders(more),
   });
   const notUtf8 = Buffer.from([0x61, 0xff]);
   itRejects(
@@ -229,7 +242,7 @@ describe("decoding a CloudEvent in binary mode", () => {
       ["another key", binary({}, body, "f"), "KEY_MISMATCH", ["/externalId"], /"e".*"f"/],
       [
         "a CloudEvent as its data",
-        binary({}, cloudEvent({ data: body })),
+        binary({}, createCloudEvent({ data: body })),
         "SCHEMA_VIOLATION",
         ["/specversion"],
         /another CloudEvent/,

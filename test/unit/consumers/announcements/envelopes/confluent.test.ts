@@ -1,23 +1,29 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { cloudEvent, decoded, framed, pathsOf, refusalOf } from "../../../../support/records.ts";
+import {
+  createCloudEvent,
+  decodeRecord,
+  addFrame,
+  listPaths,
+  decodeRefusal,
+} from "../../../../support/records.ts";
 
 const body = { externalId: "e", name: "n" };
 const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
 
 describe("decoding a Confluent-framed record", () => {
   it("reads the JSON after the frame", () => {
-    const value = framed(body, 0xfffffffe);
-    for (const key of [null, "e", framed('"e"')])
-      assert.deepEqual(decoded({ value, key }), { kind: "define", offset: 5, definition });
+    const value = addFrame(body, 0xfffffffe);
+    for (const key of [null, "e", addFrame('"e"')])
+      assert.deepEqual(decodeRecord({ value, key }), { kind: "define", offset: 5, definition });
   });
 
   it("reads a framed key with an unframed value, also for a tombstone", () => {
-    const key = framed('"e"', 4);
-    assert.deepEqual(decoded({ value: body, key }), { kind: "define", offset: 5, definition });
-    assert.deepEqual(decoded({ value: null, key }), { kind: "retire", offset: 5, externalId: "e" });
-    assert.equal(refusalOf({ value: body, key: framed('"f"') }).code, "KEY_MISMATCH");
+    const key = addFrame('"e"', 4);
+    assert.deepEqual(decodeRecord({ value: body, key }), { kind: "define", offset: 5, definition });
+    assert.deepEqual(decodeRecord({ value: null, key }), { kind: "retire", offset: 5, externalId: "e" });
+    assert.equal(decodeRefusal({ value: body, key: addFrame('"f"') }).code, "KEY_MISMATCH");
   });
 
   const unreadable: [title: string, rest: string | Buffer][] = [
@@ -25,16 +31,16 @@ describe("decoding a Confluent-framed record", () => {
     ["Protobuf with its message indexes", Buffer.from([0x00, 0x0a, 0x01, 0x65])],
     ["bytes that are not UTF-8", Buffer.from([0xff])],
     ["nothing", ""],
-    ["a second frame", framed(body)],
+    ["a second frame", addFrame(body)],
   ];
   for (const [title, rest] of unreadable) {
     it(`rejects ${title} after the frame and names the schema`, () => {
       for (const given of [
-        { value: framed(rest, 100_007) },
-        { value: body, key: framed(rest, 100_007) },
-        { value: null, key: framed(rest, 100_007) },
+        { value: addFrame(rest, 100_007) },
+        { value: body, key: addFrame(rest, 100_007) },
+        { value: null, key: addFrame(rest, 100_007) },
       ]) {
-        const { code, message } = refusalOf(given);
+        const { code, message } = decodeRefusal(given);
         assert.equal(code, "UNDECODABLE");
         assert.match(message, /100007/);
         assert.match(message, /only JSON is understood/);
@@ -44,31 +50,31 @@ describe("decoding a Confluent-framed record", () => {
 
   it("rejects a key whose JSON is not a valid external id", () => {
     for (const key of ["1", "null", '{"id":"e"}', String.raw`"\ud800"`])
-      assert.equal(refusalOf({ value: null, key: framed(key) }).code, "UNDECODABLE", key);
+      assert.equal(decodeRefusal({ value: null, key: addFrame(key) }).code, "UNDECODABLE", key);
   });
 
   it("rejects a truncated frame", () => {
     for (const length of [1, 2, 3, 4]) {
-      const { code, message } = refusalOf({ value: Buffer.alloc(length) });
+      const { code, message } = decodeRefusal({ value: Buffer.alloc(length) });
       assert.equal(code, "UNDECODABLE");
       assert.match(message, new RegExp(`${length} of 5 bytes`));
-      assert.equal(refusalOf({ value: null, key: Buffer.alloc(length) }).code, "UNDECODABLE");
+      assert.equal(decodeRefusal({ value: null, key: Buffer.alloc(length) }).code, "UNDECODABLE");
     }
   });
 
   it("mentions the frame if its content is rejected", () => {
-    const plain = refusalOf({ value: framed({ name: "n" }, 0xfffffffe) });
+    const plain = decodeRefusal({ value: addFrame({ name: "n" }, 0xfffffffe) });
     assert.equal(plain.code, "SCHEMA_VIOLATION");
     assert.match(
       plain.message,
       /^The announcement was read as a Confluent-framed value \(schema id 4294967294\): /,
     );
-    assert.deepEqual(pathsOf(plain), ["/externalId"]);
-    const event = refusalOf({ value: framed(cloudEvent({ data: { name: "n" } }), 12) });
+    assert.deepEqual(listPaths(plain), ["/externalId"]);
+    const event = decodeRefusal({ value: addFrame(createCloudEvent({ data: { name: "n" } }), 12) });
     assert.match(
       event.message,
       /read as a CloudEvent \(structured mode\) in a Confluent-framed value \(schema id 12\): /,
     );
-    assert.deepEqual(pathsOf(event), ["/data/externalId"]);
+    assert.deepEqual(listPaths(event), ["/data/externalId"]);
   });
 });

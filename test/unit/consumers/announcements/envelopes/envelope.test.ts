@@ -6,14 +6,14 @@ import fc from "fast-check";
 import type { RecordHeaders } from "../../../../../src/sync/records.ts";
 import type { TopicDefinition } from "../../../../../src/topics/topic.ts";
 import {
-  base64,
-  binaryHeaders,
-  bytesOf,
-  cloudEvent,
-  decoded,
-  framed,
-  notification,
-  refusalOf,
+  toBase64,
+  createBinaryHeaders,
+  toBytes,
+  createCloudEvent,
+  decodeRecord,
+  addFrame,
+  createNotification,
+  decodeRefusal,
   type Given,
 } from "../../../../support/records.ts";
 
@@ -21,24 +21,26 @@ const someTopic = { externalId: "e", name: "n", namespace: "", headerQuery: "", 
 
 type Wrap = (definition: TopicDefinition) => Given;
 const toNotification = (topic: TopicDefinition): object =>
-  notification("TopicCreateEvent", { ...topic, id: "not this", "@type": "Topic" });
+  createNotification("TopicCreateEvent", { ...topic, id: "not this", "@type": "Topic" });
 
 /** Every envelope, and every allowed combination of two. */
 const envelopes: Record<string, Wrap> = {
   "no envelope": (topic) => ({ value: topic }),
-  "a structured CloudEvent": (topic) => ({ value: cloudEvent({ data: topic }) }),
-  "a structured CloudEvent with Base64": (topic) => ({ value: cloudEvent({ data_base64: base64(topic) }) }),
-  "a CloudEvent in binary mode": (topic) => ({ value: topic, headers: binaryHeaders() }),
+  "a structured CloudEvent": (topic) => ({ value: createCloudEvent({ data: topic }) }),
+  "a structured CloudEvent with Base64": (topic) => ({
+    value: createCloudEvent({ data_base64: toBase64(topic) }),
+  }),
+  "a CloudEvent in binary mode": (topic) => ({ value: topic, headers: createBinaryHeaders() }),
   "a TMF688 notification": (topic) => ({ value: toNotification(topic) }),
   "a notification in a structured CloudEvent": (topic) => ({
-    value: cloudEvent({ data: toNotification(topic) }),
+    value: createCloudEvent({ data: toNotification(topic) }),
   }),
   "a notification in a structured CloudEvent with Base64": (topic) => ({
-    value: cloudEvent({ data_base64: base64(toNotification(topic)) }),
+    value: createCloudEvent({ data_base64: toBase64(toNotification(topic)) }),
   }),
   "a notification in a CloudEvent in binary mode": (topic) => ({
     value: toNotification(topic),
-    headers: binaryHeaders(),
+    headers: createBinaryHeaders(),
   }),
 };
 
@@ -58,10 +60,10 @@ describe("an envelope", () => {
           const given = wrap(definition);
           assert.ok(given.value !== null);
           const expected = { kind: "define", offset: 5, definition };
-          assert.deepEqual(decoded({ ...given, key: definition.externalId }), expected);
-          const value = framed(given.value, schemaId);
-          const key = framed(JSON.stringify(definition.externalId), schemaId);
-          assert.deepEqual(decoded({ ...given, value, key }), expected);
+          assert.deepEqual(decodeRecord({ ...given, key: definition.externalId }), expected);
+          const value = addFrame(given.value, schemaId);
+          const key = addFrame(JSON.stringify(definition.externalId), schemaId);
+          assert.deepEqual(decodeRecord({ ...given, value, key }), expected);
         }),
         { numRuns: 200 },
       );
@@ -70,11 +72,11 @@ describe("an envelope", () => {
     it(`counts towards the limit of 100 kB: ${title}`, () => {
       const { value, headers = {} } = wrap(someTopic);
       assert.ok(value !== null);
-      const bytes = bytesOf(value);
+      const bytes = toBytes(value);
       const padded = (size: number) => Buffer.concat([bytes, Buffer.alloc(size - bytes.length, " ")]);
-      assert.equal(decoded({ value: padded(102_400), headers }).kind, "define");
-      assert.equal(refusalOf({ value: padded(102_401), headers }).code, "TOO_LARGE");
-      assert.equal(refusalOf({ value: framed(padded(102_400)), headers }).code, "TOO_LARGE");
+      assert.equal(decodeRecord({ value: padded(102_400), headers }).kind, "define");
+      assert.equal(decodeRefusal({ value: padded(102_401), headers }).code, "TOO_LARGE");
+      assert.equal(decodeRefusal({ value: addFrame(padded(102_400)), headers }).code, "TOO_LARGE");
     });
   }
 });
@@ -82,7 +84,7 @@ describe("an envelope", () => {
 describe("a hostile record", () => {
   const body = { externalId: "e", name: "n" };
   const nested = (depth: number): object =>
-    Array.from({ length: depth }).reduce<object>((inner) => cloudEvent({ data: inner }), body);
+    Array.from({ length: depth }).reduce<object>((inner) => createCloudEvent({ data: inner }), body);
   const open = '{"specversion":"1.0","id":"1","source":"/s","type":"t","data":';
 
   const hostile: [title: string, given: Given, code: string][] = [
@@ -96,23 +98,27 @@ describe("a hostile record", () => {
     ["CloudEvents in CloudEvents", { value: nested(500) }, "SCHEMA_VIOLATION"],
     [
       "Base64 as large as can be",
-      { value: cloudEvent({ data_base64: "A".repeat(102_000) }) },
+      { value: createCloudEvent({ data_base64: "A".repeat(102_000) }) },
       "MALFORMED_JSON",
     ],
     [
       "Base64 as large as can be, but for its end",
-      { value: cloudEvent({ data_base64: `${"A".repeat(102_000)}*` }) },
+      { value: createCloudEvent({ data_base64: `${"A".repeat(102_000)}*` }) },
       "SCHEMA_VIOLATION",
     ],
     [
       "a media type without an end",
-      { value: cloudEvent({ datacontenttype: `a/${"+".repeat(100_000)}`, data: body }) },
+      { value: createCloudEvent({ datacontenttype: `a/${"+".repeat(100_000)}`, data: body }) },
       "UNDECODABLE",
     ],
     ["a byte order mark", { value: `\ufeff${JSON.stringify(body)}` }, "MALFORMED_JSON"],
-    ["NUL in a text", { value: cloudEvent({ data: { ...body, name: "a\0b" } }) }, "SCHEMA_VIOLATION"],
-    ["NUL in an attribute", { value: cloudEvent({ id: "a\0b", data: body }) }, "SCHEMA_VIOLATION"],
-    ["a lone surrogate", { value: cloudEvent({ data: { ...body, name: "\ud800" } }) }, "SCHEMA_VIOLATION"],
+    ["NUL in a text", { value: createCloudEvent({ data: { ...body, name: "a\0b" } }) }, "SCHEMA_VIOLATION"],
+    ["NUL in an attribute", { value: createCloudEvent({ id: "a\0b", data: body }) }, "SCHEMA_VIOLATION"],
+    [
+      "a lone surrogate",
+      { value: createCloudEvent({ data: { ...body, name: "\ud800" } }) },
+      "SCHEMA_VIOLATION",
+    ],
     [
       "a version behind __proto__",
       { value: '{"__proto__":{"specversion":"1.0","eventType":"","event":{}}}' },
@@ -121,13 +127,13 @@ describe("a hostile record", () => {
   ];
   for (const [title, given, code] of hostile) {
     it(`is rejected: ${title}`, () => {
-      assert.equal(refusalOf(given).code, code);
+      assert.equal(decodeRefusal(given).code, code);
     });
   }
 
   it("counts with its last duplicate member, as in JSON.parse", () => {
     const value = `${open}{},"data":${JSON.stringify(body)}}`;
-    assert.equal(decoded({ value }).kind, "define");
+    assert.equal(decodeRecord({ value }).kind, "define");
   });
 
   it("never makes decoding throw", () => {
@@ -135,15 +141,15 @@ describe("a hostile record", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array)),
       fc.json().map((json) => Buffer.from(json)),
-      fc.constantFrom(...wraps).map((wrap) => bytesOf(wrap(someTopic).value ?? "")),
+      fc.constantFrom(...wraps).map((wrap) => toBytes(wrap(someTopic).value ?? "")),
       fc
         .record({ specversion: fc.jsonValue(), eventType: fc.jsonValue(), event: fc.jsonValue() })
-        .map(bytesOf),
+        .map(toBytes),
     );
     const value = fc.option(
       fc.oneof(
         bytes,
-        bytes.map((one) => framed(one)),
+        bytes.map((one) => addFrame(one)),
       ),
     );
     const header = fc.oneof(
@@ -163,7 +169,7 @@ describe("a hostile record", () => {
     const headers: fc.Arbitrary<RecordHeaders> = fc.dictionary(names, fc.oneof(header, types));
     fc.assert(
       fc.property(value, value, headers, (record, key, given) => {
-        assert.equal(decoded({ value: record, key, headers: given }).offset, 5);
+        assert.equal(decodeRecord({ value: record, key, headers: given }).offset, 5);
       }),
       { numRuns: 5_000 },
     );

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import {
-  base64,
-  cloudEvent,
-  decoded,
-  notification,
-  pathsOf,
-  refusalOf,
+  toBase64,
+  createCloudEvent,
+  decodeRecord,
+  createNotification,
+  listPaths,
+  decodeRefusal,
 } from "../../../../support/records.ts";
 
 const create = "TopicCreateEvent";
@@ -36,7 +36,7 @@ const definition = {
 describe("decoding a TMF688 notification", () => {
   for (const type of [create, change, "TopicChangeEvent"]) {
     it(`reads the topic of a ${type} as a definition`, () => {
-      assert.deepEqual(decoded({ value: notification(type, topic), key: "42" }), {
+      assert.deepEqual(decodeRecord({ value: createNotification(type, topic), key: "42" }), {
         kind: "define",
         offset: 5,
         definition,
@@ -46,7 +46,7 @@ describe("decoding a TMF688 notification", () => {
 
   it("reads a TopicDeleteEvent as the retirement of its topic", () => {
     for (const deleted of [{ id: "42" }, { id: null, externalId: "42", name: null }, topic])
-      assert.deepEqual(decoded({ value: notification(remove, deleted), key: "42" }), {
+      assert.deepEqual(decodeRecord({ value: createNotification(remove, deleted), key: "42" }), {
         kind: "retire",
         offset: 5,
         externalId: "42",
@@ -61,7 +61,7 @@ describe("decoding a TMF688 notification", () => {
       headerQuery: null,
       contentQuery: null,
     };
-    assert.deepEqual(decoded({ value: notification(create, ours), key: "ours" }), {
+    assert.deepEqual(decodeRecord({ value: createNotification(create, ours), key: "ours" }), {
       kind: "define",
       offset: 5,
       definition: {
@@ -73,7 +73,7 @@ describe("decoding a TMF688 notification", () => {
       },
     });
     const theirs = { ...topic, externalId: null };
-    assert.deepEqual(decoded({ value: notification(create, theirs) }), {
+    assert.deepEqual(decodeRecord({ value: createNotification(create, theirs) }), {
       kind: "define",
       offset: 5,
       definition,
@@ -81,43 +81,43 @@ describe("decoding a TMF688 notification", () => {
   });
 
   it("ignores unknown members of the notification and of its event", () => {
-    const value = { ...notification(create, topic), vendor: [1], event: { topic, other: {}, name: 1 } };
-    assert.equal(decoded({ value }).kind, "define");
+    const value = { ...createNotification(create, topic), vendor: [1], event: { topic, other: {}, name: 1 } };
+    assert.equal(decodeRecord({ value }).kind, "define");
   });
 
   const refused: [title: string, value: object | string, paths: string[], message: RegExp][] = [
     [
       "another type of event, naming those that are understood",
-      notification("TopicStateChangeEvent", topic),
+      createNotification("TopicStateChangeEvent", topic),
       ["/eventType"],
       /TopicCreateEvent, TopicAttributeValueChangeEvent, TopicChangeEvent, TopicDeleteEvent/,
     ],
     ["a type that is no text", { eventType: null, event: { topic } }, ["/eventType"], /must be one of/],
     ["an event without a topic", { eventType: create, event: {} }, ["/event/topic"], /is required/],
     ["an event that is none", { eventType: create, event: [] }, ["/event"], /an array/],
-    ["a topic without an id", notification(remove, { name: "n" }), ["/event/topic/id"], /externalId/],
+    ["a topic without an id", createNotification(remove, { name: "n" }), ["/event/topic/id"], /externalId/],
     [
       "an empty externalId, even with an id",
-      notification(remove, { id: "1", externalId: "" }),
+      createNotification(remove, { id: "1", externalId: "" }),
       ["/event/topic/externalId"],
       /empty/,
     ],
-    ["an id that is no text", notification(remove, { id: 42 }), ["/event/topic/id"], /a number/],
+    ["an id that is no text", createNotification(remove, { id: 42 }), ["/event/topic/id"], /a number/],
     [
       "a misspelt filter, with all else that is wrong",
-      notification(create, { headerquery: "a=1" }),
+      createNotification(create, { headerquery: "a=1" }),
       ["/event/topic/headerquery", "/event/topic/id", "/event/topic/name"],
       /did you mean headerQuery\?/,
     ],
     [
       "a definition whose name is null",
-      notification(create, { id: "1", name: null }),
+      createNotification(create, { id: "1", name: null }),
       ["/event/topic/name"],
       /null/,
     ],
     [
       "a change that carries only what changed, and says why",
-      notification(change, { id: "1", headerQuery: "a=1" }),
+      createNotification(change, { id: "1", headerQuery: "a=1" }),
       ["/event/topic/name"],
       /whole definition: a compacted log keeps only the last announcement of a key/,
     ],
@@ -135,16 +135,16 @@ describe("decoding a TMF688 notification", () => {
     ],
     [
       "a CloudEvent in place of the topic",
-      notification(create, cloudEvent({ data: topic })),
+      createNotification(create, createCloudEvent({ data: topic })),
       ["data", "name", "source", "specversion", "type"].map((name) => `/event/topic/${name}`),
       /is not a known member/,
     ],
   ];
   for (const [title, value, paths, message] of refused) {
     it(`rejects ${title}`, () => {
-      const refusal = refusalOf({ value });
+      const refusal = decodeRefusal({ value });
       assert.equal(refusal.code, "SCHEMA_VIOLATION");
-      assert.deepEqual(pathsOf(refusal), paths);
+      assert.deepEqual(listPaths(refusal), paths);
       assert.match(refusal.message, /^The announcement was read as a TMF688 notification: /);
       assert.match(refusal.message, message);
     });
@@ -157,19 +157,19 @@ describe("decoding a TMF688 notification", () => {
     ];
     for (const type of [create, change, remove]) {
       for (const [given, path] of ids) {
-        const refusal = refusalOf({ value: notification(type, given), key: "f" });
+        const refusal = decodeRefusal({ value: createNotification(type, given), key: "f" });
         assert.equal(refusal.code, "KEY_MISMATCH");
-        assert.deepEqual(pathsOf(refusal), [path]);
+        assert.deepEqual(listPaths(refusal), [path]);
       }
     }
   });
 
   it("reports paths from the root of the value", () => {
-    const partial = notification(create, { id: "1" });
-    const inEvent = refusalOf({ value: cloudEvent({ data: partial }) });
-    assert.deepEqual(pathsOf(inEvent), ["/data/event/topic/name"]);
+    const partial = createNotification(create, { id: "1" });
+    const inEvent = decodeRefusal({ value: createCloudEvent({ data: partial }) });
+    assert.deepEqual(listPaths(inEvent), ["/data/event/topic/name"]);
     assert.match(inEvent.message, /read as a TMF688 notification in a CloudEvent \(structured mode\): /);
-    const inText = refusalOf({ value: cloudEvent({ data_base64: base64(partial) }) });
+    const inText = decodeRefusal({ value: createCloudEvent({ data_base64: toBase64(partial) }) });
     assert.deepEqual(inText.details, [
       { path: "/data_base64", message: "holds JSON of which /event/topic/name is required" },
     ]);
