@@ -30,16 +30,19 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
   // As OpenAPI has it, `/dead-letters/replays` is not a `/dead-letters/{id}`: fixed paths are matched first.
   const isTemplate = (path: string): boolean => path.includes("{");
   const paths = Map.groupBy(
-    operations.flatMap((operation) => operation.paths.map((path) => ({ path, operation }))),
+    operations.flatMap((operation) => {
+      const handlers = createHandlers(operation, options);
+      return operation.paths.map((path) => ({ path, operation, handlers }));
+    }),
     ({ path }) => path,
   );
   const sorted = [...paths].toSorted(([one], [other]) => Number(isTemplate(one)) - Number(isTemplate(other)));
   for (const [template, declared] of sorted) {
     // `/push/{application}` is `/push/:application` in Express.
     const path = template.replaceAll(/\{(\w+)\}/g, ":$1");
-    for (const { operation } of declared) {
-      const handlers = [recordRoute(template, operation.id), ...createHandlers(operation, options)];
-      router[operation.method === "GET" ? "get" : "post"](path, cache.record(handlers), ...handlers);
+    for (const { operation, handlers } of declared) {
+      const all = [recordRoute(template, operation.id), ...handlers];
+      router[operation.method === "GET" ? "get" : "post"](path, cache.record(all), ...all);
     }
     const allowed = declared.flatMap(({ operation }) => allowedMethods[operation.method]);
     router.all(path, methodNotAllowed(allowed.join(", ")));
