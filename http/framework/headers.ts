@@ -51,3 +51,15 @@ export const pageSecurityHeaders = (policy: ContentSecurityPolicy) =>
     strictTransportSecurity: false,
     xFrameOptions: { action: "deny" },
   });
+
+/** The policy of a page that loads nothing but this service's own files. Their styles contain small images. */
+export const ownFilesOnly: ContentSecurityPolicy = {
+  defaultSrc: ["'none'"],
+  scriptSrc: ["'self'"],
+  styleSrc: ["'self'"],
+  imgSrc: ["'self'", "data:"],
+  connectSrc: ["'self'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+};

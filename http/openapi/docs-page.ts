@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 
 import { cached } from "../../src/lib/cached.ts";
 import { HttpError } from "../framework/errors.ts";
+import { ownFilesOnly } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 import { buildOpenApiDocument, type SecuritySchemes } from "./document.ts";
 
@@ -83,17 +84,7 @@ export function documentationOperations(
       summary: "API documentation page",
       description: "Swagger UI, where the operations can be tried out.",
       replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
-      page: {
-        defaultSrc: ["'none'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'"],
-        // Swagger UI's styles contain images.
-        imgSrc: ["'self'", "data:"],
-        connectSrc: ["'self'"],
-        baseUri: ["'none'"],
-        formAction: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
+      page: ownFilesOnly,
       handle: () => ({
         status: 200,
         text: { type: "text/html", content: page },

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 
 import { HttpError } from "../framework/errors.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
-import type { ContentSecurityPolicy } from "../framework/headers.ts";
+import { ownFilesOnly } from "../framework/headers.ts";
 
 /** The console, as built by `npm run build`. */
 export interface ConsoleFiles {
@@ -34,18 +34,6 @@ export async function readConsoleFiles(): Promise<ConsoleFiles | undefined> {
     files: new Map(await Promise.all(files)) as ConsoleFiles["files"],
   };
 }
-
-/** Only what this service itself serves. The styles contain small images. */
-const policy: ContentSecurityPolicy = {
-  defaultSrc: ["'none'"],
-  scriptSrc: ["'self'"],
-  styleSrc: ["'self'"],
-  imgSrc: ["'self'", "data:"],
-  connectSrc: ["'self'"],
-  baseUri: ["'none'"],
-  formAction: ["'none'"],
-  frameAncestors: ["'none'"],
-};
 
 /** `GET /console`, and the files that the page loads. */
 export const consoleOperations = (files: ConsoleFiles | undefined): readonly Operation[] => [
@@ -84,7 +72,7 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     parameters: { page: "Section of the console.", item: "Item shown in that section." },
     replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
     refusals: ["NOT_FOUND"],
-    page: policy,
+    page: ownFilesOnly,
     handle() {
       if (files === undefined) {
         throw new HttpError("NOT_FOUND", "The console is not built.", { detail: "Run: npm run build" });
