@@ -111,7 +111,7 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
 /** Whether no log of the run shows a secret. */
 function checkLogs(logs: string): boolean {
   const { leaks, lines, secrets } = findLeaks(logs);
-  if (lines > 0 && secrets === 0) print("The tests kept logs, but told no secret to look for in them.");
+  if (lines > 0 && secrets === 0) print("The tests kept logs, but no secret to search them for.");
   else if (leaks.length === 0) print(`No secret in ${lines} lines of logs.`);
   else print([`These lines of the logs have a secret (test/support/secrets.ts):`, ...leaks].join("\n"));
   return leaks.length === 0 && (lines === 0 || secrets > 0);

@@ -17,7 +17,7 @@ const stack = sharedStack();
 const { kafka, admin, producer, scene } = stage(stack);
 const log = await createLogger("silent");
 
-async function lengthOf(records: AsyncIterable<unknown>): Promise<number> {
+async function countRecords(records: AsyncIterable<unknown>): Promise<number> {
   const iterator = records[Symbol.asyncIterator]();
   let length = 0;
   while (!(await iterator.next()).done) length += 1;
@@ -82,7 +82,7 @@ describe("a log that is not what it was", () => {
       async () => {
         // Only closed segments are compacted; a record that comes later closes them.
         await announce(50, 51);
-        return (await lengthOf(broker.read(topic, { abort: new AbortController().signal }))) < 100;
+        return (await countRecords(broker.read(topic, { abort: new AbortController().signal }))) < 100;
       },
       120_000,
     );
@@ -115,7 +115,7 @@ describe("a log that is not what it was", () => {
     await broker.reach(new AbortController().signal);
     await until(
       "the first segments are compacted",
-      async () => (await lengthOf(broker.read(topic, { abort: new AbortController().signal }))) === 3,
+      async () => (await countRecords(broker.read(topic, { abort: new AbortController().signal }))) === 3,
       120_000,
     );
     await broker.close();

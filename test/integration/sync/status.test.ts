@@ -119,7 +119,7 @@ describe("GET /metrics", () => {
     assert.equal(await metric(`topicsync_partition_lag_records{${labels}}`), 0);
     assert.equal(await metric(`topicsync_partition_lag_seconds{${labels}}`), 0);
     assert.equal(await metric(`topicsync_partition_assigned{${labels}}`), 1);
-    // The partition is positioned anew after the other member left.
+    // The position is looked up again after the other member left.
     await until("it reads", async () => (await metric(`topicsync_partition_paused{${labels}}`)) === 0);
     assert.equal(await metric(`topicsync_ready{check="consumer"}`), 1);
     assert.equal(await metric(`topicsync_refusals_total{code="MALFORMED_JSON"}`), 2);
