@@ -30,7 +30,7 @@ const deadLetter: Message = {
   summary: "The original record (value, key, headers, timestamp), with the reason in additional headers.",
   key: "The key of the original record.",
   headers: deadLetterHeadersSchema,
-  payload: { $id: "refused-value", description: "The original value; null for a tombstone." },
+  payload: { $id: "rejected-value", description: "The original value; null for a tombstone." },
   examples: [],
 };
 

@@ -1,4 +1,4 @@
-import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
+import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
 import { FencedError } from "../src/sync/positions.ts";
 import { getHeaderText, type LogRecord, type Partition } from "../src/sync/records.ts";
 import {
@@ -21,7 +21,7 @@ export interface BatchTrace {
 
 /** The outcome of a batch, as far as traces show it. */
 interface Outcome {
-  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
+  readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
 }
 
 export interface TracedBatch {
@@ -63,10 +63,10 @@ function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefin
     if (last !== undefined && Number.isNaN(last.endedAt)) last.endedAt = at;
   }
 
-  function record(refusals: Outcome["refusals"], failure?: string): void {
+  function record(rejections: Outcome["rejections"], failure?: string): void {
     endStage();
-    const refused = new Map(refusals.map(({ offset, refusal }) => [offset, refusal.code]));
-    const getError = ({ offset }: LogRecord) => failure ?? refused.get(offset);
+    const rejected = new Map(rejections.map(({ offset, rejection }) => [offset, rejection.code]));
+    const getError = ({ offset }: LogRecord) => failure ?? rejected.get(offset);
     recordSpans(tracing, { ...batch, traced, stages, failure, getError });
   }
 
@@ -84,7 +84,7 @@ function createTrace(tracing: Tracing, batch: TracedBatch): BatchTrace | undefin
         record([], toErrorCode(error));
         throw error;
       });
-      record(applied.refusals);
+      record(applied.rejections);
       return applied;
     },
   };

@@ -71,7 +71,7 @@ export function* splitIntoBatches(
 /** A decided batch, and how its dead letters are sent. */
 export interface DecidedBatch<Writes> {
   readonly writes: Writes;
-  /** Undefined when nothing was refused. */
+  /** Undefined when nothing was rejected. */
   readonly sendDeadLetters: (() => Promise<void>) | undefined;
   readonly trace: BatchTrace | undefined;
 }
@@ -81,7 +81,7 @@ export interface DecidedBatch<Writes> {
  * answer to the commit was lost.
  *
  * Invariant: dead letters leave only after the unique indexes accepted the writes and the position was found unmoved, since
- * they cannot be taken back; and before the commit, so that no refused record is lost. A repeated transaction sends them again.
+ * they cannot be taken back; and before the commit, so that no rejected record is lost. A repeated transaction sends them again.
  */
 export async function storeBatch<Writes>(
   store: Pick<BatchStore<Writes>, "begin">,

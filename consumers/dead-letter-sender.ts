@@ -1,30 +1,30 @@
 import { type DeadLetterHeaders, deadLetterHeader } from "../schemas/dead-letter.ts";
-import { UnavailableError, type RefusalError } from "../src/lib/errors.ts";
+import { UnavailableError, type RejectionError } from "../src/lib/errors.ts";
 import {
   type LogRecord,
   type OutgoingRecord,
   type RecordProducer,
-  type Rejection,
+  type SendRejection,
   type Partition,
   getHeaderText,
   formatRecordPosition,
 } from "../src/sync/records.ts";
 
-/** A refused record and its reason. */
+/** A rejected record and its reason. */
 export interface OutgoingDeadLetter {
   readonly partition: Partition;
   /** Of the partition's log; see Position. */
   readonly epoch: number;
   readonly record: LogRecord;
-  readonly refusal: RefusalError;
+  readonly rejection: RejectionError;
 }
 
-/** The refusals of a batch of records, by offset. */
-export interface RefusedRecord {
+/** The rejections of a batch of records, by offset. */
+export interface RejectedRecord {
   readonly partition: Partition;
   readonly epoch: number;
   readonly records: readonly LogRecord[];
-  readonly refused: readonly { readonly offset: number; readonly refusal: RefusalError }[];
+  readonly rejected: readonly { readonly offset: number; readonly rejection: RejectionError }[];
 }
 
 /** Longer headers are cut, or the reason could make a dead letter too large. */
@@ -63,22 +63,22 @@ interface Form {
 }
 
 /** The next simpler form. Throws UnavailableError when there is none. */
-function simplify(form: Form, { reason, message }: Rejection): Form {
+function simplify(form: Form, { reason, message }: SendRejection): Form {
   if (reason === "too-large" && !form.isReference) return { ...form, isReference: true };
   if (reason === "not-acceptable" && !form.isPlain) return { ...form, isPlain: true };
   throw new UnavailableError(`the dead-letter topic rejects a record: ${message}`);
 }
 
-/** Sends the records that were refused as dead letters. Throws as `sendDeadLetters` does. */
-export async function sendRefused(
+/** Sends the records that were rejected as dead letters. Throws as `sendDeadLetters` does. */
+export async function sendRejected(
   producer: Pick<RecordProducer, "send">,
-  refusedRecords: RefusedRecord,
+  rejectedRecords: RejectedRecord,
 ): Promise<void> {
-  const { partition, epoch, records, refused } = refusedRecords;
+  const { partition, epoch, records, rejected } = rejectedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
-  const letters = refused.flatMap(({ offset, refusal }) => {
+  const letters = rejected.flatMap(({ offset, rejection }) => {
     const record = byOffset.get(offset);
-    return record === undefined ? [] : [{ partition, epoch, record, refusal }];
+    return record === undefined ? [] : [{ partition, epoch, record, rejection }];
   });
   await sendDeadLetters(producer, letters);
 }
@@ -133,20 +133,20 @@ function reasons({
   partition: { topic, partition },
   epoch,
   record,
-  refusal,
+  rejection,
 }: OutgoingDeadLetter): DeadLetterHeaders {
   const { offset } = record;
   return {
     [deadLetterHeader.topic]: topic,
     [deadLetterHeader.partition]: String(partition),
     [deadLetterHeader.offset]: String(offset),
-    [deadLetterHeader.className]: `topicsync.${refusal.code}`,
-    [deadLetterHeader.message]: cut(refusal.message),
+    [deadLetterHeader.className]: `topicsync.${rejection.code}`,
+    [deadLetterHeader.message]: cut(rejection.message),
     [deadLetterHeader.id]: formatRecordPosition({ topic, partition, offset, epoch }),
     [deadLetterHeader.epoch]: String(epoch),
-    [deadLetterHeader.code]: refusal.code,
+    [deadLetterHeader.code]: rejection.code,
     [deadLetterHeader.details]: JSON.stringify(
-      refusal.details
+      rejection.details
         .slice(0, 20)
         .map(({ path, message }) => ({ path: path.slice(0, 200), message: message.slice(0, 200) })),
     ),

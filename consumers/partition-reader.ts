@@ -78,7 +78,7 @@ interface FailedWrite<Prepared> {
  * - At most one write is under way. `writing` never rejects; it resolves to the write if that failed.
  * - `stored` is the position that the last claim or write found or left in the store, and every write steps from it.
  *   `next` is where the write under way leads to, and the next record to apply.
- * - Every failure leads to `paused`, and only a new claim leads out of it. An outage refuses nothing and skips nothing.
+ * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and skips nothing.
  * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
  *   already have the partition.
  */

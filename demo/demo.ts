@@ -46,7 +46,7 @@ async function runDemo(): Promise<void> {
     await announceTopics(channel, client.db());
     await registerTokens(service, client.db());
     const created = await createTopic(service);
-    await showRefusals(service, channel, created);
+    await showRejections(service, channel, created);
     await showStored(channel, client.db());
     if (stay === true) await stayUntilInterrupted(service);
     else
@@ -125,14 +125,14 @@ async function createTopic(service: DemoService): Promise<Record<string, string>
   return body;
 }
 
-async function showRefusals(
+async function showRejections(
   service: DemoService,
   channel: Channel,
   created: Record<string, string>,
 ): Promise<void> {
   printHeading("Send invalid input");
   printIndented(
-    "HTTP responds with the reason. A refused announcement goes to the dead-letter topic, to be corrected and replayed.",
+    "HTTP responds with the reason. A rejected announcement goes to the dead-letter topic, to be corrected and replayed.",
   );
   const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
   const sameId = await post(url, administrator, { ...created, name: "Another name" });

@@ -10,13 +10,13 @@ const count = { type: "integer", minimum: 0 } as const;
 const sample = {
   type: "object",
   additionalProperties: false,
-  required: ["at", "lagRecords", "lagSeconds", "applied", "refused"],
+  required: ["at", "lagRecords", "lagSeconds", "applied", "rejected"],
   properties: {
     at: { type: "string", format: "date-time" },
     lagRecords: { type: ["integer", "null"], minimum: 0 },
     lagSeconds: { type: ["number", "null"], minimum: 0 },
     applied: { ...count, description: "Announcements applied by the answering process so far." },
-    refused: { ...count, description: "Announcements rejected by it so far." },
+    rejected: { ...count, description: "Announcements rejected by it so far." },
   },
 } as const;
 

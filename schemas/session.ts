@@ -64,7 +64,7 @@ export type SignInMethods = FromSchema<typeof signInMethodsSchema>;
 export const signInFailures = [
   "declined",
   "expired",
-  "refused",
+  "rejected",
   "nameless",
   "throttled",
   "unavailable",

@@ -89,12 +89,12 @@ export const settingsSchema = {
     KAFKA_DEAD_LETTER_TOPIC: {
       ...kafkaTopic,
       default: "topicsync.announcements.dead-letter",
-      description: "Kafka topic to send refused announcements to.",
+      description: "Kafka topic to send rejected announcements to.",
     },
     KAFKA_PUSH_FEEDBACK_TOPIC: {
       ...kafkaTopicWithDeadLetters,
       description:
-        "Kafka topic to read push services' reports of dead tokens from. Unset: none are read. Refused reports go to the topic with the suffix .dead-letter.",
+        "Kafka topic to read push services' reports of dead tokens from. Unset: none are read. Rejected reports go to the topic with the suffix .dead-letter.",
     },
     KAFKA_MAX_BATCH_BYTES: {
       type: "integer",
@@ -102,7 +102,7 @@ export const settingsSchema = {
       maximum: 1024 * 1024 * 1024,
       default: 64 * 1024 * 1024,
       description:
-        "Maximum size of a decompressed record batch, in bytes, plus 256 bytes per record. A larger batch is refused unread, as one dead letter.",
+        "Maximum size of a decompressed record batch, in bytes, plus 256 bytes per record. A larger batch is rejected unread, as one dead letter.",
     },
     BOOTSTRAP_USER: {
       type: "string",

@@ -100,14 +100,14 @@ export const syncStatusSchema = {
         {
           type: "object",
           additionalProperties: false,
-          required: ["created", "updated", "adopted", "unchanged", "retired", "refused"],
+          required: ["created", "updated", "adopted", "unchanged", "retired", "rejected"],
           properties: {
             created: count,
             updated: count,
             adopted: { ...count, description: "Topics created over HTTP that an announcement adopted." },
             unchanged: count,
             retired: count,
-            refused: {
+            rejected: {
               type: "object",
               additionalProperties: count,
               description: "Rejected announcements by code.",
@@ -137,13 +137,13 @@ export const syncStatusSchema = {
                 {
                   type: "object",
                   additionalProperties: false,
-                  required: ["deactivated", "renewed", "inactive", "unknown", "refused"],
+                  required: ["deactivated", "renewed", "inactive", "unknown", "rejected"],
                   properties: {
                     deactivated: count,
                     renewed: { ...count, description: "Reports of tokens that were registered again later." },
                     inactive: { ...count, description: "Reports of tokens that were inactive already." },
                     unknown: { ...count, description: "Reports of tokens that are not registered." },
-                    refused: {
+                    rejected: {
                       type: "object",
                       additionalProperties: count,
                       description: "Rejected reports by code.",

@@ -18,7 +18,7 @@ import {
   DatabaseConflictError,
   exitCodes,
   getErrorMessage,
-  RefusalError,
+  RejectionError,
   UnavailableError,
 } from "./lib/errors.ts";
 import { version } from "./lib/version.ts";
@@ -67,7 +67,7 @@ function toExitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof ConfigurationError) return exitCodes.configuration;
   if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
-  if (error instanceof RefusalError) return exitCodes.refused;
+  if (error instanceof RejectionError) return exitCodes.rejected;
   if (error instanceof UnavailableError) return exitCodes.unavailable;
   return exitCodes.failure;
 }

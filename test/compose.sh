@@ -83,7 +83,7 @@ echo "$answer"
 [[ $answer == *$'\n201' ]]
 eventually 10 is_stored by-http http
 
-say "the same external id again is refused"
+say "the same external id again is rejected"
 answer=$(post_topic '{"name":"others","externalId":"by-http"}')
 echo "$answer"
 [[ $answer == *DUPLICATE_EXTERNAL_ID*$'\n400' ]]

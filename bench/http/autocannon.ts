@@ -43,5 +43,5 @@ const { requests, duration, latency, non2xx, errors } = await autocannon({
   ],
 });
 const { p50, p99, max } = latency;
-const line = { requests: requests.total, duration, p50, p99, max, refused: non2xx, broken: errors };
+const line = { requests: requests.total, duration, p50, p99, max, rejected: non2xx, broken: errors };
 process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -150,7 +150,7 @@ const reportFlood = (
     during.perSecond.toFixed(0),
     alone.p99.toFixed(1),
     during.p99.toFixed(1),
-    `${during.refused}, ${during.broken}`,
+    `${during.rejected}, ${during.broken}`,
     Object.entries(statuses)
       .map(([status, count]) => `${status}: ${count}`)
       .join(", "),

@@ -50,7 +50,7 @@ function done(summary, latency)
   local errors = summary.errors
   io.write(
     string.format(
-      '{"requests":%d,"duration":%d,"p50":%d,"p99":%d,"max":%d,"refused":%d,"broken":%d}\n',
+      '{"requests":%d,"duration":%d,"p50":%d,"p99":%d,"max":%d,"rejected":%d,"broken":%d}\n',
       summary.requests,
       summary.duration,
       latency:percentile(50),

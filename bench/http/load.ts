@@ -26,7 +26,7 @@ export interface Answers {
   readonly p99: number;
   readonly max: number;
   /** Answered with an error. */
-  readonly refused: number;
+  readonly rejected: number;
   /** Not answered in time. */
   readonly broken: number;
 }
@@ -70,14 +70,14 @@ const createWrk = (name: string): LoadGenerator => ({
       ...(await createTokenArguments(pool, folder)),
     ]);
     const { duration, p50, p99, max, ...counts } = result;
-    const accepted = counts.requests - counts.refused;
+    const accepted = counts.requests - counts.rejected;
     return {
       accepted,
       perSecond: (1e6 * accepted) / duration,
       p50: p50 / 1e3,
       p99: p99 / 1e3,
       max: max / 1e3,
-      refused: counts.refused,
+      rejected: counts.rejected,
       broken: counts.broken,
     };
   },
@@ -101,9 +101,9 @@ async function createAutocannon(toolsFolder: string): Promise<LoadGenerator> {
       await writeFile(loadFile, JSON.stringify(load));
       const program = join(import.meta.dirname, "autocannon.ts");
       const result = await readLastLine(name, process.execPath, [program, packages, loadFile]);
-      const { requests, duration, p50, p99, max, refused, broken } = result;
-      const accepted = requests - refused;
-      return { accepted, perSecond: accepted / duration, p50, p99, max, refused, broken };
+      const { requests, duration, p50, p99, max, rejected, broken } = result;
+      const accepted = requests - rejected;
+      return { accepted, perSecond: accepted / duration, p50, p99, max, rejected, broken };
     },
   };
 }
@@ -114,7 +114,7 @@ interface Line {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  readonly refused: number;
+  readonly rejected: number;
   readonly broken: number;
 }
 

@@ -24,7 +24,7 @@ export interface Figures extends Answers {
 }
 
 /** Any failed request invalidates the rate. */
-export const isInvalid = ({ refused, broken, missing }: Figures): boolean => refused + broken + missing > 0;
+export const isInvalid = ({ rejected, broken, missing }: Figures): boolean => rejected + broken + missing > 0;
 
 /** Precedes each measurement, to open connections and compile code. */
 export const warmUp = { connections: 64, seconds: 5 };

@@ -65,7 +65,7 @@ export async function measureInstallations(
       Math.round(one.perSecond),
       one.p50.toFixed(1),
       one.p99.toFixed(0),
-      one.refused + one.broken,
+      one.rejected + one.broken,
       one.cpuMicros.toFixed(0),
       one.memory,
     ]),

@@ -7,7 +7,7 @@ const messages: Readonly<Record<SignInFailureReason, readonly [message: string, 
     "This sign-in has expired.",
     "It took more than ten minutes, was already completed, or began in another browser. Please try again.",
   ],
-  refused: [
+  rejected: [
     "The OpenID provider's response was not accepted.",
     "Please try again. If it fails again, an administrator can find the reason in the log of topicsync.",
   ],

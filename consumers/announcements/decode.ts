@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
+import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
 import { findFilterFaults } from "../../src/matching/filter/topic-filters.ts";
 import type { LogRecord, SkippedBatch } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
@@ -10,12 +10,12 @@ import {
   checkHeaders,
   describeMode,
   readEventData,
-  refuseNested,
+  rejectNested,
   type EventData,
 } from "./envelopes/cloud-event.ts";
 import { parseFramedJson, readFramedKey, toFramedLocation, unframe } from "./envelopes/confluent.ts";
 import {
-  createRefusal,
+  createRejection,
   getCloudEventMode,
   isCloudEvent,
   isFramed,
@@ -33,11 +33,11 @@ import { readNotification } from "./envelopes/tmf688.ts";
 /** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
 
-/** Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its refusal. */
+/** Reads a record as an announcement (contract, section 4). Never throws: an unusable record carries its rejection. */
 export function decode(record: LogRecord): Announcement {
   const { offset, value } = record;
   if (record.skippedBatch !== undefined)
-    return { kind: "unusable", offset, refusal: refuseBatch(record.skippedBatch) };
+    return { kind: "unusable", offset, rejection: rejectBatch(record.skippedBatch) };
   try {
     if (value === null) return { kind: "retire", offset, externalId: requireKey(record) };
     const content = readContent(value, record);
@@ -48,23 +48,23 @@ export function decode(record: LogRecord): Announcement {
       ? { kind: "retire", offset, externalId }
       : { kind: "define", offset, definition };
   } catch (error) {
-    const refusal =
-      error instanceof RefusalError
+    const rejection =
+      error instanceof RejectionError
         ? error
-        : new RefusalError("UNDECODABLE", `The announcement cannot be read: ${getErrorMessage(error)}`);
-    return { kind: "unusable", offset, refusal };
+        : new RejectionError("UNDECODABLE", `The announcement cannot be read: ${getErrorMessage(error)}`);
+    return { kind: "unusable", offset, rejection };
   }
 }
 
-/** The refusal of records that were not read, since their batch is too large to be decompressed. */
-export const refuseBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RefusalError =>
-  new RefusalError(
+/** The rejection of records that were not read, since their batch is too large to be decompressed. */
+export const rejectBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
+  new RejectionError(
     "TOO_LARGE",
     `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
   );
 
 /**
- * The external id of a record's topic, also where the record is refused: its key, or else the id in its value, in any
+ * The external id of a record's topic, also where the record is rejected: its key, or else the id in its value, in any
  * envelope. Undefined when there is none. Never throws.
  */
 export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
@@ -87,7 +87,7 @@ const getMember = (json: unknown, name: string): unknown =>
 
 function readContent(value: Buffer, { headers }: LogRecord): TopicContent {
   if (value.length > maxValueBytes) {
-    throw new RefusalError(
+    throw new RejectionError(
       "TOO_LARGE",
       `The announcement has ${value.length} bytes; a topic definition has at most ${maxValueBytes}.`,
     );
@@ -96,7 +96,7 @@ function readContent(value: Buffer, { headers }: LogRecord): TopicContent {
   return isNotification(json) ? readNotification(json, location) : readDefinition(json, location);
 }
 
-/** Opens the envelopes that the first byte, the headers and the members announce. Throws a RefusalError. */
+/** Opens the envelopes that the first byte, the headers and the members announce. Throws a RejectionError. */
 function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData {
   const framed = isFramed(value) ? unframe(value, "value") : undefined;
   const outer = framed === undefined ? root : toFramedLocation(framed);
@@ -111,13 +111,13 @@ function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData 
     mode === "binary"
       ? { json, location }
       : readEventData(json, mode === undefined ? readAs(describeMode("structured"), location) : location);
-  refuseNested(data);
+  rejectNested(data);
   return data;
 }
 
 function requireKey({ key }: LogRecord): string {
   if (key === null) {
-    throw new RefusalError(
+    throw new RejectionError(
       "MISSING_KEY",
       "A record without a value retires the topic that its key names, but it has no key.",
     );
@@ -130,7 +130,7 @@ function checkKey(key: Buffer, content: TopicContent): void {
   const text = readKey(key);
   const { externalId, location, idMember } = content;
   if (text === externalId) return;
-  throw createRefusal(location, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
+  throw createRejection(location, "KEY_MISMATCH", `has the external id "${externalId}", but another key.`, [
     { path: `/${idMember}`, message: `must be the record's key, which is "${text}"` },
   ]);
 }
@@ -139,11 +139,11 @@ function checkKey(key: Buffer, content: TopicContent): void {
 function checkFilters(definition: TopicDefinition, location: JsonLocation): void {
   const faults = findFilterFaults(definition);
   if (faults.length > 0)
-    throw createRefusal(location, "BAD_FILTER", "has a filter that cannot be read.", faults);
+    throw createRejection(location, "BAD_FILTER", "has a filter that cannot be read.", faults);
 }
 
 function readKey(key: Buffer): string {
   if (isFramed(key)) return readFramedKey(unframe(key, "key"));
-  if (!isUtf8(key)) throw new RefusalError("UNDECODABLE", "The record's key is not UTF-8 text.");
+  if (!isUtf8(key)) throw new RejectionError("UNDECODABLE", "The record's key is not UTF-8 text.");
   return key.toString("utf8");
 }

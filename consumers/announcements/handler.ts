@@ -10,7 +10,7 @@ import { TopicGoneError, UniqueViolationError, type TopicStore } from "../../src
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { storeBatch, type BatchHandler, type Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
-import { sendRefused } from "../dead-letter-sender.ts";
+import { sendRejected } from "../dead-letter-sender.ts";
 import { decode } from "./decode.ts";
 
 export interface AnnouncementOptions {
@@ -51,11 +51,11 @@ export function createAnnouncementHandler(
       trace?.startStage("decide");
       const decision = await topics.decide({ partition, epoch: to.epoch, announcements }, objections);
       batch.decision = decision;
-      const { writes, refusals } = decision;
+      const { writes, rejections } = decision;
       const sendDeadLetters =
-        refusals.length === 0
+        rejections.length === 0
           ? undefined
-          : () => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused: refusals });
+          : () => sendRejected(deadLetters, { partition, epoch: to.epoch, records, rejected: rejections });
       try {
         await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
         return decision;
@@ -71,11 +71,11 @@ export function createAnnouncementHandler(
   }
 
   function report({ records }: AnnouncementBatch, decision: Decision, tookMs: number): void {
-    const { counts, refusals } = decision;
+    const { counts, rejections } = decision;
     topics.publish(decision);
     applied({
       counts,
-      refused: refusals.map(({ refusal }) => refusal.code),
+      rejected: rejections.map(({ rejection }) => rejection.code),
       announcedOn: records.map(({ timestamp }) => Number(timestamp)),
       storedOn: Date.now(),
       tookMs,

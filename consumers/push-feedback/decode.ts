@@ -2,11 +2,11 @@ import { isUtf8 } from "node:buffer";
 
 import { pushFeedbackSchema, type PushFeedback } from "../../schemas/push-feedback.ts";
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
-import { getErrorMessage, RefusalError, formatFaults, type Fault } from "../../src/lib/errors.ts";
+import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../../src/lib/errors.ts";
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { maxValueBytes, refuseBatch } from "../announcements/decode.ts";
+import { maxValueBytes, rejectBatch } from "../announcements/decode.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
 const maxReasonCharacters = 200;
@@ -16,17 +16,17 @@ const maxDateMs = 8.64e15;
 /** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
 export function decodeReport(record: LogRecord): DecodedReport {
   const { offset, skippedBatch } = record;
-  if (skippedBatch !== undefined) return { offset, refusal: refuseBatch(skippedBatch) };
+  if (skippedBatch !== undefined) return { offset, rejection: rejectBatch(skippedBatch) };
   try {
     return { offset, report: reportIn(record) };
   } catch (error) {
-    if (error instanceof RefusalError) return { offset, refusal: error };
+    if (error instanceof RejectionError) return { offset, rejection: error };
     const message = `The report cannot be read: ${getErrorMessage(error)}`;
-    return { offset, refusal: new RefusalError("UNDECODABLE", message) };
+    return { offset, rejection: new RejectionError("UNDECODABLE", message) };
   }
 }
 
-/** Throws a RefusalError. */
+/** Throws a RejectionError. */
 function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
   const checked = checkFeedback(jsonIn(value));
   if (!checked.ok) throw violation(checked.faults);
@@ -45,16 +45,16 @@ function reportIn({ value, headers, timestamp }: LogRecord): TokenReport {
 }
 
 function jsonIn(value: Buffer | null): unknown {
-  if (value === null) throw new RefusalError("SCHEMA_VIOLATION", "The report has no value.");
+  if (value === null) throw new RejectionError("SCHEMA_VIOLATION", "The report has no value.");
   if (value.length > maxValueBytes) {
     const message = `The report has ${value.length} bytes; it may have ${maxValueBytes}.`;
-    throw new RefusalError("TOO_LARGE", message);
+    throw new RejectionError("TOO_LARGE", message);
   }
-  if (!isUtf8(value)) throw new RefusalError("UNDECODABLE", "The report is not UTF-8 text.");
+  if (!isUtf8(value)) throw new RejectionError("UNDECODABLE", "The report is not UTF-8 text.");
   try {
     return JSON.parse(value.toString("utf8"));
   } catch (error) {
-    throw new RefusalError("MALFORMED_JSON", `The report is not JSON: ${getErrorMessage(error)}`);
+    throw new RejectionError("MALFORMED_JSON", `The report is not JSON: ${getErrorMessage(error)}`);
   }
 }
 
@@ -70,8 +70,8 @@ function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string |
   throw violation([{ path: "/reportedOn", message: "is required: the record has no timestamp" }]);
 }
 
-const violation = (faults: readonly Fault[]): RefusalError =>
-  new RefusalError(
+const violation = (faults: readonly Fault[]): RejectionError =>
+  new RejectionError(
     "SCHEMA_VIOLATION",
     `The report is not what it should be. ${formatFaults(faults, "The report")}`,
     faults,

@@ -10,7 +10,7 @@ import type { LogRecord, Partition, RecordProducer } from "../../src/sync/record
 import type { Tracing } from "../../src/tracing/tracing.ts";
 import { storeBatch, type BatchHandler, type Step } from "../batch.ts";
 import { traceBatch, type BatchTrace } from "../batch-trace.ts";
-import { sendRefused } from "../dead-letter-sender.ts";
+import { sendRejected } from "../dead-letter-sender.ts";
 import { decodeReport } from "./decode.ts";
 
 export interface FeedbackOptions {
@@ -48,11 +48,11 @@ export function createFeedbackHandler(
     trace?.startStage("decide");
     const decision = await feedback.decide(reports);
     batch.decision = decision;
-    const { deactivations: writes, refusals } = decision;
+    const { deactivations: writes, rejections } = decision;
     const sendDeadLetters =
-      refusals.length === 0
+      rejections.length === 0
         ? undefined
-        : () => sendRefused(deadLetters, { partition, epoch: to.epoch, records, refused: refusals });
+        : () => sendRejected(deadLetters, { partition, epoch: to.epoch, records, rejected: rejections });
     await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
     return decision;
   }

@@ -78,7 +78,7 @@ export function createAuthentication({
       throw unauthenticated("Authentication is required.", schemes);
     }
     const user = checkToken(token);
-    return user instanceof Promise ? user.then(toCaller, refuseToken) : toCaller(user);
+    return user instanceof Promise ? user.then(toCaller, rejectToken) : toCaller(user);
   };
 }
 
@@ -129,7 +129,7 @@ const unauthenticated = (message: string, schemes: string): HttpError =>
     headers: { "WWW-Authenticate": schemes },
   });
 
-function refuseToken(error: unknown): never {
+function rejectToken(error: unknown): never {
   if (error instanceof InvalidTokenError) {
     // Only characters that may appear in a quoted string (RFC 6750, section 3).
     const reason = error.message.replaceAll(/[^\x20-\x21\x23-\x5B\x5D-\x7E]/g, "'");

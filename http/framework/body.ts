@@ -2,7 +2,7 @@ import express from "express";
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 
-import { getErrorMessage, RefusalError } from "../../src/lib/errors.ts";
+import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
 import type { Handler } from "./context.ts";
 import { HttpError } from "./errors.ts";
 import type { BodyRules } from "./operation.ts";
@@ -23,7 +23,7 @@ export const readBody = <Body>({ check, wrongTypeStatus }: BodyRules<Body>): Han
   (request, _response, next) => {
     const checked = check(parseJson(request.body));
     if (!checked.ok)
-      throw new RefusalError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
+      throw new RejectionError("SCHEMA_VIOLATION", "The body does not match the schema.", checked.faults);
     request.body = checked.value;
     next();
   },

@@ -4,7 +4,7 @@ import {
   KafkaUnavailableError,
   NotLoadedError,
   OverloadedError,
-  RefusalError,
+  RejectionError,
   TooManyAttemptsError,
   formatFaults,
   UnavailableError,
@@ -82,7 +82,7 @@ function describeError(
   { requestId, operation = "The request" }: RequestContext,
 ): ErrorDescription {
   if (error instanceof HttpError) return error;
-  if (error instanceof RefusalError) {
+  if (error instanceof RejectionError) {
     const { code, message, details } = error;
     return { code, message, detail: formatFaults(details, "The body"), details };
   }

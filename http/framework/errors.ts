@@ -1,4 +1,4 @@
-import { NameTakenError, type RefusalCode } from "../../src/lib/errors.ts";
+import { NameTakenError, type RejectionCode } from "../../src/lib/errors.ts";
 
 /** Codes of errors that arise in HTTP itself rather than in the domain. */
 export type HttpCode =
@@ -21,7 +21,7 @@ export type HttpCode =
   | "UNAVAILABLE";
 
 /** Every code of an error body. */
-export type ErrorCode = HttpCode | RefusalCode;
+export type ErrorCode = HttpCode | RejectionCode;
 
 /** The only table from codes to statuses (contract, section 3). */
 export const statuses: Readonly<Record<ErrorCode, number>> = {

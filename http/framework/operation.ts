@@ -95,10 +95,10 @@ export interface Operation<Body = unknown> {
   /**
    * Codes of errors that are specific to this operation; `listErrors` adds those that follow from the rest.
    */
-  readonly refusals?: readonly ErrorCode[];
+  readonly rejections?: readonly ErrorCode[];
   /** Content security policy of an operation that returns a page. */
   readonly page?: ContentSecurityPolicy;
-  /** Throws RefusalError, HttpError, OverloadedError or UnavailableError. */
+  /** Throws RejectionError, HttpError, OverloadedError or UnavailableError. */
   handle(call: Call<Body>): Reply | Promise<Reply>;
 }
 

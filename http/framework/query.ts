@@ -1,4 +1,4 @@
-import { RefusalError, type Fault } from "../../src/lib/errors.ts";
+import { RejectionError, type Fault } from "../../src/lib/errors.ts";
 import type { ValidationResult } from "../../src/lib/validation.ts";
 import type { QueryParameter } from "./operation.ts";
 
@@ -10,7 +10,7 @@ export const toQueryParameters = ({
 }): QueryParameter[] =>
   Object.entries(properties).map(([name, { description, ...schema }]) => ({ name, description, schema }));
 
-/** Returns the query with its defaults. Throws a RefusalError. */
+/** Returns the query with its defaults. Throws a RejectionError. */
 export function validateQuery<T>(
   check: (value: unknown) => ValidationResult<T>,
   query: Readonly<Record<string, unknown>>,
@@ -20,5 +20,5 @@ export function validateQuery<T>(
   throw invalidQuery(checked.faults);
 }
 
-export const invalidQuery = (faults: readonly Fault[]): RefusalError =>
-  new RefusalError("SCHEMA_VIOLATION", "The query does not match the schema.", faults);
+export const invalidQuery = (faults: readonly Fault[]): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", "The query does not match the schema.", faults);

@@ -101,7 +101,7 @@ export function documentationOperations(
       description: "Scripts and styles of the documentation page.",
       parameters: { file: "Name of the file, as referenced by the page." },
       replies: { 200: { description: "The file.", mediaType: "text/*" } },
-      refusals: ["NOT_FOUND"],
+      rejections: ["NOT_FOUND"],
       handle: ({ parameters: { file = "" } }) => getAsset(file),
     }),
   ];

@@ -117,9 +117,9 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const add = (status: number, code: ErrorCode) => {
     errors.set(status, [...(errors.get(status) ?? []), code]);
   };
-  const { access, body, replies, refusals = [] } = operation;
+  const { access, body, replies, rejections = [] } = operation;
 
-  const codes: ErrorCode[] = [...commonErrors, ...refusals];
+  const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
   if (access !== "anybody" && access !== "user") codes.push("FORBIDDEN");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");

@@ -57,7 +57,7 @@ export const applicationOperations = (applications: CatalogAdministration): read
     description: "Tokens can be registered within a second.",
     body: { schema: newApplicationSchema, check: checkNewApplication, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new application.", schema: applicationSchema } },
-    refusals: ["NAME_TAKEN"],
+    rejections: ["NAME_TAKEN"],
     handle: async ({ body: { name } }) =>
       toReply(201, await requireFreeName(applications.add({ name }), name), toApplicationView),
   }),
@@ -93,7 +93,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     description: "Tokens can be registered within a second.",
     body: { schema: newPlatformSchema, check: checkNewPlatform, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new platform.", schema: platformSchema } },
-    refusals: ["NAME_TAKEN"],
+    rejections: ["NAME_TAKEN"],
     handle: async ({ body: { name, tokenRule } }) =>
       toReply(
         201,
@@ -111,7 +111,7 @@ export const platformOperations = (platforms: CatalogAdministration): readonly O
     parameters: { name: "Name of the platform." },
     body: { schema: tokenRuleSchema, check: checkTokenRule, wrongTypeStatus: 415 },
     replies: { 200: { description: "The changed platform.", schema: platformSchema } },
-    refusals: ["NOT_FOUND"],
+    rejections: ["NOT_FOUND"],
     handle: async ({ parameters: { name = "" }, body: { tokenRule } }) =>
       toReply(
         200,
@@ -157,7 +157,7 @@ function createSwitchOperations(
       description: effect,
       parameters: { name: `Name of the ${kind}.` },
       replies: { 200: { description: `The changed ${kind}.`, schema } },
-      refusals: ["NOT_FOUND"],
+      rejections: ["NOT_FOUND"],
       handle: async ({ parameters: { name = "" } }) =>
         toReply(200, requireFound(await administration.change(name, { active }), kind, name), toView),
     }),

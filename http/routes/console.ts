@@ -47,7 +47,7 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     description: "Scripts and styles. File names contain a content hash, so files may be cached forever.",
     parameters: { file: "Name of the file, as referenced by the page." },
     replies: { 200: { description: "The file.", mediaType: "text/*" } },
-    refusals: ["NOT_FOUND"],
+    rejections: ["NOT_FOUND"],
     handle: ({ parameters: { file = "" }, acceptEncoding }) => getFile(files, file, acceptEncoding),
   }),
   operation({
@@ -71,7 +71,7 @@ export const consoleOperations = (files: ConsoleFiles | undefined): readonly Ope
     description: "The console's single HTML page. It is served for every console path.",
     parameters: { page: "Section of the console.", item: "Item shown in that section." },
     replies: { 200: { description: "The HTML page.", mediaType: "text/html" } },
-    refusals: ["NOT_FOUND"],
+    rejections: ["NOT_FOUND"],
     page: ownFilesOnly,
     handle() {
       if (files === undefined) {

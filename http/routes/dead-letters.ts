@@ -51,7 +51,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     description: "Newest first, with the number of dead letters per code.",
     query: toQueryParameters(deadLetterQuerySchema),
     replies: { 200: { description: "A page of dead letters.", schema: deadLetterListSchema } },
-    refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
+    rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ query, user }) {
       const { channel, replayed, limit, code, after } = validateQuery(checkQuery, query);
       const page = await getService(services, channel, user).list({
@@ -76,7 +76,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     parameters: { id: "Topic, partition and offset of the original record, joined by hyphens." },
     query: toQueryParameters(deadLetterChannelQuerySchema),
     replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
-    refusals: ["SCHEMA_VIOLATION", "NOT_FOUND"],
+    rejections: ["SCHEMA_VIOLATION", "NOT_FOUND"],
     async handle({ parameters: { id = "" }, query, user }) {
       const { channel } = validateQuery(checkChannelQuery, query);
       const json = await getService(services, channel, user).get(id);
@@ -96,7 +96,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests.",
     body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
     replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
-    refusals: ["NOT_FOUND"],
+    rejections: ["NOT_FOUND"],
     async handle({ body, user }) {
       const { ids, channel = "announcements", again, force, dryRun = false } = body;
       const service = getService(services, channel, user);
@@ -127,7 +127,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     description: "The last replay of each dead letter and its outcome. Changes nothing.",
     body: { schema: replayOutcomesBodySchema, check: checkOutcomes, wrongTypeStatus: 415 },
     replies: { 200: { description: "The last replay of each dead letter.", schema: replayOutcomesSchema } },
-    refusals: ["NOT_FOUND"],
+    rejections: ["NOT_FOUND"],
     async handle({ body: { ids, channel = "announcements" }, user }) {
       const replays = await getService(services, channel, user).getOutcomes(ids);
       const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };

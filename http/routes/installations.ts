@@ -56,7 +56,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     parameters,
     body: { schema: registrationSchema, check: checkRegistration, wrongTypeStatus: 400 },
     replies: { 200: { description: "The token is registered and active." } },
-    refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
+    rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
       const { token, previousToken } = await options.service.register(application, body, user);
       const key = { application, platform: body.platform, token };
@@ -75,7 +75,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
     replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
-    refusals: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
+    rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
     async handle({ parameters: { application = "" }, body, user }) {
       await options.service.remove(application, body, user);
       const of = user.roles.includes(roles.pushAdmin) ? "everybody" : "caller";
@@ -94,7 +94,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
       "Sorted by id, which never changes. A token registered while you page may be on a later page or on none. Tokens are shortened unless `fullTokens` is true. A request searches for about a second; if few installations match, a page may be short or empty while `next` is set.",
     query: toQueryParameters(installationQuerySchema),
     replies: { 200: { description: "A page of installations.", schema: installationListSchema } },
-    refusals: ["SCHEMA_VIOLATION"],
+    rejections: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
       const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
       const { installations, next, scanned } = await options.listing.page(

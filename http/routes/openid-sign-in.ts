@@ -45,7 +45,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
       description:
         "Redirects the browser to the OpenID provider (authorization code flow with PKCE), or back to the console with an error.",
       replies: { 302: { description: "Redirect to the provider, or to the console." } },
-      refusals: ["NOT_FOUND"],
+      rejections: ["NOT_FOUND"],
       handle: () =>
         redirectOnFailure(async () => {
           const { id, location } = await requireEntry(entry).signIn.begin();
@@ -62,7 +62,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
       description:
         "Starts a console session for the user named by the provider and redirects the browser to the console. If sign-in fails, no session is started and the console shows why.",
       replies: { 302: { description: "Redirect to the console." } },
-      refusals: ["NOT_FOUND", "UNAVAILABLE"],
+      rejections: ["NOT_FOUND", "UNAVAILABLE"],
       handle: ({ query, cookies, address, secure }) =>
         redirectOnFailure(async () => {
           const { signIn } = requireEntry(entry);
@@ -109,7 +109,7 @@ const redirect = (location: string, cookies: readonly string[]): Reply => ({
   headers: { Location: location, ...noStore, "Set-Cookie": cookies },
 });
 
-/** Keeps repeated parameters, which are refused later. */
+/** Keeps repeated parameters, which are rejected later. */
 function toSearchParams(query: Readonly<Record<string, unknown>>): URLSearchParams {
   const answer = new URLSearchParams();
   for (const [name, value] of Object.entries(query))

@@ -1,5 +1,5 @@
 import { eventSchema, pickResponseSchema, type Event, type PickResponse } from "../../schemas/pick.ts";
-import { RefusalError } from "../../src/lib/errors.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
@@ -34,7 +34,7 @@ export const pickOperations = (topicIndex: LiveTopicIndex): readonly Operation[]
     replies: {
       200: { description: "The matching topics, sorted by external id.", schema: pickResponseSchema },
     },
-    refusals: ["BAD_FILTER", "NOT_FOUND"],
+    rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const asked = askedFor(query);
       const topics = await topicIndex.pick(event);
@@ -70,7 +70,7 @@ async function explainConditions(topicIndex: LiveTopicIndex, externalId: string,
     return await topicIndex.explain(externalId, event);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
-    throw new RefusalError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
+    throw new RejectionError("BAD_FILTER", `The topic "${externalId}" is never picked: ${error.message}`, [
       { path: `/${error.member ?? ""}`, message: error.problem },
     ]);
   }

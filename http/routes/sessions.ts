@@ -30,7 +30,7 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
     description: "Starts a console session and sets the session cookie.",
     body: { schema: credentialsSchema, check: checkCredentials, wrongTypeStatus: 415 },
     replies: { 200: { description: "The session is started.", schema: sessionSchema } },
-    refusals: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
+    rejections: ["UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE"],
     async handle({ body, address, secure }) {
       const user = await verify({ name: body.user, password: body.password, address });
       const session = user && (await sessions.begin(user.name));

@@ -17,7 +17,7 @@ import {
   type TopicBody,
   type TopicResponse,
 } from "../../schemas/topic.ts";
-import { RefusalError } from "../../src/lib/errors.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { toTopicEvent } from "../../src/topics/audit.ts";
 import type { TopicListing, TopicOrder } from "../../src/topics/listing.ts";
@@ -78,7 +78,7 @@ export const topicOperations = ({
       description: "Creates an event topic with the filters that select its events.",
       body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
       replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
-      refusals: ["BAD_FILTER", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
+      rejections: ["BAD_FILTER", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
       async handle({ body, user }) {
         const { topic, event } = await topics.create(body, user.name);
         const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
@@ -97,7 +97,7 @@ export const topicOperations = ({
         "Returns one page at a time. A topic created, changed or retired while you page may be on a later page or on none.",
       query: toQueryParameters(topicQuerySchema),
       replies: { 200: { description: "A page of topics.", schema: topicListSchema } },
-      refusals: ["SCHEMA_VIOLATION"],
+      rejections: ["SCHEMA_VIOLATION"],
       async handle({ query }) {
         const { state, sort, search, namespace, source, limit, after } = parseQuery(query);
         const page = await topicListing.readPage(
@@ -121,7 +121,7 @@ export const topicOperations = ({
         id: "External id of the topic, or the sys_id of an active topic. An external id takes precedence.",
       },
       replies: { 200: { description: "The topic.", schema: topicDetailSchema } },
-      refusals: ["NOT_FOUND"],
+      rejections: ["NOT_FOUND"],
       async handle({ parameters: { id = "" } }) {
         const found = await topicListing.find(id);
         if (found === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
@@ -158,7 +158,7 @@ export const topicOperations = ({
         "Events no longer match it, and its unique values become available. Topics created by an announcement cannot be disabled.",
       parameters: { externalId: "External id of the topic." },
       replies: { 200: { description: "The topic is disabled.", schema: topicDetailSchema } },
-      refusals: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
+      rejections: ["NOT_FOUND", "EXTERNAL_ID_TAKEN"],
       handle: ({ parameters: { externalId = "" }, user }) =>
         toSwitchReply(externalId, "disabled", topicSwitch.disable(externalId, user.name)),
     }),
@@ -172,7 +172,7 @@ export const topicOperations = ({
       description: "Restores the topic last disabled under this external id, with its original sys_id.",
       parameters: { externalId: "External id of the topic." },
       replies: { 200: { description: "The topic is active.", schema: topicDetailSchema } },
-      refusals: [
+      rejections: [
         "NOT_FOUND",
         "EXTERNAL_ID_TAKEN",
         "BAD_FILTER",
@@ -185,13 +185,13 @@ export const topicOperations = ({
   ];
 };
 
-/** Validates the query. Throws a RefusalError. */
+/** Validates the query. Throws a RejectionError. */
 function parseQuery(given: Readonly<Record<string, unknown>>): TopicQueryTexts {
   const query = validateQuery(checkQuery, given);
   const { state, sort, search } = query;
   if (sort === undefined || (state === "active" && search === undefined)) return query;
   const other = state === "active" ? "search" : `state=${state}`;
-  throw new RefusalError("SCHEMA_VIOLATION", "The query is not valid.", [
+  throw new RejectionError("SCHEMA_VIOLATION", "The query is not valid.", [
     { path: "/sort", message: `cannot be combined with ${other}` },
   ]);
 }

@@ -13,7 +13,7 @@ import {
   type UserView,
 } from "../../schemas/user.ts";
 import { createCursorFormat } from "../../src/lib/cursor.ts";
-import { RefusalError } from "../../src/lib/errors.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
 import {
   findRoleChangeFault,
   type ChangedUser,
@@ -42,7 +42,7 @@ const userOperation = {
   tag: "users",
   parameters: { name: "Name of the user." },
   replies: { 200: { description: "The changed user.", schema: userSchema } },
-  refusals: ["NOT_FOUND"],
+  rejections: ["NOT_FOUND"],
 } as const;
 
 /** Lists, adds and changes users. */
@@ -57,7 +57,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     description: "Sorted by name, one page at a time. Passwords are never returned.",
     query: toQueryParameters(userQuerySchema),
     replies: { 200: { description: "A page of users.", schema: userListSchema } },
-    refusals: ["SCHEMA_VIOLATION"],
+    rejections: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
       const { prefix, after, limit } = validateQuery(checkQuery, query);
       const afterName = after === undefined ? undefined : cursors.decode(after)[0];
@@ -80,7 +80,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     description: "The user can sign in immediately.",
     body: { schema: newUserSchema, check: checkNewUser, wrongTypeStatus: 415 },
     replies: { 201: { description: "The new user.", schema: userSchema } },
-    refusals: ["NAME_TAKEN"],
+    rejections: ["NAME_TAKEN"],
     async handle({ body: { name, password, roles: given = [] } }) {
       const done = await requireFreeName(users.add({ name, password, roles: given }), name);
       return { ...toReply(done), status: 201 };
@@ -117,7 +117,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     async handle({ parameters: { name = "" }, body: { add = [], remove = [] }, user }) {
       const fault = findRoleChangeFault({ add, remove });
       if (fault !== undefined)
-        throw new RefusalError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
+        throw new RejectionError("SCHEMA_VIOLATION", `The roles stay as they are: ${fault}.`);
       if (name === user.name && remove.includes(roles.admin))
         throw forbidOwnAccount(`You cannot take the role ${roles.admin} from yourself.`);
       return toReply(requireFound(await users.changeRoles(name, { add, remove }), "user", name));

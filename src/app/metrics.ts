@@ -35,7 +35,7 @@ const outcomes = [
   "adopted",
   "unchanged",
   "retired",
-  "refused",
+  "rejected",
 ] as const satisfies AnnouncementOutcome[];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -55,9 +55,9 @@ export function createMetrics(): Metrics {
   });
   // From the start: the rate of a series that appears later misses its first increment.
   for (const outcome of outcomes) announcements.inc({ outcome }, 0);
-  const refusals = new Counter({
-    name: "topicsync_refusals_total",
-    help: "Announcements refused by this process, by code.",
+  const rejections = new Counter({
+    name: "topicsync_rejections_total",
+    help: "Announcements rejected by this process, by code.",
     labelNames: ["code"],
     registers,
   });
@@ -86,9 +86,9 @@ export function createMetrics(): Metrics {
     registers,
   });
   for (const outcome of feedbackOutcomes) feedback.inc({ outcome }, 0);
-  const feedbackRefusals = new Counter({
-    name: "topicsync_push_feedback_refusals_total",
-    help: "Reports of dead push tokens refused by this process, by code.",
+  const feedbackRejections = new Counter({
+    name: "topicsync_push_feedback_rejections_total",
+    help: "Reports of dead push tokens rejected by this process, by code.",
     labelNames: ["code"],
     registers,
   });
@@ -108,18 +108,18 @@ export function createMetrics(): Metrics {
   return {
     registry,
 
-    recordAnnouncements({ counts, refused, announcedOn, storedOn, tookMs }) {
+    recordAnnouncements({ counts, rejected, announcedOn, storedOn, tookMs }) {
       for (const [outcome, count] of Object.entries(counts)) announcements.inc({ outcome }, count);
-      for (const code of refused) refusals.inc({ code });
+      for (const code of rejected) rejections.inc({ code });
       batchSize.observe(announcedOn.length);
       batchDuration.observe(tookMs / 1_000);
       // A record without a timestamp has -1.
       for (const on of announcedOn) if (on >= 0) delay.observe(Math.max(0, storedOn - on) / 1_000);
     },
 
-    recordFeedback({ counts, refusals }) {
+    recordFeedback({ counts, rejections }) {
       for (const [outcome, count] of Object.entries(counts)) feedback.inc({ outcome }, count);
-      for (const { refusal } of refusals) feedbackRefusals.inc({ code: refusal.code });
+      for (const { rejection } of rejections) feedbackRejections.inc({ code: rejection.code });
     },
 
     recordRegistrations({ writes, tookMs }) {

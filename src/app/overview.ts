@@ -110,7 +110,7 @@ function toSample({ partitions, counts }: SyncStatus): Sample {
       counts === null
         ? 0
         : counts.created + counts.updated + counts.adopted + counts.unchanged + counts.retired,
-    refused: counts === null ? 0 : Object.values(counts.refused).reduce((sum, one) => sum + one, 0),
+    rejected: counts === null ? 0 : Object.values(counts.rejected).reduce((sum, one) => sum + one, 0),
   };
 }
 

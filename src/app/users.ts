@@ -32,7 +32,7 @@ export async function createUsers(
   const hashQueue = createHashQueue();
   const throttle = createLoginThrottle({
     onLimit(limit, { name, address }) {
-      log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, refusing more");
+      log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, rejecting more");
     },
   });
   return {

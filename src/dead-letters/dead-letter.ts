@@ -1,5 +1,5 @@
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
-import { refusalCodes, type Fault, type RefusalCode } from "../lib/errors.ts";
+import { rejectionCodes, type Fault, type RejectionCode } from "../lib/errors.ts";
 import {
   formatRecordPosition,
   getHeaderText,
@@ -9,27 +9,27 @@ import {
   type RecordPosition,
 } from "../sync/records.ts";
 
-/** Why a record was refused; OTHER for dead letters that topicsync did not write. */
-export type DeadLetterCode = RefusalCode | "OTHER";
+/** Why a record was rejected; OTHER for dead letters that topicsync did not write. */
+export type DeadLetterCode = RejectionCode | "OTHER";
 
-export const deadLetterCodes: readonly DeadLetterCode[] = [...refusalCodes, "OTHER"];
+export const deadLetterCodes: readonly DeadLetterCode[] = [...rejectionCodes, "OTHER"];
 
-/** A refused record, parsed from the dead-letter topic. */
+/** A rejected record, parsed from the dead-letter topic. */
 export interface DeadLetter {
-  /** The formatted position of the refused record, or of the dead letter itself if topicsync did not write it. */
+  /** The formatted position of the rejected record, or of the dead letter itself if topicsync did not write it. */
   readonly id: string;
   /** The position in the dead-letter topic. */
   readonly position: RecordPosition;
-  /** The position of the refused record, if known. */
+  /** The position of the rejected record, if known. */
   readonly source: RecordPosition | undefined;
-  /** When the refused record was first written, if known. */
+  /** When the rejected record was first written, if known. */
   readonly time: Date | undefined;
   readonly code: DeadLetterCode;
   readonly message: string;
   readonly details: readonly Fault[];
   readonly key: Buffer | null;
   readonly value: Buffer | null;
-  /** The headers of the refused record. */
+  /** The headers of the rejected record. */
   readonly headers: RecordHeaders;
   /** The external id in the record, if any. */
   readonly externalId: string | undefined;
@@ -63,7 +63,7 @@ export function parseDeadLetter(
     text(deadLetterHeader.epoch),
   );
   const isOurs = source !== undefined && text(deadLetterHeader.id) === formatRecordPosition(source);
-  const code = refusalCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
+  const code = rejectionCodes.find((known) => isOurs && known === text(deadLetterHeader.code)) ?? "OTHER";
   const own = {
     key: isOurs && isKeyless(record) ? null : record.key,
     value: record.value,

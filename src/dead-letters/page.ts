@@ -33,7 +33,7 @@ const lookUpBatchSize = 500;
 /** A search that finds few replays ends its page after looking up this many. */
 const maxLookUpsPerPage = 10_000;
 
-/** A page of a sorted list. Throws a RefusalError for an invalid cursor. */
+/** A page of a sorted list. Throws a RejectionError for an invalid cursor. */
 export async function readPage(
   sorted: readonly DeadLetterSummary[],
   { filter, replayed, after, limit }: PageRequest,
@@ -87,7 +87,7 @@ const cursors = createCursorFormat("dead-letters", ["integer", "integer", "integ
 const toCursor = ({ rank, position }: SortKey): string =>
   cursors.encode([rank, position.partition, position.offset]);
 
-/** The index of the first dead letter after the cursor in a sorted list. Throws a RefusalError. */
+/** The index of the first dead letter after the cursor in a sorted list. Throws a RejectionError. */
 function findAfter(sorted: readonly DeadLetterSummary[], cursor: string): number {
   const [rank, partition, offset] = cursors.decode(cursor);
   const key = { rank, position: { partition, offset } };

@@ -57,7 +57,7 @@ export interface ReplayRequest {
  * records throw OverloadedError if too many callers wait.
  */
 export interface DeadLetterService {
-  /** A page, newest first, with the number of dead letters. Throws a RefusalError if the cursor is not valid. */
+  /** A page, newest first, with the number of dead letters. Throws a RejectionError if the cursor is not valid. */
   list(request: PageRequest): Promise<Omit<DeadLetterList, "channels">>;
   /** Undefined when it is not among the indexed ones. */
   get(id: string): Promise<DeadLetterView | undefined>;
@@ -90,7 +90,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
     abort,
   });
   // Whole records take memory.
-  const lock = createMutex({ maxWaiting, refusal: "too many requests are waiting for dead letters" });
+  const lock = createMutex({ maxWaiting, rejection: "too many requests are waiting for dead letters" });
   let refreshing: Promise<readonly SyncPosition[]> | undefined;
 
   /** Reads on, and returns the sync's positions before that. Concurrent calls share one reading. */
@@ -104,7 +104,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
   }
 
   async function readOn(): Promise<readonly SyncPosition[]> {
-    // The sync sends a dead letter before it moves on, so whatever was refused before these positions is found after them.
+    // The sync sends a dead letter before it moves on, so whatever was rejected before these positions is found after them.
     const positions = await sync.positions();
     await index.refresh();
     return positions;

@@ -37,7 +37,7 @@ export async function embeddedAddresses(
     return { mongodbUri, kafkaBrokers: kafka.brokers };
 
   const folder = resolve(config.stack.dataFolder);
-  await refuseSecond(config, folder);
+  await rejectSecond(config, folder);
   const own = <R extends Running>(running: R): R => {
     log.info({ address: running.address }, `running ${running.description}`);
     lifecycle.onStop(running.description, () => running.stop());
@@ -90,7 +90,7 @@ export async function embeddedBroker({
 }
 
 /** Throws UnavailableError where a service runs its own broker or store on this folder already: neither can be opened twice. */
-async function refuseSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
+async function rejectSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
   const { store, broker } = recall(folder);
   const settings: string[] = [];
   if (mongodbUri === undefined && store !== undefined && (await answers(new URL(store))))

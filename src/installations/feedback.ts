@@ -1,5 +1,5 @@
 import { tokenDigest, type Audit } from "../lib/audit.ts";
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import type { BatchStore } from "../sync/positions.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { InstallationKey } from "./installation.ts";
@@ -19,10 +19,10 @@ export interface TokenReport {
 /** A decoded record of the push feedback topic. */
 export type DecodedReport =
   | { readonly offset: number; readonly report: TokenReport }
-  | { readonly offset: number; readonly refusal: RefusalError };
+  | { readonly offset: number; readonly rejection: RejectionError };
 
 /** `renewed`: registered again since the report; `inactive`: deactivated before. */
-export const feedbackOutcomes = ["deactivated", "renewed", "inactive", "unknown", "refused"] as const;
+export const feedbackOutcomes = ["deactivated", "renewed", "inactive", "unknown", "rejected"] as const;
 
 export type FeedbackOutcome = (typeof feedbackOutcomes)[number];
 
@@ -48,7 +48,7 @@ export interface FeedbackStore extends BatchStore<readonly Deactivation[]> {
 
 export interface FeedbackDecision {
   readonly deactivations: readonly Deactivation[];
-  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
+  readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
   readonly counts: Readonly<Record<FeedbackOutcome, number>>;
 }
 
@@ -61,29 +61,29 @@ export function createFeedbackService(
   store: Pick<FeedbackStore, "findTokens">,
   catalog: Catalog,
 ): FeedbackService {
-  /** Returns the report with its token normalized, or a refusal. */
+  /** Returns the report with its token normalized, or a rejection. */
   async function validate(decoded: DecodedReport): Promise<DecodedReport> {
-    if ("refusal" in decoded) return decoded;
+    if ("rejection" in decoded) return decoded;
     const { offset, report } = decoded;
     try {
       return { offset, report: { ...report, token: await validateToken(report) } };
     } catch (error) {
-      if (error instanceof RefusalError) return { offset, refusal: error };
+      if (error instanceof RejectionError) return { offset, rejection: error };
       throw error;
     }
   }
 
-  /** Returns the normalized token. Accepts disabled applications and platforms. Throws a RefusalError. */
+  /** Returns the normalized token. Accepts disabled applications and platforms. Throws a RejectionError. */
   async function validateToken(report: TokenReport): Promise<string> {
     if (report.application !== undefined && (await catalog.application(report.application)) === undefined) {
       const message = `There is no push application named "${report.application}".`;
-      throw new RefusalError("UNKNOWN_APPLICATION", message, [
+      throw new RejectionError("UNKNOWN_APPLICATION", message, [
         { path: "/application", message: "is not the name of a push application" },
       ]);
     }
     const platform = await catalog.platform(report.platform);
     if (platform !== undefined) return normalizeToken(platform, report.token, "/token");
-    throw new RefusalError("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
+    throw new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
       { path: "/platform", message: "is not the name of a push platform" },
     ]);
   }
@@ -106,8 +106,8 @@ export function decideFeedback(
   /** Deactivated by an earlier report of the batch. */
   const deactivated = new Set<SeenInstallation>();
   const deactivations: Deactivation[] = [];
-  const refusals: FeedbackDecision["refusals"][number][] = [];
-  const counts = { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 0 };
+  const rejections: FeedbackDecision["rejections"][number][] = [];
+  const counts = { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, rejected: 0 };
 
   function decide({ application, platform, token, reason, reportedOn }: TokenReport): FeedbackOutcome {
     const selected = (byToken.get(toKey(platform, token)) ?? []).filter(
@@ -132,10 +132,10 @@ export function decideFeedback(
   }
 
   for (const decoded of reports) {
-    if ("refusal" in decoded) refusals.push(decoded);
-    counts["refusal" in decoded ? "refused" : decide(decoded.report)] += 1;
+    if ("rejection" in decoded) rejections.push(decoded);
+    counts["rejection" in decoded ? "rejected" : decide(decoded.report)] += 1;
   }
-  return { deactivations, refusals, counts };
+  return { deactivations, rejections, counts };
 }
 
 const toKey = (platform: string, token: string): string => JSON.stringify([platform, token]);

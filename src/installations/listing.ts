@@ -1,5 +1,5 @@
 import { createCursorFormat } from "../lib/cursor.ts";
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import type { InstallationChunk, InstallationReader, InstallationSelection } from "./stores.ts";
@@ -28,7 +28,7 @@ export interface InstallationPage {
 export interface InstallationListing {
   /**
    * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a second; a page of rare
-   * matches may be short, and `next` continues. Throws a RefusalError for a bad limit or cursor, and UnavailableError.
+   * matches may be short, and `next` continues. Throws a RejectionError for a bad limit or cursor, and UnavailableError.
    */
   page(
     query: InstallationQuery,
@@ -104,7 +104,7 @@ export function createInstallationListing(
     async page(query, { after, limit }) {
       if (!Number.isInteger(limit) || limit < 1 || limit > maxInstallationsPerPage) {
         const message = `must be a whole number from 1 to ${maxInstallationsPerPage}`;
-        throw new RefusalError("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
+        throw new RejectionError("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
       }
       const installations: Installation[] = [];
       let scanned = 0;

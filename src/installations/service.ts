@@ -1,5 +1,5 @@
 import type { Registration, Removal } from "../../schemas/installation.ts";
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import { roles, type User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
@@ -16,7 +16,7 @@ export interface RegisteredTokens {
 /** Registration and removal of push tokens (specification 4.1 and 4.2). */
 export interface InstallationService {
   /**
-   * Throws a RefusalError when the application or the platform is unknown or disabled, or when the token violates the
+   * Throws a RejectionError when the application or the platform is unknown or disabled, or when the token violates the
    * platform's rule; OverloadedError and UnavailableError.
    */
   register(application: string, body: Registration, user: User): Promise<RegisteredTokens>;
@@ -38,13 +38,13 @@ export function createInstallationService(
     const knownApplication = await catalog.application(application);
     const platform = await catalog.platform(name);
     if (knownApplication?.active !== true) {
-      throw new RefusalError(
+      throw new RejectionError(
         "UNKNOWN_APPLICATION",
         `There is no active push application named "${application}".`,
       );
     }
     if (platform?.active !== true) {
-      throw new RefusalError("UNKNOWN_PLATFORM", `There is no active push platform named "${name}".`, [
+      throw new RejectionError("UNKNOWN_PLATFORM", `There is no active push platform named "${name}".`, [
         { path: "/platform", message: "is not the name of an active push platform" },
       ]);
     }

@@ -1,4 +1,4 @@
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import type { PushPlatform } from "./catalog.ts";
 
 /** The rules that a platform's record may name. Without a rule, any text of at most 4,096 characters is a token. */
@@ -10,14 +10,14 @@ export type TokenRule = (typeof tokenRules)[number];
 export type CheckedToken = { readonly token: string } | { readonly fault: string };
 
 /**
- * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RefusalError, `BAD_TOKEN`, when the token
+ * Returns the stored form of a token; `path` is the JSON pointer of its member. Throws a RejectionError, `BAD_TOKEN`, when the token
  * violates the platform's rule.
  */
 export function normalizeToken({ name, tokenRule }: PushPlatform, token: string, path: string): string {
   const checked = checkToken(token, tokenRule);
   if ("token" in checked) return checked.token;
   const message = `The token is not valid for the platform "${name}".`;
-  throw new RefusalError("BAD_TOKEN", message, [{ path, message: checked.fault }]);
+  throw new RejectionError("BAD_TOKEN", message, [{ path, message: checked.fault }]);
 }
 
 /** Applies a token rule. Every input uses it, so a registered token is found again in any accepted spelling. */

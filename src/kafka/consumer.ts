@@ -87,7 +87,7 @@ export function createMember(
       if (skippedBatch !== undefined)
         log.warn(
           { partition: `${topic}-${batch.partition.partition}`, ...skippedBatch },
-          "batch too large to decompress, refused unread",
+          "batch too large to decompress, rejected unread",
         );
     await listener.batch(batch);
     // What was applied is stored; kafkajs rejoins the group on this error.

@@ -4,7 +4,7 @@ import {
   getErrorMessage,
   UnavailableError,
 } from "../lib/errors.ts";
-import type { Rejection } from "../sync/records.ts";
+import type { SendRejection } from "../sync/records.ts";
 
 /** The error codes of denied requests, with the kind of the missing right. */
 const denials = {
@@ -51,7 +51,7 @@ function findTypes(error: unknown): string[] {
  * Errors for records that the broker will never accept (Kafka's protocol, "Error Codes"). Brokers before 2.4 report a record
  * without a key on a compacted topic as CORRUPT_MESSAGE.
  */
-const rejections: ReadonlyMap<string, Rejection["reason"]> = new Map([
+const sendRejections: ReadonlyMap<string, SendRejection["reason"]> = new Map([
   ["MESSAGE_TOO_LARGE", "too-large"],
   ["RECORD_LIST_TOO_LARGE", "too-large"],
   ["INVALID_TIMESTAMP", "not-acceptable"],
@@ -61,9 +61,9 @@ const rejections: ReadonlyMap<string, Rejection["reason"]> = new Map([
 ]);
 
 /** Why the broker will never accept these records; undefined for other errors. */
-export function findRejection(error: unknown): Rejection | undefined {
+export function findSendRejection(error: unknown): SendRejection | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const reason = "type" in cause ? rejections.get(String(cause.type)) : undefined;
+    const reason = "type" in cause ? sendRejections.get(String(cause.type)) : undefined;
     if (reason !== undefined) return { reason, message: cause.message };
   }
   return undefined;

@@ -67,7 +67,7 @@ export async function* readLog(
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: fetchWaitMs,
     heartbeatInterval: heartbeatIntervalMs,
-    // A broker that has just started refuses at first. createStallCheck limits the time.
+    // A broker that has just started rejects at first. createStallCheck limits the time.
     retry: {
       initialRetryTime: 300,
       retries: 3,

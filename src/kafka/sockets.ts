@@ -22,7 +22,7 @@ export interface ClientSockets {
 /** The connections of all clients. */
 export interface Sockets {
   createClientSockets(): ClientSockets;
-  /** Closes all connections and refuses new ones, so that retries of kafkajs cannot keep the process alive. */
+  /** Closes all connections and rejects new ones, so that retries of kafkajs cannot keep the process alive. */
   close(): void;
   readonly isClosed: boolean;
 }

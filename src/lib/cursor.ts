@@ -1,4 +1,4 @@
-import { RefusalError } from "./errors.ts";
+import { RejectionError } from "./errors.ts";
 
 interface Kinds {
   readonly string: string;
@@ -13,13 +13,13 @@ type Values<K extends readonly Kind[]> = { readonly [I in keyof K]: Kinds[K[I]] 
 /** The cursors of one list: the sort values of the last record on a page, base64url-encoded. */
 export interface CursorFormat<V extends readonly unknown[]> {
   encode(values: V): string;
-  /** Throws a RefusalError for anything that `encode` did not return, such as a cursor of another list. */
+  /** Throws a RejectionError for anything that `encode` did not return, such as a cursor of another list. */
   decode(cursor: string): V;
   /** Like `decode`, but returns undefined instead of throwing. */
   tryDecode(cursor: string): V | undefined;
 }
 
-/** Raised when the encoding changes, so that old cursors are refused. */
+/** Raised when the encoding changes, so that old cursors are rejected. */
 const version = 1;
 
 /** Defines the cursors of a list in one order; `list` keeps them apart from those of other lists and orders. */
@@ -50,8 +50,8 @@ export function createCursorFormat<const K extends readonly Kind[]>(
 }
 
 /** Creates the error for an invalid cursor. */
-export const createCursorError = (fault: string): RefusalError =>
-  new RefusalError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message: fault }]);
+export const createCursorError = (fault: string): RejectionError =>
+  new RejectionError("SCHEMA_VIOLATION", "The cursor cannot be used.", [{ path: "/after", message: fault }]);
 
 function parse(cursor: string): unknown[] {
   try {

@@ -4,8 +4,8 @@ export interface Fault {
   readonly message: string;
 }
 
-/** The reasons for refusing input, used in HTTP error bodies and on dead letters. */
-export const refusalCodes = [
+/** The reasons for rejecting input, used in HTTP error bodies and on dead letters. */
+export const rejectionCodes = [
   "MALFORMED_JSON",
   "SCHEMA_VIOLATION",
   "BAD_FILTER",
@@ -21,15 +21,15 @@ export const refusalCodes = [
   "BAD_TOKEN",
 ] as const;
 
-export type RefusalCode = (typeof refusalCodes)[number];
+export type RejectionCode = (typeof rejectionCodes)[number];
 
 /** The request or announcement is invalid; repeating it will not help. */
-export class RefusalError extends Error {
-  override readonly name = "RefusalError";
-  readonly code: RefusalCode;
+export class RejectionError extends Error {
+  override readonly name = "RejectionError";
+  readonly code: RejectionCode;
   readonly details: readonly Fault[];
 
-  constructor(code: RefusalCode, message: string, details: readonly Fault[] = []) {
+  constructor(code: RejectionCode, message: string, details: readonly Fault[] = []) {
     super(message);
     this.code = code;
     this.details = details;
@@ -86,8 +86,8 @@ export const exitCodes = {
   ok: 0,
   /** An unexpected failure, described in the log. */
   failure: 1,
-  /** Some input was refused; the output says which and why. */
-  refused: 3,
+  /** Some input was rejected; the output says which and why. */
+  rejected: 3,
   /** Wrong usage of the command line. */
   usage: 64,
   /** The database's data or indexes conflict with what topicsync needs. */

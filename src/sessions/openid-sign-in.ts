@@ -56,7 +56,7 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
       await throttle.recordSuccess(attempt);
       return user;
     } catch (error) {
-      if (error instanceof SignInError && error.reason === "refused") await throttle.recordFailure(attempt);
+      if (error instanceof SignInError && error.reason === "rejected") await throttle.recordFailure(attempt);
       throw error;
     } finally {
       pending -= 1;
@@ -67,7 +67,7 @@ export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSi
   function fail(error: unknown): never {
     const failure = toSignInError(error);
     if (failure === undefined) throw error;
-    if (["refused", "nameless", "unavailable"].includes(failure.reason))
+    if (["rejected", "nameless", "unavailable"].includes(failure.reason))
       log.warn({ reason: failure.message }, "OpenID sign-in failed");
     throw failure;
   }

@@ -16,7 +16,7 @@ export interface AppliedOptions {
   readonly abort: AbortSignal;
 }
 
-/** Waits until announcements were applied: stored, unchanged or refused. Returns false when aborted. */
+/** Waits until announcements were applied: stored, unchanged or rejected. Returns false when aborted. */
 export async function waitUntilApplied(
   announced: readonly PartitionOffset[],
   { positions, onProgress, onUnavailable, abort }: AppliedOptions,

@@ -173,14 +173,14 @@ export interface PartitionOffset {
 }
 
 /** Why a topic rejects a record permanently: its size, or its key, timestamp or value. */
-export interface Rejection {
+export interface SendRejection {
   readonly reason: "too-large" | "not-acceptable";
   /** The broker's own words. */
   readonly message: string;
 }
 
 /** The position of a sent record, or why the topic rejects it. */
-export type SendResult = PartitionOffset | { readonly rejection: Rejection };
+export type SendResult = PartitionOffset | { readonly rejection: SendRejection };
 
 /** Sends records to one Kafka topic. */
 export interface RecordProducer {

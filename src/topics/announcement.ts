@@ -1,8 +1,8 @@
-import type { RefusalError } from "../lib/errors.ts";
+import type { RejectionError } from "../lib/errors.ts";
 import type { TopicDefinition } from "./topic.ts";
 
 /** A decoded record of the announcements topic. */
 export type Announcement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
   | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }
-  | { readonly kind: "unusable"; readonly offset: number; readonly refusal: RefusalError };
+  | { readonly kind: "unusable"; readonly offset: number; readonly rejection: RejectionError };

@@ -1,7 +1,7 @@
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import type { Announcement } from "./announcement.ts";
 import {
-  refuseCombination,
+  rejectCombination,
   externalIdFault,
   toPreviousTopic,
   isSameDefinition,
@@ -13,12 +13,12 @@ import {
 import type { Partition } from "../sync/records.ts";
 import { createTopicSnapshot, type TopicWrites, type TopicSnapshot } from "./snapshot.ts";
 
-export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "refused";
+export type AnnouncementOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | "rejected";
 
 /** The outcome of a batch. */
 export interface Decision {
   readonly writes: TopicWrites;
-  readonly refusals: readonly { readonly offset: number; readonly refusal: RefusalError }[];
+  readonly rejections: readonly { readonly offset: number; readonly rejection: RejectionError }[];
   readonly counts: Readonly<Record<AnnouncementOutcome, number>>;
 }
 
@@ -44,29 +44,29 @@ export interface Batch {
  */
 export function decide(batch: Batch): Decision {
   const snapshot = createTopicSnapshot(batch.stored);
-  const refusals: { offset: number; refusal: RefusalError }[] = [];
-  const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 0 };
+  const rejections: { offset: number; rejection: RejectionError }[] = [];
+  const counts = { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 0 };
 
   for (const announcement of batch.announcements) {
     const outcome = apply(announcement, snapshot, batch);
-    if (outcome instanceof RefusalError) {
-      refusals.push({ offset: announcement.offset, refusal: outcome });
-      counts.refused += 1;
+    if (outcome instanceof RejectionError) {
+      rejections.push({ offset: announcement.offset, rejection: outcome });
+      counts.rejected += 1;
     } else {
       counts[outcome] += 1;
     }
   }
-  return { writes: snapshot.toWrites(), refusals, counts };
+  return { writes: snapshot.toWrites(), rejections, counts };
 }
 
 function apply(
   announcement: Announcement,
   snapshot: TopicSnapshot,
   batch: Batch,
-): RefusalError | AnnouncementOutcome {
+): RejectionError | AnnouncementOutcome {
   switch (announcement.kind) {
     case "unusable":
-      return announcement.refusal;
+      return announcement.rejection;
     case "define":
       return define(announcement.definition, announcement.offset, snapshot, batch);
     case "retire":
@@ -79,7 +79,7 @@ function define(
   offset: number,
   snapshot: TopicSnapshot,
   batch: Batch,
-): RefusalError | AnnouncementOutcome {
+): RejectionError | AnnouncementOutcome {
   const { now } = batch;
   const source = toSource(batch, offset);
   const current = snapshot.findByExternalId(definition.externalId);
@@ -87,7 +87,7 @@ function define(
   if (current !== undefined) {
     const same = isSameDefinition(current, definition);
     if (current.source.kind === "http") {
-      if (!same) return refuseHttpTopic(current);
+      if (!same) return rejectHttpTopic(current);
       snapshot.replace(current, { ...current, source, updatedOn: now });
       return "adopted";
     }
@@ -96,7 +96,7 @@ function define(
 
   const holder = snapshot.findByCombination(definition);
   if (holder !== undefined && holder.externalId !== definition.externalId) {
-    return refuseCombination(definition, holder);
+    return rejectCombination(definition, holder);
   }
   if (current === undefined) {
     snapshot.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
@@ -112,18 +112,18 @@ function retire(
   offset: number,
   snapshot: TopicSnapshot,
   batch: Batch,
-): RefusalError | AnnouncementOutcome {
+): RejectionError | AnnouncementOutcome {
   const retiredBy = toSource(batch, offset);
   const current = snapshot.findByExternalId(externalId);
   if (current === undefined) return "unchanged";
-  if (current.source.kind === "http") return refuseHttpTopic(current);
+  if (current.source.kind === "http") return rejectHttpTopic(current);
   if (isLater(current.source, retiredBy)) return "unchanged";
   snapshot.retire({ topic: current, retiredOn: batch.now, retiredBy });
   return "retired";
 }
 
-function refuseHttpTopic(current: Topic): RefusalError {
-  return new RefusalError(
+function rejectHttpTopic(current: Topic): RejectionError {
+  return new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The external id "${current.externalId}" belongs to a topic that was created over HTTP; the channel cannot change it.`,
     [externalIdFault],

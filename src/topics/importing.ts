@@ -1,8 +1,8 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import {
-  refuseCombination,
+  rejectCombination,
   externalIdFault,
   getCombination,
   isSameDefinition,
@@ -12,7 +12,7 @@ import {
 } from "./topic.ts";
 
 /** `unchanged`: a topic of this external id exists with the same definition. */
-export type ImportOutcome = "created" | "unchanged" | RefusalError;
+export type ImportOutcome = "created" | "unchanged" | RejectionError;
 
 /**
  * Creates topics from definitions, with the same result as one after the other; existing topics are not
@@ -25,7 +25,7 @@ export type ImportTopics = (bodies: readonly TopicBody[]) => Promise<ImportOutco
 export const importBatchSize = 500;
 const maxConcurrency = 32;
 
-/** `create` creates one topic in the store. Throws a RefusalError. */
+/** `create` creates one topic in the store. Throws a RejectionError. */
 export function createTopicImport(
   store: TopicStore,
   create: (body: TopicBody) => Promise<void>,
@@ -37,12 +37,12 @@ export function createTopicImport(
       await create(body);
       return "created";
     } catch (error) {
-      if (!(error instanceof RefusalError)) throw error;
+      if (!(error instanceof RejectionError)) throw error;
       // The holder may be from the same import or from another writer.
       const [holder] = await store.findByExternalIds([definition.externalId]);
       if (holder !== undefined) return compare(definition, holder);
       const [other] = await store.findByCombinations([definition]);
-      return other === undefined ? error : refuseCombination(definition, other);
+      return other === undefined ? error : rejectCombination(definition, other);
     }
   }
 
@@ -99,7 +99,7 @@ const comparedMembers = ["name", "namespace", "headerQuery", "contentQuery"] as 
 function compare(definition: TopicDefinition, existing: TopicDefinition): ImportOutcome {
   if (isSameDefinition(definition, existing)) return "unchanged";
   const different = comparedMembers.filter((member) => definition[member] !== existing[member]);
-  return new RefusalError(
+  return new RejectionError(
     "DUPLICATE_EXTERNAL_ID",
     `The external id "${definition.externalId}" belongs to a topic with a different ${different.join(", ")}.`,
     [externalIdFault],

@@ -1,4 +1,4 @@
-import { getErrorMessage, RefusalError, formatFaults, type Fault } from "../lib/errors.ts";
+import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../lib/errors.ts";
 import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import { combinationFault, externalIdFault, type Topic, type TopicDefinition } from "./topic.ts";
@@ -9,15 +9,15 @@ type InsertionStore = LookupStore & Pick<TopicStore, "insert">;
 /** The conflicting topic may be deleted before it is looked up; retry, but not forever. */
 const maxAttempts = 10;
 
-/** Throws a RefusalError with every fault of the filters. */
+/** Throws a RejectionError with every fault of the filters. */
 export function requireReadableFilters(definition: TopicDefinition): void {
   const faults = findFilterFaults(definition);
   if (faults.length > 0)
-    throw new RefusalError("BAD_FILTER", `A filter cannot be read: ${formatFaults(faults, "it")}`, faults);
+    throw new RejectionError("BAD_FILTER", `A filter cannot be read: ${formatFaults(faults, "it")}`, faults);
 }
 
 /**
- * Stores the topic that `make` returns. Throws a RefusalError with every duplicate, the external id first
+ * Stores the topic that `make` returns. Throws a RejectionError with every duplicate, the external id first
  * (specification 4.3), and UnavailableError.
  */
 export async function insertTopic(store: InsertionStore, make: () => Topic): Promise<Topic> {
@@ -28,11 +28,11 @@ export async function insertTopic(store: InsertionStore, make: () => Topic): Pro
       return topic;
     } catch (error) {
       if (!(error instanceof UniqueViolationError)) throw error;
-      const refusal = await findDuplicateRefusal(store, topic);
-      if (refusal !== undefined) throw refusal;
+      const rejection = await findDuplicateRejection(store, topic);
+      if (rejection !== undefined) throw rejection;
       if (tries === maxAttempts)
         throw new Error(
-          `a unique index refused "${topic.externalId}" ${maxAttempts} times, but no topic conflicts: ${getErrorMessage(error)}`,
+          `a unique index rejected "${topic.externalId}" ${maxAttempts} times, but no topic conflicts: ${getErrorMessage(error)}`,
           { cause: error },
         );
     }
@@ -52,20 +52,20 @@ export async function findDuplicates(store: LookupStore, definition: TopicDefini
   ];
 }
 
-async function findDuplicateRefusal(
+async function findDuplicateRejection(
   store: LookupStore,
   definition: TopicDefinition,
-): Promise<RefusalError | undefined> {
+): Promise<RejectionError | undefined> {
   const details = await findDuplicates(store, definition);
   if (details.includes(externalIdFault)) {
-    return new RefusalError(
+    return new RejectionError(
       "DUPLICATE_EXTERNAL_ID",
       `The external id "${definition.externalId}" already exists. Provide a unique topic external id.`,
       details,
     );
   }
   if (details.length > 0) {
-    return new RefusalError(
+    return new RejectionError(
       "DUPLICATE_COMBINATION",
       "A topic with this combination already exists. Provide a unique combination of topic name, namespace, header query and content query.",
       details,

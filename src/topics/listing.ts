@@ -57,7 +57,7 @@ export interface TopicPage {
 /** Lists topics, over HTTP and on the command line alike. */
 export interface TopicListing extends Pick<TopicReader, "find" | "readAll"> {
   /**
-   * Returns at most `limit` topics after a cursor. Throws a RefusalError for a bad one, and UnavailableError.
+   * Returns at most `limit` topics after a cursor. Throws a RejectionError for a bad one, and UnavailableError.
    */
   readPage(
     query: TopicPageQuery,

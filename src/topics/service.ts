@@ -20,12 +20,12 @@ export interface CreatedTopic {
 /** Creates topics for HTTP, the command line and the announcements. */
 export interface TopicService {
   /**
-   * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RefusalError with every
+   * Creates a topic for `user` (specification 4.3). Throws UnavailableError, and a RejectionError with every
    * fault of the filters, or with every duplicate, the external id first.
    */
   create(body: TopicBody, user: string): Promise<CreatedTopic>;
   /**
-   * The faults for which `create` would refuse a definition, which may be incomplete. Throws
+   * The faults for which `create` would reject a definition, which may be incomplete. Throws
    * UnavailableError.
    */
   check(definition: TopicDefinition): Promise<Fault[]>;
@@ -95,7 +95,7 @@ export function createTopicService(
 
       let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, objections);
       let decision = await decideAt(level);
-      // Two definitions of one combination: the first may be refused for its id, which was not looked up.
+      // Two definitions of one combination: the first may be rejected for its id, which was not looked up.
       if (level === "tombstones" && hasDuplicateCombination(decision)) {
         level = "ids";
         decision = await decideAt(level);
@@ -128,11 +128,11 @@ function hasRepeatedIds(announcements: readonly Announcement[]): boolean {
   return false;
 }
 
-const hasDuplicateCombination = ({ refusals }: Decision): boolean =>
-  refusals.some(({ refusal }) => refusal.code === "DUPLICATE_COMBINATION");
+const hasDuplicateCombination = ({ rejections }: Decision): boolean =>
+  rejections.some(({ rejection }) => rejection.code === "DUPLICATE_COMBINATION");
 
 function toUsualLevel({ counts }: Decision, level: LookupLevel): LookupLevel {
-  const known = counts.unchanged + counts.updated + counts.adopted + counts.refused;
-  if (level === "all" && counts.refused > 0) return "all";
+  const known = counts.unchanged + counts.updated + counts.adopted + counts.rejected;
+  if (level === "all" && counts.rejected > 0) return "all";
   return known > 0 ? "ids" : "tombstones";
 }

@@ -1,4 +1,4 @@
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
@@ -23,12 +23,12 @@ export interface SwitchResult {
 export interface TopicSwitch {
   /**
    * Moves a topic to the retired ones, so that no event belongs to it and its unique values are free. Throws
-   * UnknownTopicError, UnavailableError, and a RefusalError for a topic that was announced.
+   * UnknownTopicError, UnavailableError, and a RejectionError for a topic that was announced.
    */
   disable(externalId: string, user: string): Promise<SwitchResult>;
   /**
    * Restores the topic that was disabled last, under its sys_id. Throws UnknownTopicError, UnavailableError,
-   * and a RefusalError when its unique values are taken, one of its filters is invalid, or the channel
+   * and a RejectionError when its unique values are taken, one of its filters is invalid, or the channel
    * retired it.
    */
   enable(externalId: string): Promise<SwitchResult>;
@@ -68,7 +68,7 @@ export function createTopicSwitch({
       changed({ created: [stored] });
       return { topic: stored, changed: true };
     } catch (error) {
-      if (!(error instanceof RefusalError)) throw error;
+      if (!(error instanceof RejectionError)) throw error;
       const [holder] = await store.findByExternalIds([topic.externalId]);
       // A concurrent call enabled it.
       if (holder?.id === topic.id) return { topic: holder, changed: false };
@@ -85,7 +85,7 @@ export function createTopicSwitch({
           if (last === undefined) throw createUnknownTopicError(externalId);
           return { topic: last.topic, changed: false };
         }
-        if (active.source.kind === "announcement") throw refuseToDisable(externalId, active.source);
+        if (active.source.kind === "announcement") throw createDisableRejection(externalId, active.source);
         const disabled: RetiredTopic = {
           topic: active,
           retiredOn: now(),
@@ -103,10 +103,10 @@ export function createTopicSwitch({
       for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
         const { active, last } = await find(externalId);
         const disabled = last?.retiredBy.kind === "http" ? last : undefined;
-        // Where another topic has taken the external id, the store refuses the disabled one, with the reason.
+        // Where another topic has taken the external id, the store rejects the disabled one, with the reason.
         if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id))
           return { topic: active, changed: false };
-        if (last?.retiredBy.kind === "announcement") throw refuseToEnable(externalId, last.retiredBy);
+        if (last?.retiredBy.kind === "announcement") throw createEnableRejection(externalId, last.retiredBy);
         if (disabled === undefined) throw createUnknownTopicError(externalId);
         const restored = await restore(disabled);
         if (restored !== undefined) return restored;
@@ -122,16 +122,16 @@ const createUnknownTopicError = (externalId: string): UnknownTopicError =>
 const createConflictError = (externalId: string, wanted: string): Error =>
   new Error(`the topic "${externalId}" was not ${wanted}: other writers changed it ${maxAttempts} times`);
 
-const refuseToDisable = (externalId: string, source: AnnouncementSource): RefusalError =>
-  new RefusalError(
+const createDisableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+  new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which announced it (${formatRecordPosition(source)}). ` +
       `To retire it, send a record with its external id as the key and without a value to ${source.topic}.`,
     [externalIdFault],
   );
 
-const refuseToEnable = (externalId: string, source: AnnouncementSource): RefusalError =>
-  new RefusalError(
+const createEnableRejection = (externalId: string, source: AnnouncementSource): RejectionError =>
+  new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The topic "${externalId}" belongs to the channel, which retired it (${formatRecordPosition(source)}). ` +
       "To bring it back, announce it again (`topicsync announce FILE`).",

@@ -1,5 +1,5 @@
 import type { TopicBody } from "../../schemas/topic.ts";
-import { RefusalError } from "../lib/errors.ts";
+import { RejectionError } from "../lib/errors.ts";
 import type { RecordPosition } from "../sync/records.ts";
 
 /** The definition of a topic. Absent members are "", so that each definition has one form. */
@@ -93,8 +93,8 @@ export const combinationFault = {
     "another topic has the same name, namespace, headerQuery and contentQuery; use a unique combination of topic name, namespace, header query and content query",
 } as const;
 
-export function refuseCombination(definition: TopicDefinition, holder: TopicDefinition): RefusalError {
-  return new RefusalError(
+export function rejectCombination(definition: TopicDefinition, holder: TopicDefinition): RejectionError {
+  return new RejectionError(
     "DUPLICATE_COMBINATION",
     `The combination of topic name, namespace, header query and content query of "${definition.externalId}" ` +
       `is held by the topic with the external id "${holder.externalId}".`,

@@ -27,7 +27,7 @@ export interface AuthenticateOptions {
   readonly clock?: () => number;
 }
 
-/** Half of the 30 s within which a changed or disabled user is refused (contract, section 3). */
+/** Half of the 30 s within which a changed or disabled user is rejected (contract, section 3). */
 const recordTtlMs = 15_000;
 /** How long a verified credential may be remembered (contract, section 3). */
 const credentialTtlMs = 5 * 60_000;

@@ -130,13 +130,13 @@ function toSignInError(error: unknown): SignInError {
   // Errors thrown by `fetchTrusted` arrive wrapped.
   if (error instanceof Error && error.cause instanceof SignInError) return error.cause;
   if (error instanceof client.AuthorizationResponseError)
-    return new SignInError(reasons.get(error.error) ?? "refused", describe(error), error);
-  if (error instanceof client.ResponseBodyError) return new SignInError("refused", describe(error), error);
+    return new SignInError(reasons.get(error.error) ?? "rejected", describe(error), error);
+  if (error instanceof client.ResponseBodyError) return new SignInError("rejected", describe(error), error);
   if (error instanceof client.ClientError && error.code === "OAUTH_TIMEOUT")
     return new SignInError("unavailable", "the provider timed out", error);
   const { cause } = error as Error;
   const why = cause instanceof Error ? `: ${cause.message}` : "";
-  return new SignInError("refused", `${getErrorMessage(error)}${why}`, error);
+  return new SignInError("rejected", `${getErrorMessage(error)}${why}`, error);
 }
 
 /** Errors of an authorization response (RFC 6749, section 4.1.2.1) that are not failed attempts. */

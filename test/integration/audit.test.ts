@@ -87,7 +87,7 @@ describe("the audit log", () => {
     const url = `${service.url}/api/now/push/App/removeInstallation`;
     await call(url, { body: { platform: "ios" } });
     await call(url, { body: { platform: "none" } });
-    await until("the refusal is logged", () =>
+    await until("the rejection is logged", () =>
       service.log.find(
         ({ path, status }) => path === "/api/now/push/App/removeInstallation" && status === 400,
       ),

@@ -6,7 +6,7 @@ type Command = Readonly<Document>;
 export interface DialectRule {
   readonly on: (command: Command) => boolean;
   /** The error that the client gets; the store never sees the command. */
-  readonly refuse?: Document;
+  readonly reject?: Document;
   /** What the store gets instead of the command. */
   readonly send?: (command: Command) => Document;
   /** What the client gets instead of the store's answer. */
@@ -97,7 +97,7 @@ const noErrorLabels: DialectRule = {
 
 const noChangeStreams: DialectRule = {
   on: opensChangeStream,
-  refuse: {
+  reject: {
     code: 40324,
     codeName: "Location40324",
     errmsg: "Unrecognized pipeline stage name: $changeStream",
@@ -112,7 +112,7 @@ export const dialects = {
     rules: [
       {
         on: isNamed("killSessions"),
-        refuse: { code: 8000, codeName: "AtlasError", errmsg: "CMD_NOT_ALLOWED: killSessions" },
+        reject: { code: 8000, codeName: "AtlasError", errmsg: "CMD_NOT_ALLOWED: killSessions" },
       },
     ],
   },
@@ -126,7 +126,7 @@ export const dialects = {
     rules: [
       {
         on: isNamed("killSessions"),
-        refuse: {
+        reject: {
           code: 115,
           codeName: "CommandNotSupported",
           errmsg: "Command killSessions not supported",
@@ -146,7 +146,7 @@ export const dialects = {
     rules: [
       {
         on: isNamed("killSessions"),
-        refuse: {
+        reject: {
           code: 115,
           codeName: "CommandNotSupported",
           errmsg: "Unknown request received: killSessions",
@@ -167,7 +167,7 @@ export const dialects = {
     rules: [
       ...["commitTransaction", "abortTransaction"].map((name) => ({
         on: isNamed(name),
-        refuse: { code: 59, codeName: "CommandNotFound", errmsg: `no such command: '${name}'` },
+        reject: { code: 59, codeName: "CommandNotFound", errmsg: `no such command: '${name}'` },
       })),
       // It overlooks what makes a command part of a transaction.
       {
@@ -188,12 +188,12 @@ export const dialects = {
     rules: [
       {
         on: isRetryableWrite,
-        refuse: { code: 301, errmsg: "Retryable writes are not supported" },
+        reject: { code: 301, errmsg: "Retryable writes are not supported" },
       },
       // Off until somebody enables them by `modifyChangeStreams`. It has no code of its own for that.
       {
         on: opensChangeStream,
-        refuse: { code: 1, codeName: "InternalError", errmsg: "Change streams are not enabled" },
+        reject: { code: 1, codeName: "InternalError", errmsg: "Change streams are not enabled" },
       },
     ],
   },
@@ -206,7 +206,7 @@ export const dialects = {
     rules: [
       {
         on: isNamed("killSessions"),
-        refuse: { code: 6, codeName: "HostUnreachable", errmsg: "Failed to kill on some hosts" },
+        reject: { code: 6, codeName: "HostUnreachable", errmsg: "Failed to kill on some hosts" },
       },
       {
         on: isInTransaction,

@@ -98,7 +98,7 @@ export async function startMongoProxy(
     /** What becomes of answers, by the id of the request. */
     const changes = new Map<number, (answer: Document) => Document>();
 
-    /** Applies the dialect to a command, and gives what the store is sent; undefined when it is refused. */
+    /** Applies the dialect to a command, and gives what the store is sent; undefined when it is rejected. */
     function translate(
       message: Buffer,
       command: Document,
@@ -107,8 +107,8 @@ export async function startMongoProxy(
       const id = wire.readRequestId(message);
       let sent = message;
       for (const rule of rules.filter(({ on }) => on(command))) {
-        if (rule.refuse !== undefined) {
-          reply(wire.createReply(id, { ok: 0, ...rule.refuse }));
+        if (rule.reject !== undefined) {
+          reply(wire.createReply(id, { ok: 0, ...rule.reject }));
           return undefined;
         }
         if (rule.send !== undefined) sent = wire.withBody(sent, rule.send(command));

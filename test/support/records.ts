@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 
 import { decode } from "../../consumers/announcements/decode.ts";
-import type { RefusalError } from "../../src/lib/errors.ts";
+import type { RejectionError } from "../../src/lib/errors.ts";
 import type { RecordHeaders } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 
@@ -22,15 +22,18 @@ export const decodeRecord = ({ value, key = null, headers = {} }: Given): Announ
     value: value === null ? null : toBytes(value),
   });
 
-/** The refusal of a record that must be refused. */
-export function decodeRefusal(given: Given): RefusalError {
+/** The rejection of a record that must be rejected. */
+export function decodeRejection(given: Given): RejectionError {
   const announcement = decodeRecord(given);
-  assert.ok(announcement.kind === "unusable", `expected a refusal, but got ${JSON.stringify(announcement)}`);
-  return announcement.refusal;
+  assert.ok(
+    announcement.kind === "unusable",
+    `expected a rejection, but got ${JSON.stringify(announcement)}`,
+  );
+  return announcement.rejection;
 }
 
-export const listPaths = (refusal: RefusalError): string[] =>
-  refusal.details.map(({ path }) => path).toSorted();
+export const listPaths = (rejection: RejectionError): string[] =>
+  rejection.details.map(({ path }) => path).toSorted();
 
 export const toBytes = (value: string | Buffer | object): Buffer =>
   Buffer.isBuffer(value) ? value : Buffer.from(typeof value === "string" ? value : JSON.stringify(value));

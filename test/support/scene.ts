@@ -131,14 +131,14 @@ export function stage(stack: StackAddresses = sharedStack()) {
         until(`${expected} are stored`, async () => (await count()) === expected, limitMs),
       reached: (offset: number) =>
         until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
-      /** Waits until every position is its log's end; then the collection is what was announced, and nothing was refused. */
+      /** Waits until every position is its log's end; then the collection is what was announced, and nothing was rejected. */
       inStep: async (limitMs?: number): Promise<void> => {
         await until("every position is its log's end", isAtEnd, limitMs);
         const records = await topics.find({}).toArray();
         const found = new Map(records.map((record) => [record.topic_id, record.topic_name]));
         assert.equal(records.length, found.size, "an external id is there twice");
         assert.deepEqual(differences(found, announced), []);
-        assert.equal(await deadLetters(), 0, "something was refused");
+        assert.equal(await deadLetters(), 0, "something was rejected");
       },
     };
   };

@@ -9,8 +9,8 @@ import type { RecordHeaders } from "../../../src/sync/records.ts";
 import { createValidator } from "../../../src/lib/validation.ts";
 import {
   cloudEventType,
-  createHeaderRefusal,
-  createRefusal,
+  createHeaderRejection,
+  createRejection,
   isCloudEvent,
   parseJson,
   readHeader,
@@ -36,7 +36,7 @@ const checkAttributes = createValidator<ContextAttributes>(contextAttributesSche
 
 export const describeMode = (mode: CloudEventMode): string => `a CloudEvent (${mode} mode)`;
 
-/** Refuses the formats of structured mode other than the JSON format. */
+/** Rejects the formats of structured mode other than the JSON format. */
 export function checkFormat(headers: RecordHeaders, location: JsonLocation): void {
   const given = readHeader(headers, "content-type", location) ?? cloudEventType;
   const essence = toMediaType(given);
@@ -44,15 +44,16 @@ export function checkFormat(headers: RecordHeaders, location: JsonLocation): voi
   const reason = essence.startsWith(`${cloudEventType}-batch`)
     ? "announces a batch, which the Kafka binding of CloudEvents does not define; send each event as a record of its own"
     : `announces the format "${given}"; only ${cloudEventType}+json is understood`;
-  throw createHeaderRefusal(location, "UNDECODABLE", [{ header: "content-type", message: reason }]);
+  throw createHeaderRejection(location, "UNDECODABLE", [{ header: "content-type", message: reason }]);
 }
 
-/** Checks the attributes in the headers, in binary mode. Throws a RefusalError. */
+/** Checks the attributes in the headers, in binary mode. Throws a RejectionError. */
 export function checkHeaders(headers: RecordHeaders, location: JsonLocation): void {
   const checked = checkAttributes(readAttributes(headers, location));
-  if (!checked.ok) throw createHeaderRefusal(location, "SCHEMA_VIOLATION", checked.faults.map(toHeaderFault));
+  if (!checked.ok)
+    throw createHeaderRejection(location, "SCHEMA_VIOLATION", checked.faults.map(toHeaderFault));
   const fault = findTypeFault(checked.value);
-  if (fault !== undefined) throw createHeaderRefusal(location, "UNDECODABLE", [toHeaderFault(fault)]);
+  if (fault !== undefined) throw createHeaderRejection(location, "UNDECODABLE", [toHeaderFault(fault)]);
 }
 
 function readAttributes(headers: RecordHeaders, location: JsonLocation): Record<string, string> {
@@ -74,18 +75,18 @@ function toHeaderFault({ path, message }: Fault): HeaderFault {
   return { header: attribute === "datacontenttype" ? "content-type" : attributePrefix + attribute, message };
 }
 
-/** The data of a structured event. Throws a RefusalError. */
+/** The data of a structured event. Throws a RejectionError. */
 export function readEventData(json: unknown, location: JsonLocation): EventData {
   const checked = checkEvent(json);
   if (!checked.ok)
-    throw createRefusal(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", checked.faults);
+    throw createRejection(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", checked.faults);
   const event = checked.value;
   const fault = findTypeFault(event);
   if (fault !== undefined)
-    throw createRefusal(location, "UNDECODABLE", "carries data that is not JSON.", [fault]);
+    throw createRejection(location, "UNDECODABLE", "carries data that is not JSON.", [fault]);
   const bytes = event.data_base64 ?? undefined;
   if (bytes !== undefined && event.data !== undefined) {
-    throw createRefusal(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", [
+    throw createRejection(location, "SCHEMA_VIOLATION", "is no valid CloudEvent.", [
       { path: "/data_base64", message: "must not be combined with data" },
     ]);
   }
@@ -94,7 +95,7 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
     return { json, location: toText(location, "/data_base64") };
   }
   if (event.data === undefined) {
-    throw createRefusal(
+    throw createRejection(
       location,
       "SCHEMA_VIOLATION",
       "carries no data; a record without a value retires a topic.",
@@ -105,9 +106,9 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
 }
 
 /** A CloudEvent within a CloudEvent is not opened. */
-export function refuseNested({ json, location }: EventData): void {
+export function rejectNested({ json, location }: EventData): void {
   if (!isCloudEvent(json)) return;
-  throw createRefusal(location, "SCHEMA_VIOLATION", "carries another CloudEvent; only one is opened.", [
+  throw createRejection(location, "SCHEMA_VIOLATION", "carries another CloudEvent; only one is opened.", [
     { path: "/specversion", message: "makes the data a CloudEvent, where a topic is expected" },
   ]);
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import { RefusalError } from "../../../src/lib/errors.ts";
-import { createRefusal, readAs, root, type JsonLocation } from "./envelope.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
+import { createRejection, readAs, root, type JsonLocation } from "./envelope.ts";
 
 /**
  * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
@@ -15,10 +15,10 @@ export interface Framed {
   readonly rest: Buffer;
 }
 
-/** Takes the frame off. Throws a RefusalError when it is cut short. */
+/** Takes the frame off. Throws a RejectionError when it is cut short. */
 export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   if (bytes.length < frameBytes) {
-    throw new RefusalError(
+    throw new RejectionError(
       "UNDECODABLE",
       `The record's ${what} begins with byte 0, as Confluent's framing does, but ends before the frame: ` +
         `it has ${bytes.length} of ${frameBytes} bytes.`,
@@ -30,23 +30,23 @@ export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
 export const toFramedLocation = ({ schemaId }: Framed): JsonLocation =>
   readAs(`a Confluent-framed value (schema id ${schemaId})`, root);
 
-/** The JSON in a framed value. Throws a RefusalError for other formats, such as Avro. */
+/** The JSON in a framed value. Throws a RejectionError for other formats, such as Avro. */
 export function parseFramedJson({ schemaId, rest }: Framed, location: JsonLocation): unknown {
   const json = tryParseJson(rest);
   if (json !== undefined) return json;
-  throw createRefusal(
+  throw createRejection(
     location,
     "UNDECODABLE",
     `holds no JSON behind the frame of schema id ${schemaId}; only JSON is understood, neither Avro nor Protobuf.`,
   );
 }
 
-/** The text of a framed key. Throws a RefusalError. */
+/** The text of a framed key. Throws a RejectionError. */
 export function readFramedKey({ schemaId, rest }: Framed): string {
   const json = tryParseJson(rest);
   // A lone surrogate would be stored as another text.
   if (typeof json === "string" && json.isWellFormed()) return json;
-  throw new RefusalError(
+  throw new RejectionError(
     "UNDECODABLE",
     `The record's key is Confluent-framed (schema id ${schemaId}), but no JSON string follows the frame; ` +
       "only JSON is understood, neither Avro nor Protobuf.",

@@ -3,10 +3,10 @@ import { isUtf8 } from "node:buffer";
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import {
   getErrorMessage,
-  RefusalError,
+  RejectionError,
   formatFaults,
   type Fault,
-  type RefusalCode,
+  type RejectionCode,
 } from "../../../src/lib/errors.ts";
 import { createValidator } from "../../../src/lib/validation.ts";
 import { getHeader, getHeaderText, type RecordHeaders } from "../../../src/sync/records.ts";
@@ -14,7 +14,7 @@ import { toDefinition, type TopicDefinition } from "../../../src/topics/topic.ts
 
 /**
  * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read, and how a
- * refusal says where the fault is.
+ * rejection says where the fault is.
  */
 
 /** Where an event's attributes are: in the value with the data, or in headers (Kafka binding of CloudEvents 1.0, section 1.3). */
@@ -51,21 +51,25 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The JSON value that bytes hold. Throws a RefusalError. */
+/** The JSON value that bytes hold. Throws a RejectionError. */
 export function parseJson(bytes: Buffer, location: JsonLocation): unknown {
-  if (!isUtf8(bytes)) throw createParseRefusal(location, "UNDECODABLE", "is not UTF-8 text");
+  if (!isUtf8(bytes)) throw createParseRejection(location, "UNDECODABLE", "is not UTF-8 text");
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch (error) {
-    throw createParseRefusal(location, "MALFORMED_JSON", `is not JSON: ${getErrorMessage(error)}`);
+    throw createParseRejection(location, "MALFORMED_JSON", `is not JSON: ${getErrorMessage(error)}`);
   }
 }
 
 /** A fault of the whole value needs no path. */
-const createParseRefusal = (location: JsonLocation, code: RefusalCode, message: string): RefusalError =>
+const createParseRejection = (
+  location: JsonLocation,
+  code: RejectionCode,
+  message: string,
+): RejectionError =>
   location.pointer === ""
-    ? createRefusal(location, code, `${message}.`)
-    : createRefusal(location, code, "cannot be read.", [{ path: "", message }]);
+    ? createRejection(location, code, `${message}.`)
+    : createRejection(location, code, "cannot be read.", [{ path: "", message }]);
 
 /** One fault of a header. */
 export interface HeaderFault {
@@ -73,29 +77,29 @@ export interface HeaderFault {
   readonly message: string;
 }
 
-/** A header's text; undefined when there is none. Throws a RefusalError when it is not UTF-8. */
+/** A header's text; undefined when there is none. Throws a RejectionError when it is not UTF-8. */
 export function readHeader(headers: RecordHeaders, name: string, location: JsonLocation): string | undefined {
   const value = getHeader(headers, name);
   if (Buffer.isBuffer(value) && !isUtf8(value))
-    throw createHeaderRefusal(location, "UNDECODABLE", [{ header: name, message: "is not UTF-8 text" }]);
+    throw createHeaderRejection(location, "UNDECODABLE", [{ header: name, message: "is not UTF-8 text" }]);
   return value?.toString();
 }
 
 /** No JSON Pointer leads to a header, so the message names it. */
-export function createHeaderRefusal(
+export function createHeaderRejection(
   location: JsonLocation,
-  code: RefusalCode,
+  code: RejectionCode,
   faults: readonly HeaderFault[],
-): RefusalError {
+): RejectionError {
   const messages = faults.map(({ header, message }) => `the header ${header} ${message}`);
-  return new RefusalError(
+  return new RejectionError(
     code,
     toSentenceAt(location, `cannot be used: ${messages.join("; ")}.`),
     messages.map((message) => ({ path: "", message })),
   );
 }
 
-/** A location in a record, and the form in which the record was read: a refusal names both. */
+/** A location in a record, and the form in which the record was read: a rejection names both. */
 export interface JsonLocation {
   /** Such as "a CloudEvent (structured mode)"; undefined for a plain definition. */
   readonly form: string | undefined;
@@ -130,15 +134,15 @@ export const toText = (location: JsonLocation, pointer: string): JsonLocation =>
 });
 
 /** `predicate` says what is wrong with the announcement; the faults' paths begin at the location. */
-export function createRefusal(
+export function createRejection(
   location: JsonLocation,
-  code: RefusalCode,
+  code: RejectionCode,
   predicate: string,
   faults: readonly Fault[] = [],
-): RefusalError {
+): RejectionError {
   const found = faults.map((fault) => locateFault(fault, location));
   const sentences = faults.length === 0 ? "" : ` ${formatFaults(found, "The value")}`;
-  return new RefusalError(code, toSentenceAt(location, predicate) + sentences, found);
+  return new RejectionError(code, toSentenceAt(location, predicate) + sentences, found);
 }
 
 /** What is wrong, with the announcement as its subject. */
@@ -164,11 +168,11 @@ export interface TopicContent {
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
-/** Reads a JSON value that must be a definition. Throws a RefusalError. */
+/** Reads a JSON value that must be a definition. Throws a RejectionError. */
 export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
   const checked = checkTopic(value);
   if (!checked.ok)
-    throw createRefusal(location, "SCHEMA_VIOLATION", "is no topic definition.", checked.faults);
+    throw createRejection(location, "SCHEMA_VIOLATION", "is no topic definition.", checked.faults);
   const definition = toDefinition(checked.value);
   return { externalId: definition.externalId, definition, location, idMember: "externalId" };
 }

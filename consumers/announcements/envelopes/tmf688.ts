@@ -9,7 +9,7 @@ import {
 import { toDefinition } from "../../../src/topics/topic.ts";
 import { createValidator, type ValidationResult } from "../../../src/lib/validation.ts";
 import {
-  createRefusal,
+  createRejection,
   readAs,
   toMember,
   type JsonLocation,
@@ -21,12 +21,12 @@ const checkNotification = createValidator<TopicNotification>(topicNotificationSc
 const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
 const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
 
-/** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a RefusalError. */
+/** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a RejectionError. */
 export function readNotification(json: unknown, outer: JsonLocation): TopicContent {
   const location = readAs("a TMF688 notification", outer);
   const checked = checkNotification(json);
   if (!checked.ok) {
-    throw createRefusal(
+    throw createRejection(
       location,
       "SCHEMA_VIOLATION",
       "is no notification that can be applied.",
@@ -53,7 +53,7 @@ interface Identified<T> {
   readonly id: Pick<TopicContent, "externalId" | "idMember">;
 }
 
-/** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a RefusalError. */
+/** The topic, checked, and its external id: `externalId`, which is ours, or else TMF688's own `id`. Throws a RejectionError. */
 function identify<T>(
   check: (value: unknown) => ValidationResult<T>,
   topic: JsonObject,
@@ -66,7 +66,7 @@ function identify<T>(
     return { topic: checked.value, id: { externalId, idMember } };
   const faults = checked.ok ? [] : checked.faults;
   const noId = { path: "/id", message: "is required, unless externalId is given" };
-  throw createRefusal(at, "SCHEMA_VIOLATION", lacks, isMissing(externalId) ? [...faults, noId] : faults);
+  throw createRejection(at, "SCHEMA_VIOLATION", lacks, isMissing(externalId) ? [...faults, noId] : faults);
 }
 
 const isMissing = (value: unknown): boolean => value === undefined || value === null;

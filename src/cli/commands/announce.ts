@@ -17,7 +17,7 @@ import { collectFile } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { formatRefused, type RefusedDefinition } from "../output/refused.ts";
+import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
 /** Adds `topicsync announce`. */
 export function addAnnounceCommand(program: Command): void {
@@ -32,7 +32,7 @@ export function addAnnounceCommand(program: Command): void {
     .action(async (files: string[], flags: AnnounceFlags) => {
       const sources = await Promise.all(files.map(openSource));
       const count = await countDefinitions(sources, "announced");
-      if (count === undefined) process.exitCode = exitCodes.refused;
+      if (count === undefined) process.exitCode = exitCodes.rejected;
       else await runCommand((context) => announce(context, { sources, count, ...flags }));
     });
 }
@@ -53,8 +53,8 @@ interface Announced extends PartitionOffset {
   readonly externalId: string;
 }
 
-/** A refused announcement, with the id of its dead letter. */
-interface RefusedAnnouncement extends RefusedDefinition {
+/** A rejected announcement, with the id of its dead letter. */
+interface RejectedAnnouncement extends RejectedDefinition {
   readonly id: string;
 }
 
@@ -81,17 +81,17 @@ async function announce(
     return;
   }
   const from = new Map([...(endsBefore ?? [])].map(([partition, { high }]) => [partition, high]));
-  const refused = await findRefused(context, announced, from);
-  const stored = count - refused.length;
-  if (refused.length > 0) process.exitCode = exitCodes.refused;
+  const rejected = await findRejected(context, announced, from);
+  const stored = count - rejected.length;
+  if (rejected.length > 0) process.exitCode = exitCodes.rejected;
   if (json) {
-    printJson({ announced: count, stored, refused });
+    printJson({ announced: count, stored, rejected });
     return;
   }
   printLine(`stored: ${stored} of ${count}`);
-  if (refused.length === 0) return;
-  printLine(await formatRefused(refused));
-  printLine("`topicsync dead-letters` lists and replays what was refused.");
+  if (rejected.length === 0) return;
+  printLine(await formatRejected(rejected));
+  printLine("`topicsync dead-letters` lists and replays what was rejected.");
 }
 
 const recordsPerRequest = 500;
@@ -172,22 +172,22 @@ async function isApplied(context: CommandContext, announced: readonly Announced[
 }
 
 /** The announced definitions that have become dead letters since `from`. */
-async function findRefused(
+async function findRejected(
   { broker, config, abort }: CommandContext,
   announced: readonly Announced[],
   from: ReadonlyMap<number, number>,
-): Promise<RefusedAnnouncement[]> {
+): Promise<RejectedAnnouncement[]> {
   const { announcementsTopic, deadLetterTopic } = config.kafka;
   // The dead letters are newer than the announcements, so one of the same offset is of the same epoch.
   const byPosition = new Map(
     announced.map((one) => [formatRecordPosition({ topic: announcementsTopic, ...one }), one]),
   );
-  const refused = new Map<string, RefusedAnnouncement>();
+  const rejected = new Map<string, RejectedAnnouncement>();
   for await (const record of (await broker()).read(deadLetterTopic, { from, abort })) {
     const { id, source, code, message } = parseDeadLetter(deadLetterTopic, record, () => undefined);
     const one = source && byPosition.get(formatRecordPosition({ ...source, epoch: 1 }));
     if (one === undefined) continue;
-    refused.set(id, { place: one.place, externalId: one.externalId, id, code, message });
+    rejected.set(id, { place: one.place, externalId: one.externalId, id, code, message });
   }
-  return [...refused.values()];
+  return [...rejected.values()];
 }

@@ -137,23 +137,23 @@ const addRecords = (
     const record = audit();
     const catalog = openCatalog(await database(), kind);
     const added: string[] = [];
-    const refused: { name: string; message: string }[] = [];
+    const rejected: { name: string; message: string }[] = [];
     for (const name of names) {
       try {
         record((await catalog.add({ name, tokenRule })).event);
         added.push(name);
       } catch (error) {
         if (!(error instanceof NameTakenError)) throw error;
-        refused.push({ name, message: error.message });
+        rejected.push({ name, message: error.message });
       }
     }
-    if (refused.length > 0) process.exitCode = exitCodes.refused;
+    if (rejected.length > 0) process.exitCode = exitCodes.rejected;
     if (json) {
-      printJson({ added, refused });
+      printJson({ added, rejected });
       return;
     }
     for (const name of added) printLine(sanitize(`added ${name}`));
-    for (const { name, message } of refused) printError(sanitize(`${name} not added: ${message}`));
+    for (const { name, message } of rejected) printError(sanitize(`${name} not added: ${message}`));
   });
 
 const showRecord = (kind: CatalogKind, name: string, { json }: JsonFlag): Promise<void> =>

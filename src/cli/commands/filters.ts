@@ -41,7 +41,7 @@ export function addFiltersCommand(program: Command): void {
     .option("--json", "print JSON: the conditions and the canonical text")
     .action((text: string, { json, contentQuery }: ExplainFlags) => {
       const filter = readFilter(text, contentQuery ? "contentQuery" : "headerQuery");
-      if (filter === undefined) process.exitCode = exitCodes.refused;
+      if (filter === undefined) process.exitCode = exitCodes.rejected;
       else if (json)
         printLine(JSON.stringify({ ...mergeEquals(filter), canonical: printFilter(canonicalize(filter)) }));
       else explain(filter);
@@ -111,7 +111,7 @@ async function check({ database, abort }: CommandContext, { json }: Flags): Prom
     progress.at(topics);
   }
   progress.end(`checked ${formatCount(topics, "topic")}`);
-  if (faulty > 0) process.exitCode = exitCodes.refused;
+  if (faulty > 0) process.exitCode = exitCodes.rejected;
   if (rows === undefined) return;
   if (faulty > 0) await rows.end();
   await output.write(`${summarize(topics, faulty)}\n`);

@@ -45,15 +45,15 @@ async function importAll(
   const catalog = createCatalog(createCatalogStore(store, newId));
   const importer = createInstallationImporter(createInstallationImportStore(store), catalog, newId);
   const progress = createProgress("importing (bytes)", totalBytes, process.stderr);
-  const totals = { added: 0, updated: 0, kept: 0, refused: 0 };
-  const refuse = (place: string, fault: string): void => {
-    totals.refused += 1;
-    if (totals.refused <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
+  const totals = { added: 0, updated: 0, kept: 0, rejected: 0 };
+  const reject = (place: string, fault: string): void => {
+    totals.rejected += 1;
+    if (totals.rejected <= maxFaultsShown) printError(sanitize(`${place}: ${fault}`));
   };
 
   let bytesBefore = 0;
   for (const file of files) {
-    for await (const { placed, bytes, lastPlace } of readBatches(file, importer, refuse)) {
+    for await (const { placed, bytes, lastPlace } of readBatches(file, importer, reject)) {
       const { added, updated, kept, idTaken } = await importer.store([...placed.keys()], { dryRun });
       totals.added += added;
       totals.updated += updated;
@@ -61,22 +61,22 @@ async function importAll(
       // Recorded for each batch, so that an interrupted import is recorded too.
       if (added + updated > 0) record?.({ action: "installations.imported", count: added + updated });
       for (const one of idTaken)
-        refuse(placed.get(one) ?? file, "/id belongs to another installation; leave it out to get a new one");
+        reject(placed.get(one) ?? file, "/id belongs to another installation; leave it out to get a new one");
       progress.at(Math.min(bytesBefore + bytes, totalBytes));
       if (abort.aborted)
         throw new Error(`interrupted at ${lastPlace}; import the same files again to continue`);
     }
     bytesBefore += await getTotalSize([file]);
   }
-  if (totals.refused > maxFaultsShown) printError(`and ${totals.refused - maxFaultsShown} more`);
+  if (totals.rejected > maxFaultsShown) printError(`and ${totals.rejected - maxFaultsShown} more`);
   progress.end(dryRun ? "dry run: nothing stored" : "import finished");
-  const { added, updated, kept, refused } = totals;
+  const { added, updated, kept, rejected } = totals;
   if (flags.json) printLine(JSON.stringify(totals));
   else
     printLine(
-      `${added} added, ${updated} updated, ${kept} kept (stored version not older), ${refused} refused`,
+      `${added} added, ${updated} updated, ${kept} kept (stored version not older), ${rejected} rejected`,
     );
-  if (refused > 0) process.exitCode = exitCodes.refused;
+  if (rejected > 0) process.exitCode = exitCodes.rejected;
 }
 
 interface Batch {
@@ -90,7 +90,7 @@ interface Batch {
 async function* readBatches(
   file: string,
   importer: InstallationImporter,
-  refuse: (place: string, fault: string) => void,
+  reject: (place: string, fault: string) => void,
 ): AsyncGenerator<Batch, void, undefined> {
   const name = file === "-" ? "standard input" : file;
   let placed = new Map<Installation, string>();
@@ -102,7 +102,7 @@ async function* readBatches(
     if (line.text.trim() === "") continue;
     const json = parseJson(line.text);
     const read = json instanceof Error ? `is not JSON: ${json.message}` : await importer.read(json);
-    if (typeof read === "string") refuse(lastPlace, read);
+    if (typeof read === "string") reject(lastPlace, read);
     else placed.set(read, lastPlace);
     if (placed.size < recordsPerBatch) continue;
     yield { placed, bytes, lastPlace };

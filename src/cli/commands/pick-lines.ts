@@ -57,7 +57,7 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
   if (!json) await printSummary(output, tally, topics.size);
   if (tally.faulty === 0) return;
   printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
-  process.exitCode = exitCodes.refused;
+  process.exitCode = exitCodes.rejected;
 }
 
 /** Returns the topics of the event in a line; undefined for an empty or invalid line. */

@@ -60,7 +60,7 @@ async function readEvents(files: readonly string[]): Promise<NamedEvent[]> {
       events.push({ file, event: JSON.parse(text) as unknown });
     } catch (error) {
       printError(sanitize(`${file}: is not JSON: ${getErrorMessage(error)}`));
-      process.exitCode = exitCodes.refused;
+      process.exitCode = exitCodes.rejected;
     }
   }
   return events;
@@ -96,7 +96,7 @@ function createExplainer(
     if (!(error instanceof FilterSyntaxError) || error.member === undefined) throw error;
     printError(sanitize(`the ${error.member} of ${externalId} is invalid:`));
     for (const line of formatFilterError(filters[error.member] ?? "", error)) printError(line);
-    process.exitCode = exitCodes.refused;
+    process.exitCode = exitCodes.rejected;
     return undefined;
   }
 }

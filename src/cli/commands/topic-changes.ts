@@ -1,5 +1,5 @@
 import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
-import { RefusalError, formatFaults } from "../../lib/errors.ts";
+import { RejectionError, formatFaults } from "../../lib/errors.ts";
 import { createValidator } from "../../lib/validation.ts";
 import { createTopicReader } from "../../storage/topic-reader.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../storage/topics.ts";
@@ -21,7 +21,7 @@ import { formatTopic } from "../output/topic-view.ts";
 
 const checkTopic = createValidator<TopicBody>(topicBodySchema);
 
-/** Creates a topic. Throws a RefusalError. */
+/** Creates a topic. Throws a RejectionError. */
 export async function addTopic(
   { database, audit, log }: CommandContext,
   body: TopicBody,
@@ -29,7 +29,7 @@ export async function addTopic(
 ): Promise<void> {
   const checked = checkTopic(body);
   if (!checked.ok)
-    throw new RefusalError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
+    throw new RejectionError("SCHEMA_VIOLATION", formatFaults(checked.faults, "The topic"), checked.faults);
   const record = audit();
   const service = createTopicService(createTopicStore(await database(), log));
   const { topic, event } = await service.create(checked.value, commandLineUser());

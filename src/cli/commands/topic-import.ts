@@ -1,4 +1,4 @@
-import { exitCodes, RefusalError } from "../../lib/errors.ts";
+import { exitCodes, RejectionError } from "../../lib/errors.ts";
 import { createTopicStore } from "../../storage/topics.ts";
 import {
   createDryRunStore,
@@ -17,7 +17,7 @@ import {
 } from "../input/definitions.ts";
 import { printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
-import { formatRefused, type RefusedDefinition } from "../output/refused.ts";
+import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
 export interface ImportFlags {
   readonly dryRun?: true;
@@ -27,7 +27,7 @@ export interface ImportFlags {
 interface Report {
   created: number;
   unchanged: number;
-  readonly refused: RefusedDefinition[];
+  readonly rejected: RejectedDefinition[];
 }
 
 /** Creates topics from files. All files are validated before anything is stored. */
@@ -35,14 +35,14 @@ export async function importTopics(files: readonly string[], flags: ImportFlags)
   const sources = await Promise.all(files.map(openSource));
   const count = await countDefinitions(sources, "imported");
   if (count === undefined) {
-    process.exitCode = exitCodes.refused;
+    process.exitCode = exitCodes.rejected;
     return;
   }
   await runCommand(async (context) => {
     const importBatch = await createImport(context, flags);
     const report = await importAll(sources, { count, importBatch, abort: context.abort });
     await printReport(report, flags);
-    if (report.refused.length > 0) process.exitCode = exitCodes.refused;
+    if (report.rejected.length > 0) process.exitCode = exitCodes.rejected;
   });
 }
 
@@ -68,7 +68,7 @@ interface Run {
 }
 
 async function importAll(sources: readonly Source[], { count, importBatch, abort }: Run): Promise<Report> {
-  const report: Report = { created: 0, unchanged: 0, refused: [] };
+  const report: Report = { created: 0, unchanged: 0, rejected: [] };
   const progress = createProgress("importing", count, process.stderr);
   let done = 0;
   let batch: PlacedDefinition[] = [];
@@ -77,9 +77,9 @@ async function importAll(sources: readonly Source[], { count, importBatch, abort
     const outcomes = await importBatch(batch.map(({ body }) => body));
     for (const [i, { place, body }] of batch.entries()) {
       const outcome = outcomes[i];
-      if (outcome instanceof RefusalError) {
+      if (outcome instanceof RejectionError) {
         const { code, message } = outcome;
-        report.refused.push({ place, externalId: body.externalId, code, message });
+        report.rejected.push({ place, externalId: body.externalId, code, message });
       } else if (outcome !== undefined) report[outcome] += 1;
     }
     done += batch.length;
@@ -100,14 +100,14 @@ async function importAll(sources: readonly Source[], { count, importBatch, abort
 }
 
 async function printReport(
-  { created, unchanged, refused }: Report,
+  { created, unchanged, rejected }: Report,
   { dryRun, json }: ImportFlags,
 ): Promise<void> {
   if (json) {
-    printJson({ ...(dryRun && { dryRun }), created, unchanged, refused });
+    printJson({ ...(dryRun && { dryRun }), created, unchanged, rejected });
     return;
   }
-  const counts = `${created} created, ${unchanged} unchanged, ${refused.length} refused`;
+  const counts = `${created} created, ${unchanged} unchanged, ${rejected.length} rejected`;
   printLine(dryRun ? `dry run: ${counts}` : counts);
-  if (refused.length > 0) printLine(await formatRefused(refused));
+  if (rejected.length > 0) printLine(await formatRejected(rejected));
 }

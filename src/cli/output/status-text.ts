@@ -62,11 +62,11 @@ function formatState({ state, reason, cause }: Partitions[number]): string {
   return sanitize(`${state ?? ""}${cause === "error" ? " by an unexpected error" : ""}: ${reason}`);
 }
 
-function formatCounts({ refused, ...counts }: NonNullable<Log["counts"]>): string {
-  const codes = Object.entries(refused).map(([code, count]) => `${code} ${count}`);
-  const total = Object.values(refused).reduce((sum, count) => sum + count, 0);
+function formatCounts({ rejected, ...counts }: NonNullable<Log["counts"]>): string {
+  const codes = Object.entries(rejected).map(([code, count]) => `${code} ${count}`);
+  const total = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   const outcomes = Object.entries(counts).map(([outcome, count]) => `${outcome} ${count}`);
-  return [...outcomes, `refused ${total}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`].join(", ");
+  return [...outcomes, `rejected ${total}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`].join(", ");
 }
 
 function formatDuration(seconds: number): string {

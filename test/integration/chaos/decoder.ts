@@ -40,7 +40,7 @@ export function decodeForModel(record: RawRecord): ModelAnnouncement {
     return decode(record);
   } catch (error) {
     if (error instanceof UnusableRecordError)
-      return { kind: "unusable", offset, refusal: { code: error.code } };
+      return { kind: "unusable", offset, rejection: { code: error.code } };
     throw error;
   }
 }

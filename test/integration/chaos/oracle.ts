@@ -57,11 +57,11 @@ export function createOracle(partitions: number, httpTopics: readonly HttpTopic[
       const model = models[entry.partition];
       if (model === undefined) throw new Error(`there is no partition ${entry.partition}`);
       const outcome = applyOneToModel(model, decodeForModel(entry));
-      const name = typeof outcome === "string" ? outcome : `rejected, ${outcome.refused}`;
+      const name = typeof outcome === "string" ? outcome : `rejected, ${outcome.rejected}`;
       outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
       if (typeof outcome === "string") return;
       letters.set(`${entry.partition}-${entry.offset}`, {
-        code: outcome.refused,
+        code: outcome.rejected,
         digest: digestRecord(entry),
         move: entry.headers[moveHeader] ?? "",
       });

@@ -66,25 +66,25 @@ describe("topicsync announce", () => {
 
   it("lists the rejected definitions with the reasons and exits with 3", async () => {
     const [holder, other] = [definition(), definition()];
-    const path = createFile("refused.ndjson", toNdjson(holder, { ...other, name: holder.name }, other));
+    const path = createFile("rejected.ndjson", toNdjson(holder, { ...other, name: holder.name }, other));
     // Keys of different partitions arrive in any order, so the existing topic is stored first.
     await runCli(["announce", "--wait", "-"], settings, JSON.stringify(holder));
     const { code, output, errors } = await runCli(["announce", "--wait", "--json", path], settings);
     assert.equal(code, 3, errors);
-    const { announced, stored, refused } = JSON.parse(output) as {
+    const { announced, stored, rejected } = JSON.parse(output) as {
       announced: number;
       stored: number;
-      refused: { place: string; externalId: string; id: string; code: string; message: string }[];
+      rejected: { place: string; externalId: string; id: string; code: string; message: string }[];
     };
-    const [first] = refused;
-    const counts = { announced, stored, refused: refused.length };
-    assert.deepEqual(counts, { announced: 3, stored: 2, refused: 1 });
+    const [first] = rejected;
+    const counts = { announced, stored, rejected: rejected.length };
+    assert.deepEqual(counts, { announced: 3, stored: 2, rejected: 1 });
     assert.equal(first?.place, `${path}:2`);
     assert.equal(first.code, "DUPLICATE_COMBINATION");
     assert.match(first.message, new RegExp(holder.externalId));
     const table = await runCli(["announce", "--wait", path], settings);
     assert.equal(table.code, 3);
-    assert.match(table.output, /refused\.ndjson:2.*DUPLICATE_COMBINATION/);
+    assert.match(table.output, /rejected\.ndjson:2.*DUPLICATE_COMBINATION/);
   });
 
   it("publishes nothing if a definition is invalid, and names file and line of every fault", async () => {

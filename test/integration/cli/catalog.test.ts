@@ -40,11 +40,11 @@ for (const catalog of ["applications", "platforms"]) {
       assert.deepEqual([first.code, first.output], [0, "added b name\nadded a name\n"], first.errors);
       const second = await run(catalog, "add", "a name", "c name", "--json");
       assert.equal(second.code, 3);
-      const { added, refused } = JSON.parse(second.output) as {
+      const { added, rejected } = JSON.parse(second.output) as {
         added: string[];
-        refused: { name: string }[];
+        rejected: { name: string }[];
       };
-      assert.deepEqual([added, refused.map(({ name }) => name)], [["c name"], ["a name"]]);
+      assert.deepEqual([added, rejected.map(({ name }) => name)], [["c name"], ["a name"]]);
       const third = await run(catalog, "add", "a name");
       assert.deepEqual([third.code, /a name not added: .*already/.test(third.errors)], [3, true]);
       assert.deepEqual(await runJson(catalog, "list"), {

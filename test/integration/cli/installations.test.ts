@@ -113,14 +113,14 @@ describe("an export of installations", () => {
     const { prepare, all, cli } = createScene();
     await prepare();
     const dry = await cli("import", file, "--dry-run");
-    assert.match(dry.output, /1202 added, 0 updated, 0 kept .* 0 refused/);
+    assert.match(dry.output, /1202 added, 0 updated, 0 kept .* 0 rejected/);
     assert.deepEqual(await all(), []);
     const first = await cli("import", file);
     assert.equal(first.code, 0, first.errors);
     assert.match(first.output, /1202 added, 0 updated, 0 kept/);
     assert.deepEqual(await all(), await source.all());
     const again = await cli("import", file, "--json");
-    assert.deepEqual(JSON.parse(again.output), { added: 0, updated: 0, kept: 1_202, refused: 0 });
+    assert.deepEqual(JSON.parse(again.output), { added: 0, updated: 0, kept: 1_202, rejected: 0 });
     assert.deepEqual(await all(), await source.all());
   });
 
@@ -197,7 +197,7 @@ describe("an import of installations", () => {
     writeFileSync(file, text.join("\n"));
     const { code, output, errors } = await cli("import", file);
     assert.equal(code, 3);
-    assert.match(output, /1 added, 0 updated, 0 kept .* 5 refused/);
+    assert.match(output, /1 added, 0 updated, 0 kept .* 5 rejected/);
     for (const [number, what] of [
       [1, /is not JSON/],
       [2, /\/application is not a push application: "nothing"/],

@@ -70,7 +70,7 @@ describe("topicsync status", () => {
     const { output } = await runCli(["status", ...as], settings, bootstrap.password);
     assert.match(output, /The service at .* is ready/);
     assert.match(output, /in sync/);
-    assert.match(output, /created 3, updated 0, adopted 0, unchanged 0, retired 0, refused 0/);
+    assert.match(output, /created 3, updated 0, adopted 0, unchanged 0, retired 0, rejected 0/);
 
     const without = await runCli(["status", "--url", service.url], settings);
     assert.match(without.output, /is ready\. Its counts require a login: see --user/);

@@ -249,9 +249,9 @@ describe("topicsync topics disable and enable", () => {
     assert.match((await topics(["list", "--state", "disabled"])).output, /one +same[^]*1 disabled topic\n$/);
 
     assert.equal((await add("other")).code, 0, "the combination can be reused");
-    const refused = await topics(["enable", "one"]);
-    assert.equal(refused.code, 3);
-    assert.match(refused.errors, /unique combination/);
+    const rejected = await topics(["enable", "one"]);
+    assert.equal(rejected.code, 3);
+    assert.match(rejected.errors, /unique combination/);
     await topics(["disable", "other"]);
 
     assert.match((await topics(["enable", "one"])).output, /^enabled one \(same\)\n/);
@@ -308,11 +308,15 @@ describe("topicsync topics export and import", () => {
   it("import more than a thousand topics, and change nothing the second time", async () => {
     const path = createFile(toNdjson(...definitions));
     const first = await from.topics(["import", path]);
-    assert.deepEqual([first.code, first.output], [0, "1234 created, 0 unchanged, 0 refused\n"], first.errors);
+    assert.deepEqual(
+      [first.code, first.output],
+      [0, "1234 created, 0 unchanged, 0 rejected\n"],
+      first.errors,
+    );
     assert.match(first.errors, /importing: 1000 of 1234/);
     const before = await from.stored.find().sort({ topic_id: 1 }).toArray();
     const second = await from.topics(["import", "--json", path]);
-    assert.deepEqual(JSON.parse(second.output), { created: 0, unchanged: 1_234, refused: [] });
+    assert.deepEqual(JSON.parse(second.output), { created: 0, unchanged: 1_234, rejected: [] });
     assert.deepEqual(await from.stored.find().sort({ topic_id: 1 }).toArray(), before);
     assert.deepEqual(before[0]?.source, { kind: "http", user: me });
   });
@@ -351,21 +355,21 @@ describe("topicsync topics export and import", () => {
       const count = await to.stored.countDocuments();
       const { code, output, errors } = await to.topics(["import", "--json", ...args, path]);
       assert.equal(code, 3, errors);
-      const { created, unchanged, refused } = JSON.parse(output) as {
+      const { created, unchanged, rejected } = JSON.parse(output) as {
         created: number;
         unchanged: number;
-        refused: { place: string; externalId: string; code: string; message: string }[];
+        rejected: { place: string; externalId: string; code: string; message: string }[];
       };
-      assert.deepEqual([created, unchanged, refused.length], [1, 1, 4]);
+      assert.deepEqual([created, unchanged, rejected.length], [1, 1, 4]);
       for (const [index, [where, externalId, reason, message]] of expected.entries()) {
-        const one = refused[index];
+        const one = rejected[index];
         assert.deepEqual([one?.place, one?.externalId, one?.code], [where, externalId, reason]);
         assert.match(one?.message ?? "", message);
       }
       assert.equal(await to.stored.countDocuments(), count + (args.length > 0 ? 0 : 1));
     }
     const table = await to.topics(["import", path]);
-    assert.match(table.output, /0 created, 2 unchanged, 4 refused[^]*:3.*thief.*DUPLICATE_COMBINATION/);
+    assert.match(table.output, /0 created, 2 unchanged, 4 rejected[^]*:3.*thief.*DUPLICATE_COMBINATION/);
   });
 
   it("import nothing if a definition is invalid, and report each", async () => {
@@ -398,6 +402,6 @@ describe("topicsync topics export and import", () => {
     const said = /stopped after (\d+) of 1234; run the same command again/.exec(errors);
     assert.equal(Number(said?.[1]), stored);
     const again = await third.topics(["import", "--json", path]);
-    assert.deepEqual(JSON.parse(again.output), { created: 1_234 - stored, unchanged: stored, refused: [] });
+    assert.deepEqual(JSON.parse(again.output), { created: 1_234 - stored, unchanged: stored, rejected: [] });
   });
 });

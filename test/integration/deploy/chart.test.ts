@@ -27,8 +27,8 @@ const upgraded = {
 let chart: RenderedChart;
 
 before(async () => {
-  const refused = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
-  chart = await renderChart({ ...good, ...Object.fromEntries(refused), upgraded });
+  const rejected = Object.entries(bad).map(([name, { values }]) => [name, values] as const);
+  chart = await renderChart({ ...good, ...Object.fromEntries(rejected), upgraded });
 });
 
 const readChartFile = (name: string): string => readFileSync(join(chartFolder, name), "utf8");
@@ -36,7 +36,7 @@ const readChartFile = (name: string): string => readFileSync(join(chartFolder, n
 function getManifests(name: Good): readonly Manifest[] {
   const rendered = chart.rendered.get(name);
   assert.ok(rendered !== undefined);
-  assert.equal(rendered.refusal, "", name);
+  assert.equal(rendered.rejection, "", name);
   return rendered.manifests;
 }
 
@@ -114,7 +114,7 @@ describe("the Helm chart", () => {
   for (const [name, { reason }] of Object.entries(bad))
     it(`rejects ${name}`, () => {
       const rendered = chart.rendered.get(name);
-      assert.match(rendered?.refusal ?? "", reason);
+      assert.match(rendered?.rejection ?? "", reason);
       assert.deepEqual(rendered?.manifests, []);
     });
 

@@ -1,5 +1,5 @@
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 import { createMetrics, createMetricsText } from "../../../src/app/metrics.ts";
 
 /** A series in Prometheus' text format, with the labels that scraping adds. */
@@ -56,16 +56,16 @@ export async function collectSeries(): Promise<Series[]> {
       ),
   });
   metrics.recordAnnouncements({
-    counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, refused: 1 },
-    refused: ["MALFORMED_JSON"],
+    counts: { created: 0, updated: 0, adopted: 0, unchanged: 0, retired: 0, rejected: 1 },
+    rejected: ["MALFORMED_JSON"],
     announcedOn: [0],
     storedOn: 0,
     tookMs: 1,
   });
   metrics.recordFeedback({
-    counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, refused: 1 },
+    counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, rejected: 1 },
     deactivations: [],
-    refusals: [{ offset: 0, refusal: new RefusalError("BAD_TOKEN", "") }],
+    rejections: [{ offset: 0, rejection: new RejectionError("BAD_TOKEN", "") }],
   });
   const exposed = `up 1\n${await metricsText.text()}`;
   return exposed.split("\n").flatMap((line) => {

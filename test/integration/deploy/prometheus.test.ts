@@ -101,7 +101,7 @@ describe("a Prometheus with the settings of the guide", () => {
 
   /** Sends some of everything that the service counts. */
   async function sendTraffic(round: number): Promise<void> {
-    await own.send(definition(`id-${round}`), { externalId: "", name: "refused" });
+    await own.send(definition(`id-${round}`), { externalId: "", name: "rejected" });
     await producer.send({
       topic: feedback,
       messages: [
@@ -125,10 +125,10 @@ describe("a Prometheus with the settings of the guide", () => {
       throw new Error(`without a result: ${[...empty].join("\n")}`, { cause: error });
     });
     assert.deepEqual(await queryValues('sum(up{job="topicsync"})'), [1]);
-    const refused = 'sum(topicsync_announcements_total{outcome="refused"})';
+    const rejected = 'sum(topicsync_announcements_total{outcome="rejected"})';
     await until(
       "Prometheus has counted all rejections",
-      async () => (await queryValues(refused))[0] === round,
+      async () => (await queryValues(rejected))[0] === round,
     );
   });
 
@@ -141,7 +141,7 @@ describe("a Prometheus with the settings of the guide", () => {
       all.filter(({ state }) => state === "firing").map(({ name }) => name);
     await until("both alerts fire", async () => getFiring(await getRules()).length >= 2);
     const all = await getRules();
-    assert.deepEqual(getFiring(all), ["TopicsyncAnnouncementsRefused", "TopicsyncPushFeedbackRefused"]);
+    assert.deepEqual(getFiring(all), ["TopicsyncAnnouncementsRejected", "TopicsyncPushFeedbackRejected"]);
     assert.deepEqual(
       all.filter(({ health }) => health !== "ok"),
       [],

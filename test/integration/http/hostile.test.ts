@@ -187,8 +187,8 @@ describe("an unread body", () => {
   });
 
   it("is discarded if it is small, and the connection stays open", async () => {
-    const refused = post("Content-Length: 50") + "x".repeat(50);
-    const { answers } = await send(service.url, refused + head("GET /healthz HTTP/1.1", close));
+    const rejected = post("Content-Length: 50") + "x".repeat(50);
+    const { answers } = await send(service.url, rejected + head("GET /healthz HTTP/1.1", close));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [401, 200],

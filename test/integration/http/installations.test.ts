@@ -63,9 +63,9 @@ describe("a path", () => {
     const unknown = unique("app");
     for (const times of ["once", "twice"]) {
       for (const app of [unknown, "a%20b", "constructor", "mobile%20agent"]) {
-        const refused = await post("installation", body, ann, app);
-        assertRejected(refused, "UNKNOWN_APPLICATION");
-        assert.ok(refused.json.error.message.includes(`"${decodeURIComponent(app)}"`), times);
+        const rejected = await post("installation", body, ann, app);
+        assertRejected(rejected, "UNKNOWN_APPLICATION");
+        assert.ok(rejected.json.error.message.includes(`"${decodeURIComponent(app)}"`), times);
       }
       assert.equal((await post("installation", body)).status, 200, times);
       assert.equal((await post("installation?a=b", body)).status, 200, times);
@@ -162,9 +162,9 @@ describe("registering a push token", () => {
     const body = { platform, token: renewed, previousToken: token.toUpperCase() };
     assert.equal((await post("installation", body)).status, 200);
     assert.equal((await findStored(token)).active, false);
-    const refused = await register("not hexadecimal", ann, platform);
-    assertRejected(refused, "BAD_TOKEN");
-    assert.equal(refused.json.error.details[0].path, "/token");
+    const rejected = await register("not hexadecimal", ann, platform);
+    assertRejected(rejected, "BAD_TOKEN");
+    assert.equal(rejected.json.error.details[0].path, "/token");
     const previous = await post("installation", { platform, token, previousToken: "-" });
     assert.equal(previous.json.error.details[0].path, "/previousToken");
   });

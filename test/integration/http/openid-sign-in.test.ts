@@ -203,7 +203,7 @@ describe("a sign-in of another browser", () => {
     const url = `${here.url}${path}/openid/callback`;
     assertFailed(await get(url, sent.cookie), "expired");
     const twice = `${url}?code=${goodCode}&state=${sent.asked.get("state")}&state=x&iss=${issuer.url}`;
-    assertFailed(await get(twice, sent.cookie), "refused");
+    assertFailed(await get(twice, sent.cookie), "rejected");
   });
 
   it("keeps existing sessions, and starts a new one each time", async () => {
@@ -228,23 +228,23 @@ describe("a response of the provider", () => {
 
   const now = () => Math.floor(Date.now() / 1_000);
   for (const [what, change, reason, why] of [
-    ["that names another issuer", { answer: { iss: "https://evil.example.org" } }, "refused", /iss/],
-    ["with an invalid code", { answer: { code: "stolen" } }, "refused", /invalid_grant/],
+    ["that names another issuer", { answer: { iss: "https://evil.example.org" } }, "rejected", /iss/],
+    ["with an invalid code", { answer: { code: "stolen" } }, "rejected", /invalid_grant/],
     ["that the user declined", { answer: { error: "access_denied" } }, "declined", undefined],
     ["that it is overloaded", { answer: { error: "temporarily_unavailable" } }, "unavailable", /temporarily/],
     [
       "that the client is not authorized",
       { answer: { error: "unauthorized_client" } },
-      "refused",
+      "rejected",
       /unauthorized_client/,
     ],
-    ["with an unknown error", { answer: { error: "constructor" } }, "refused", /constructor/],
-    ["with a token for another client", { claims: { aud: "another" } }, "refused", /aud/],
-    ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "refused", /iss/],
-    ["with a token of another sign-in", { claims: { nonce: "another" } }, "refused", /nonce/],
-    ["with a token without a nonce", { claims: { nonce: undefined } }, "refused", /nonce/],
-    ["with an expired token", { claims: { exp: now() - 60 } }, "refused", /exp|timestamp/],
-    ["with a token signed by an unknown key", { header: { kid: "key-0" } }, "refused", /key|JWK/i],
+    ["with an unknown error", { answer: { error: "constructor" } }, "rejected", /constructor/],
+    ["with a token for another client", { claims: { aud: "another" } }, "rejected", /aud/],
+    ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "rejected", /iss/],
+    ["with a token of another sign-in", { claims: { nonce: "another" } }, "rejected", /nonce/],
+    ["with a token without a nonce", { claims: { nonce: undefined } }, "rejected", /nonce/],
+    ["with an expired token", { claims: { exp: now() - 60 } }, "rejected", /exp|timestamp/],
+    ["with a token signed by an unknown key", { header: { kid: "key-0" } }, "rejected", /key|JWK/i],
     ["without a valid user name", { claims: { sub: "x".repeat(201) } }, "nameless", /sub/],
   ] as const) {
     it(`${what} fails: ${reason}`, async () => {
@@ -265,7 +265,7 @@ describe("a response of the provider", () => {
     const sent = await beginSignIn();
     const madeUp = { answer: { code: "made-up" }, at: there };
     for (let tried = 0; tried < 10; tried += 1)
-      assertFailed(await returnFromProvider(sent, madeUp), "refused");
+      assertFailed(await returnFromProvider(sent, madeUp), "rejected");
     assertFailed(await returnFromProvider(sent, madeUp), "throttled");
     assertFailed(await returnFromProvider(sent, { at: there }), "throttled");
   });
@@ -314,7 +314,7 @@ describe("the provider", () => {
     const { json } = await get(`${other.url}${path}`, cookie);
     keepSecret(cookie.split("=")[1], json.csrfToken);
     assert.deepEqual([json.user, json.roles], ["oidc:ann", [roles.eventManagement]]);
-    assertFailed(await signInAs("eve"), "refused");
+    assertFailed(await signInAs("eve"), "rejected");
     await other.stop();
   });
 

@@ -73,7 +73,7 @@ describe("the overview over HTTP", () => {
   });
 
   it("shows dead letters and their problems only with the event management role", async () => {
-    const id = unique("refused");
+    const id = unique("rejected");
     await own.send({ externalId: id, name: "" });
     const reader = await addUser([roles.eventManagement]);
     const shown = await until("it is shown", async () => {

@@ -122,9 +122,9 @@ describe("creating a topic", () => {
     const body = definition();
     const answers = await Promise.all(Array.from({ length: 64 }, () => create(body)));
     assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-    const refused = answers.filter(({ status }) => status !== 201);
-    assert.equal(refused.length, 63);
-    for (const answer of refused) {
+    const rejected = answers.filter(({ status }) => status !== 201);
+    assert.equal(rejected.length, 63);
+    for (const answer of rejected) {
       assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
       assert.match(answer.json.error.message, /unique topic external id/);
     }

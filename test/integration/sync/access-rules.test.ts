@@ -75,7 +75,7 @@ const useGroups = ({ key: { group: name } }: Scene): Right => ({
 const lastError = (log: readonly LogLine[]): string => String(log.findLast(({ level }) => level === 60)?.msg);
 
 /** Starts a service that must end by itself with 78, and gives what it says last. */
-async function refusedAs(settings: Record<string, string>): Promise<string> {
+async function rejectedAs(settings: Record<string, string>): Promise<string> {
   const service = await startTopicsync(settings);
   if (service.process.exitCode === null) await once(service.process, "exit");
   assert.equal(service.process.exitCode, 78);
@@ -120,7 +120,7 @@ describe("a Kafka user with access rules", () => {
     const at = await sceneAs("no_group", (one) => [readAnnouncements(one), keepLetters(one)]);
     await makeBoth(at);
     assert.match(
-      await refusedAs(at.asUser),
+      await rejectedAs(at.asUser),
       new RegExp(`Read on group "${at.key.group}" .*GROUP_AUTHORIZATION`),
     );
   });
@@ -130,14 +130,17 @@ describe("a Kafka user with access rules", () => {
     const at = await sceneAs("no_read", (one) => [describeOnly(one), keepLetters(one), useGroups(one)]);
     await makeBoth(at);
     await at.announce(0, 1);
-    assert.match(await refusedAs(at.asUser), new RegExp(`Read on topic "${at.topic}" .*TOPIC_AUTHORIZATION`));
+    assert.match(
+      await rejectedAs(at.asUser),
+      new RegExp(`Read on topic "${at.topic}" .*TOPIC_AUTHORIZATION`),
+    );
   });
 
   it("ends the service with the topic that exists and is hidden from it", async () => {
     const create = ({ topic: name }: Scene): Right => ({ type: TOPIC, name, operations: [CREATE] });
     const at = await sceneAs("hidden", (one) => [create(one), keepLetters(one), useGroups(one)]);
     await makeBoth(at);
-    assert.match(await refusedAs(at.asUser), new RegExp(`Describe on topic "${at.topic}"`));
+    assert.match(await rejectedAs(at.asUser), new RegExp(`Describe on topic "${at.topic}"`));
   });
 
   it("ends the service with the topics that it may not create", async () => {
@@ -146,7 +149,7 @@ describe("a Kafka user with access rules", () => {
       keepLetters(one),
       useGroups(one),
     ]);
-    const said = await refusedAs(at.asUser);
+    const said = await rejectedAs(at.asUser);
     assert.match(said, new RegExp(`topic "${at.topic}", topic "${at.deadLetterTopic}", and Create`));
   });
 

@@ -154,7 +154,7 @@ describe("an announcement", () => {
     assert.deepEqual(gone?.["retired_by"], { kind: "announcement", topic, partition: 0, offset });
   });
 
-  it("of a topic that HTTP created is adopted when it is the same and refused when it differs", async () => {
+  it("of a topic that HTTP created is adopted when it is the same and rejected when it differs", async () => {
     const body = definition();
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     assert.equal((await call(url, { body })).status, 201);
@@ -222,7 +222,7 @@ describe("an announcement in an envelope", () => {
     assert.notEqual(await retired.findOne({ topic_id: one.externalId }), null);
   });
 
-  it("that is refused is kept as it came, and says as what it was read", async () => {
+  it("that is rejected is kept as it came, and says as what it was read", async () => {
     const value = addFrame(createCloudEvent({ data: { ...definition(), headerquery: "" } }));
     const letter = await letterOf(await announce({ value, headers: json }));
     assert.deepEqual(letter.value, value);
@@ -236,7 +236,7 @@ describe("an announcement in an envelope", () => {
   });
 });
 
-describe("a refused announcement", () => {
+describe("a rejected announcement", () => {
   it("goes to the dead-letter topic with its bytes, key, headers, timestamp and the reason", async () => {
     const value = Buffer.from([0x7b, 0xff, 0x00]);
     const offset = await announce({ key: "the key", value, headers: { traceparent: "00-ab" } });
@@ -296,7 +296,7 @@ describe("a refused announcement", () => {
     assert.equal(header(await letterOf(offset + 3), "topicsync.code"), "DUPLICATE_COMBINATION");
   });
 
-  it("is kept whole when hundreds are refused at once", async () => {
+  it("is kept whole when hundreds are rejected at once", async () => {
     const junk = "x".repeat(4_000);
     const first = await announce(...Array.from({ length: 500 }, (_, i) => ({ value: `${junk}${i}` })));
     const letter = await letterOf(first + 499);
@@ -306,7 +306,7 @@ describe("a refused announcement", () => {
 });
 
 describe("a batch", () => {
-  it("comes out as one announcement after another: updates, swaps, retirements and refusals", async () => {
+  it("comes out as one announcement after another: updates, swaps, retirements and rejections", async () => {
     const [a, b, c] = [definition(), definition(), definition()];
     const offset = await announce(
       keyed(a),

@@ -58,7 +58,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         await service.ready();
       });
 
-      it("applies announcements, also of topics that are there, and refuses a combination that is taken", async () => {
+      it("applies announcements, also of topics that are there, and rejects a combination that is taken", async () => {
         await own.send(a, b, c);
         await own.reached(3);
         // Each in a batch of its own: what a batch takes for new is looked up only once a unique index objects.
@@ -80,10 +80,10 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
         const created = await call(url, { body: definition("by-hand") });
         assert.equal(created.status, 201, created.text);
-        const refused = await call(url, { body: { ...b, externalId: "a" } });
-        assert.equal(refused.status, 400, refused.text);
+        const rejected = await call(url, { body: { ...b, externalId: "a" } });
+        assert.equal(rejected.status, 400, rejected.text);
         assert.deepEqual(
-          refused.json.error.details.map(({ path }: { path: string }) => path),
+          rejected.json.error.details.map(({ path }: { path: string }) => path),
           ["/externalId", ""],
         );
       });

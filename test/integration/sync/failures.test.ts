@@ -15,7 +15,7 @@ const stack = sharedStack();
 const { scene } = stage(stack);
 const store = await startMongoProxy(getPort(stack.mongodb));
 
-describe("a MongoDB that refuses to write", () => {
+describe("a MongoDB that does not accept writes", () => {
   const own = scene();
   let service: TestService;
   let next = 0;
@@ -106,7 +106,7 @@ describe("a MongoDB that refuses to write", () => {
 
 describe("a MongoDB that does not accept the credentials", () => {
   const own = scene();
-  const refuse = (): void => {
+  const reject = (): void => {
     const answer = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
     store.fail({ command: "create", executed: false, answer, times: 1 });
   };
@@ -115,7 +115,7 @@ describe("a MongoDB that does not accept the credentials", () => {
     /MongoDB does not accept the credentials of MONGODB_URI: Authentication failed\..*authSource/;
 
   it("ends the service with 78 and the reason", async () => {
-    refuse();
+    reject();
     const service = await startTopicsync(settings);
     await until("it has ended", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 78);
@@ -123,7 +123,7 @@ describe("a MongoDB that does not accept the credentials", () => {
   });
 
   it("ends a command with 78 and the reason", async () => {
-    refuse();
+    reject();
     const { code, errors } = await runCli(["users", "list"], settings);
     assert.equal(code, 78);
     assert.match(errors, reason);

@@ -27,7 +27,7 @@ describe("the sync", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("waits for a store that is stopped in its midst, refuses nothing, and goes on by itself", async () => {
+  it("waits for a store that is stopped in its midst, rejects nothing, and goes on by itself", async () => {
     const { settings, createTopic, announce, applied, inStep } = scene();
     await createTopic();
     await announce(0, 6_000);
@@ -37,10 +37,10 @@ describe("the sync", () => {
     await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
     const { json } = await getReadiness(service);
     assert.equal(json.checks.mongodb.ok, false);
-    const refused = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("x") });
-    assert.equal(refused.status, 503);
-    assert.equal(refused.json.error.code, "UNAVAILABLE");
-    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    const rejected = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("x") });
+    assert.equal(rejected.status, 503);
+    assert.equal(rejected.json.error.code, "UNAVAILABLE");
+    assert.match(rejected.headers.get("retry-after") ?? "", /^\d+$/);
     await store.start();
     await inStep(120_000);
     await waitUntilReady(service);
@@ -57,11 +57,11 @@ describe("the sync", () => {
     await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
     await broker.start();
     await inStep(120_000);
-    // New ones as well, and what is refused.
+    // New ones as well, and what is rejected.
     await announce(6_000, 7_000);
     await inStep(120_000);
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
-    await until("what is refused is kept", async () => (await deadLetters()) === 1);
+    await until("what is rejected is kept", async () => (await deadLetters()) === 1);
     await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });

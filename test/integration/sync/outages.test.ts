@@ -68,8 +68,8 @@ describe("a network that fails on the way to MongoDB", () => {
     await until("some are applied", async () => (await own.applied()) > 0);
     store.freeze();
     const stranger = { user: "somebody", password: "unknown" };
-    const refused = await Promise.all([...ids.map((id) => post(`${id}-late`)), post("stranger", stranger)]);
-    for (const { status, json } of refused) {
+    const rejected = await Promise.all([...ids.map((id) => post(`${id}-late`)), post("stranger", stranger)]);
+    for (const { status, json } of rejected) {
       assert.equal(status, 503);
       assert.equal(json.error.code, "UNAVAILABLE");
     }

@@ -162,7 +162,7 @@ describe("push feedback", () => {
     assert.equal((await stored(token))?.active, false);
   });
 
-  it("counts a token that nobody registered, and refuses nothing", async () => {
+  it("counts a token that nobody registered, and rejects nothing", async () => {
     const [unknown, letters] = [await outcome("unknown"), await own.letters()];
     await report(dead(unique("token")), dead(unique("token")));
     await applied();
@@ -184,7 +184,7 @@ describe("push feedback", () => {
     assert.deepEqual(await installations.find().sort({ _id: 1 }).toArray(), before);
   });
 
-  it("keeps what it refuses on a dead-letter topic of its own, from where it is replayed", async () => {
+  it("keeps what it rejects on a dead-letter topic of its own, from where it is replayed", async () => {
     const token = unique("token");
     const reports = [dead(token, { platform: "later" }), "no JSON", dead("t", { application: "none" })];
     const first = await report(...reports);
@@ -238,14 +238,14 @@ describe("push feedback", () => {
     assert.equal(json.pushFeedback.consumer, "assigned");
     assert.equal(json.pushFeedback.topic, own.topic);
     assert.equal(json.pushFeedback.partitions[0].lagRecords, 0);
-    assert.equal(json.pushFeedback.counts.refused.MALFORMED_JSON >= 1, true);
+    assert.equal(json.pushFeedback.counts.rejected.MALFORMED_JSON >= 1, true);
     const { output } = await runCli(
       ["status", "--url", service.url, "--user", bootstrap.user],
       settings,
       bootstrap.password,
     );
     assert.match(output, new RegExp(`topic ${own.topic}: in sync, every report is applied`));
-    assert.match(output, /deactivated \d+, renewed \d+, inactive \d+, unknown \d+, refused \d+/);
+    assert.match(output, /deactivated \d+, renewed \d+, inactive \d+, unknown \d+, rejected \d+/);
   });
 
   it("ends with all that in order", async () => {
@@ -285,7 +285,7 @@ describe("push feedback in trouble", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("waits while MongoDB is away, says so, refuses nothing, and goes on by itself", async () => {
+  it("waits while MongoDB is away, says so, rejects nothing, and goes on by itself", async () => {
     const own = scene();
     await own.prepare();
     const store = await startMongoProxy(getPort(stack.mongodb));

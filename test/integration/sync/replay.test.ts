@@ -265,12 +265,12 @@ describe("a database that is not what it was", () => {
       await send(
         define("a", "one"),
         define("b", "two"),
-        define("c", "one"), // refused: a has it
+        define("c", "one"), // rejected: a has it
         define("a", "three"),
         define("d", "four"),
         "d", // retired
         define("e", "five"),
-        define("f", "five"), // refused: e has it, but only until the next
+        define("f", "five"), // rejected: e has it, but only until the next
         "e",
         define("b", "six"),
       );

@@ -139,7 +139,7 @@ describe("an older copy of the database that is put back", () => {
     await service.ready();
   });
 
-  it("has the announced topics again as the log has them, and refuses nothing on the way", async () => {
+  it("has the announced topics again as the log has them, and rejects nothing on the way", async () => {
     await reached(47);
     assert.deepEqual(await stored(), new Map(announced));
     assert.equal(announced.get("id-6"), "Changed id-6");

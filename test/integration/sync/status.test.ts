@@ -67,7 +67,7 @@ describe("GET /api/topicsync/v1/sync", () => {
       adopted: 0,
       unchanged: 1,
       retired: 0,
-      refused: { MALFORMED_JSON: 2, MISSING_KEY: 1, SCHEMA_VIOLATION: 1 },
+      rejected: { MALFORMED_JSON: 2, MISSING_KEY: 1, SCHEMA_VIOLATION: 1 },
     });
     const reading = {
       logStart: 0,
@@ -122,7 +122,7 @@ describe("GET /metrics", () => {
     // The position is looked up again after the other member left.
     await until("it reads", async () => (await metric(`topicsync_partition_paused{${labels}}`)) === 0);
     assert.equal(await metric(`topicsync_ready{check="consumer"}`), 1);
-    assert.equal(await metric(`topicsync_refusals_total{code="MALFORMED_JSON"}`), 2);
+    assert.equal(await metric(`topicsync_rejections_total{code="MALFORMED_JSON"}`), 2);
     assert.equal(await metric(`topicsync_announcements_total{outcome="created"}`), 2);
     assert.equal(await metric(`topicsync_announcement_delay_seconds_count`), 8);
     assert.ok(((await metric("topicsync_batch_write_duration_seconds_count")) ?? 0) > 0);

@@ -63,7 +63,7 @@ describe("the trace of a batch", () => {
       trace?.endStage();
       trace?.startStage("decide");
       trace?.startStage("write");
-      const applying = trace?.run(() => Promise.reject<{ refusals: [] }>(error));
+      const applying = trace?.run(() => Promise.reject<{ rejections: [] }>(error));
       await assert.rejects(applying ?? Promise.resolve(), error);
       assert.deepEqual(
         spans.map((span) => [span.name, span.parent?.spanId, span.error]),

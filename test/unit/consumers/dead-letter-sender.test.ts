@@ -5,7 +5,7 @@ import type { KafkaMessage } from "kafkajs";
 
 import { sendDeadLetters, type OutgoingDeadLetter } from "../../../consumers/dead-letter-sender.ts";
 import { readConfig } from "../../../src/config.ts";
-import { RefusalError, UnavailableError } from "../../../src/lib/errors.ts";
+import { RejectionError, UnavailableError } from "../../../src/lib/errors.ts";
 import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
@@ -37,7 +37,7 @@ const createLetter = (offset: number, value: Buffer | null, message = "not good"
   partition: { topic: "source", partition: 3 },
   epoch: 1,
   record: { offset, timestamp: "1700000000000", key: Buffer.from("k"), value, headers: { own: "header" } },
-  refusal: new RefusalError("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
+  rejection: new RejectionError("MALFORMED_JSON", message, [{ path: "/a", message: "is wrong" }]),
 });
 const receiveAt = (offset: number): Promise<KafkaMessage> =>
   until(`letter ${offset}`, () =>

@@ -113,7 +113,7 @@ describe("a dead letter", () => {
 
   it("finds the external id in every envelope that the sync understands", () => {
     const frame = Buffer.from([0, 0, 0, 0, 5]);
-    const bare = { externalId: "a", unknown: "so it was refused" };
+    const bare = { externalId: "a", unknown: "so it was rejected" };
     const notification = { eventType: "TopicCreateEvent", event: { topic: { id: "a" } } };
     const findId = (value: unknown, headers: RecordHeaders = {}, before = Buffer.alloc(0)) =>
       read({ ...ours, ...headers }, { value: Buffer.concat([before, Buffer.from(JSON.stringify(value))]) })

@@ -68,9 +68,9 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
       definitions.join("\n"),
     );
     assert.equal(code, 3, errors);
-    const { refused } = JSON.parse(output) as { refused: { id: string; code: string }[] };
+    const { rejected } = JSON.parse(output) as { rejected: { id: string; code: string }[] };
     assert.deepEqual(
-      refused.map((one) => [one.id, one.code]),
+      rejected.map((one) => [one.id, one.code]),
       [[`${topic}-0-2-2`, "DUPLICATE_COMBINATION"]],
     );
     assert.equal(await second.stop(), 0);

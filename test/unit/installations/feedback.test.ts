@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 import {
   decideFeedback,
   type DecodedReport,
@@ -83,15 +83,15 @@ describe("deciding push feedback", () => {
     assert.deepEqual(decideIds(report(at(9), { platform: "android" })), []);
   });
 
-  it("counts unknown, inactive and refused tokens", () => {
-    const refused = { offset: 99, refusal: new RefusalError("BAD_TOKEN", "no") };
-    const reports = [report(at(9)), report(at(9), { platform: "android" }), refused];
+  it("counts unknown, inactive and rejected tokens", () => {
+    const rejected = { offset: 99, rejection: new RejectionError("BAD_TOKEN", "no") };
+    const reports = [report(at(9)), report(at(9), { platform: "android" }), rejected];
     assert.deepEqual(outcomes(reports, [installation({ active: false })]), {
       inactive: 1,
       unknown: 1,
-      refused: 1,
+      rejected: 1,
     });
-    assert.deepEqual(decideFeedback(reports, []).refusals, [refused]);
+    assert.deepEqual(decideFeedback(reports, []).rejections, [rejected]);
   });
 });
 
@@ -120,7 +120,7 @@ describe("applying push feedback to a real store", async () => {
     };
     await store.claim(key);
     const reports = [report(new Date(Date.now() - 60_000))];
-    const onLetter = () => assert.fail("nothing is refused");
+    const onLetter = () => assert.fail("nothing is rejected");
     await applyFeedback({ store: racing, catalog, key, from: undefined, to, reports, onLetter });
     const found = await records.find().sort({ application: 1 }).toArray();
     assert.deepEqual(
@@ -137,7 +137,7 @@ describe("applying push feedback to a real store", async () => {
     await records.deleteMany({});
     await records.insertOne(record("t"));
     let letters = 0;
-    const reports = [report(new Date()), { offset: 5, refusal: new RefusalError("BAD_TOKEN", "no") }];
+    const reports = [report(new Date()), { offset: 5, rejection: new RejectionError("BAD_TOKEN", "no") }];
     const stale = { key, from: undefined, to: { offset: 2, epoch: 1 }, reports };
     const onLetter = () => (letters += 1);
     await assert.rejects(applyFeedback({ store, catalog, ...stale, onLetter }), FencedError);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 import { abbreviateToken } from "../../../src/installations/installation.ts";
 import { createInstallationListing, type InstallationQuery } from "../../../src/installations/listing.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
@@ -130,10 +130,10 @@ describe("listing installations", () => {
   it("rejects foreign cursors and invalid page sizes", async () => {
     const foreign = (text: string) => Buffer.from(text).toString("base64url");
     for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
-      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RefusalError, cursor);
+      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RejectionError, cursor);
     }
     for (const limit of [0, 1_001, 1.5, Number.NaN])
-      await assert.rejects(listing.page({}, { limit }), RefusalError, String(limit));
+      await assert.rejects(listing.page({}, { limit }), RejectionError, String(limit));
   });
 });
 

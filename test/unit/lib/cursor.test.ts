@@ -4,12 +4,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 
 import { createCursorFormat } from "../../../src/lib/cursor.ts";
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 
 const format = createCursorFormat("things", ["string", "integer", "date"]);
 
-const isRefused = (error: unknown): boolean =>
-  error instanceof RefusalError &&
+const isRejected = (error: unknown): boolean =>
+  error instanceof RejectionError &&
   error.code === "SCHEMA_VIOLATION" &&
   error.details[0]?.path === "/after" &&
   error.details[0].message === "is not a cursor of this list";
@@ -32,13 +32,13 @@ describe("cursors", () => {
 
   test("are rejected for another list, order or version", () => {
     const values = ["a", 1, new Date(0)] as const;
-    assert.throws(() => format.decode(createCursorFormat("others", ["string"]).encode(["a"])), isRefused);
+    assert.throws(() => format.decode(createCursorFormat("others", ["string"]).encode(["a"])), isRejected);
     assert.throws(
       () => format.decode(createCursorFormat("others", ["string", "integer", "date"]).encode(values)),
-      isRefused,
+      isRejected,
     );
     const other = Buffer.from(JSON.stringify([2, "things", ...values])).toString("base64url");
-    assert.throws(() => format.decode(other), isRefused);
+    assert.throws(() => format.decode(other), isRejected);
   });
 
   const encode = (parts: unknown): string => Buffer.from(JSON.stringify(parts)).toString("base64url");
@@ -55,7 +55,7 @@ describe("cursors", () => {
     ["a padded cursor", `${format.encode(["a", 1, new Date(0)])}==`],
   ] as const) {
     test(`are rejected if invalid: ${what}`, () => {
-      assert.throws(() => format.decode(cursor), isRefused);
+      assert.throws(() => format.decode(cursor), isRejected);
     });
   }
 });

@@ -15,7 +15,7 @@ it("logs an error of MongoDB without its documents and tokens", async () => {
   const insert = () => installations.insertMany([{ token, application: "App" }], { ordered: false });
   await insert();
   const error: unknown = await insert().catch((reason: unknown) => reason);
-  assert.ok(error instanceof Error && /E11000/.test(error.message), "the store refused it");
+  assert.ok(error instanceof Error && /E11000/.test(error.message), "the store rejected it");
   const wrapped = new Error(`it failed: ${error.message}`, { cause: error });
   for (const one of [error, wrapped]) {
     const logged = JSON.stringify(serializeError(one));

@@ -37,9 +37,9 @@ describe("waiting until something is available", () => {
       setImmediate(() => {
         abort.abort();
       });
-      return Promise.reject(new UnavailableError(`refused ${tries} times`));
+      return Promise.reject(new UnavailableError(`rejected ${tries} times`));
     });
-    await assert.rejects(given, { name: "UnavailableError", message: "refused 1 times" });
+    await assert.rejects(given, { name: "UnavailableError", message: "rejected 1 times" });
   });
 
   it("reports a missing answer if there was none at all", async () => {

@@ -118,10 +118,10 @@ describe("a MongoDB without transactions", () => {
 });
 
 describe("wrong credentials", () => {
-  const refused = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
+  const rejected = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
 
   it("end the start at once", async () => {
-    answerWith("create", refused);
+    answerWith("create", rejected);
     await assert.rejects(connect(), (error: Error) => {
       assert.ok(error instanceof ConfigurationError);
       assert.match(error.message, /credentials of MONGODB_URI.*authSource/);
@@ -131,7 +131,7 @@ describe("wrong credentials", () => {
 
   it("are an outage at run time, since a password may be changing", async () => {
     const database = await connect();
-    answerWith("ping", refused);
+    answerWith("ping", rejected);
     await assert.rejects(database.ping(), {
       name: "UnavailableError",
       message: /credentials of MONGODB_URI/,

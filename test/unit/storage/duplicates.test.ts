@@ -70,7 +70,7 @@ const definition = (externalId: string): TopicDefinition => ({
 
 for (const [how, answer] of Object.entries(answers))
   describe(`a duplicate key that the store reports ${how}`, () => {
-    const refuseOnce = (command: string): void => {
+    const rejectOnce = (command: string): void => {
       store.fail({ command, executed: false, answer, times: 1 });
     };
 
@@ -89,16 +89,16 @@ for (const [how, answer] of Object.entries(answers))
           announcements: [{ kind: "define", offset, definition: definition(id) }],
         });
       assert.equal((await announceAt(0)).counts.created, 1);
-      refuseOnce("insert");
+      rejectOnce("insert");
       assert.equal((await announceAt(1)).counts.unchanged, 1);
     });
 
     it("is reported over HTTP with the rule that was violated", async () => {
       const body = { externalId: unique("topic"), name: unique("name") };
       await service.create(body, "ann");
-      refuseOnce("insert");
+      rejectOnce("insert");
       await assert.rejects(service.create(body, "ann"), { code: "DUPLICATE_EXTERNAL_ID" });
-      refuseOnce("insert");
+      rejectOnce("insert");
       await assert.rejects(service.create({ ...body, externalId: unique("topic") }, "ann"), {
         code: "DUPLICATE_COMBINATION",
       });
@@ -108,7 +108,7 @@ for (const [how, answer] of Object.entries(answers))
       const key = { token: unique("token"), application: "agent", platform: "ios" };
       const register = (user: string) => installations.write([{ kind: "register", key, user }]);
       assert.deepEqual(await register("ann"), []);
-      refuseOnce("update");
+      rejectOnce("update");
       assert.deepEqual(await register("bob"), []);
       const [record, ...others] = await db
         .collection("sys_push_notif_app_install")

@@ -120,15 +120,15 @@ describe("the feed of stored topics", () => {
     assert.deepEqual(Object.keys(asked?.["filter"]), Object.keys(byTime?.key ?? {}).slice(0, 2));
   });
 
-  const refusals = {
+  const rejections = {
     "an unknown stage": { code: 40324, errmsg: "Unrecognized pipeline stage name: $changeStream" },
     "a user who may not": { code: 13, errmsg: "not authorized on topicsync to execute command aggregate" },
     "change streams that nobody enabled": { code: 1, errmsg: "Change streams are not enabled" },
   };
-  for (const [title, refusal] of Object.entries(refusals)) {
+  for (const [title, rejection] of Object.entries(rejections)) {
     it(`also polls if the response is ${title}`, async (t) => {
       const { here, fail, logged } = await createScene(t);
-      fail({ command: "aggregate", answer: { ok: 0, ...refusal }, times: 2 });
+      fail({ command: "aggregate", answer: { ok: 0, ...rejection }, times: 2 });
       here.index.start();
       await waitUntilPicked(here, 1, ["early"]);
       assert.equal(logged(polling), 1);

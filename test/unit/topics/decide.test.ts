@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../../src/topics/decide.ts";
 import { getCombination, type Source, type Topic, type TopicDefinition } from "../../../src/topics/topic.ts";
@@ -49,8 +49,8 @@ const createStored = (externalId: string, source: Source, combination = external
 const decideBatch = (announcements: Announcement[], topics: Topic[] = []): Decision =>
   decide({ partition, epoch: 1, announcements, stored: topics, now, newId });
 
-const toRefusals = ({ refusals }: Decision): unknown[] =>
-  refusals.map(({ offset, refusal }) => [offset, refusal.code]);
+const toRejections = ({ rejections }: Decision): unknown[] =>
+  rejections.map(({ offset, rejection }) => [offset, rejection.code]);
 
 describe("deciding one announcement", () => {
   it("creates a new topic with its source", () => {
@@ -123,15 +123,15 @@ describe("deciding one announcement", () => {
   });
 
   it("rejects another definition for a topic that was created over HTTP", () => {
-    assert.deepEqual(toRefusals(decideBatch([define(9, "a", "other")], [createStored("a", byHttp)])), [
+    assert.deepEqual(toRejections(decideBatch([define(9, "a", "other")], [createStored("a", byHttp)])), [
       [9, "EXTERNAL_ID_TAKEN"],
     ]);
   });
 
   it("rejects a combination that another topic holds, and names the holder", () => {
     const decision = decideBatch([define(9, "b", "x")], [createStored("a", createSource(1), "x")]);
-    assert.deepEqual(toRefusals(decision), [[9, "DUPLICATE_COMBINATION"]]);
-    assert.match(decision.refusals[0]?.refusal.message ?? "", /"a"/);
+    assert.deepEqual(toRejections(decision), [[9, "DUPLICATE_COMBINATION"]]);
+    assert.match(decision.rejections[0]?.rejection.message ?? "", /"a"/);
   });
 
   it("retires an announced topic", () => {
@@ -146,15 +146,15 @@ describe("deciding one announcement", () => {
   });
 
   it("rejects a tombstone for a topic that was created over HTTP", () => {
-    assert.deepEqual(toRefusals(decideBatch([retire(9, "a")], [createStored("a", byHttp)])), [
+    assert.deepEqual(toRejections(decideBatch([retire(9, "a")], [createStored("a", byHttp)])), [
       [9, "EXTERNAL_ID_TAKEN"],
     ]);
   });
 
   it("passes on why a record is unusable", () => {
-    const refusal = new RefusalError("MALFORMED_JSON", "no JSON");
-    assert.deepEqual(decideBatch([{ kind: "unusable", offset: 4, refusal }]).refusals, [
-      { offset: 4, refusal },
+    const rejection = new RejectionError("MALFORMED_JSON", "no JSON");
+    assert.deepEqual(decideBatch([{ kind: "unusable", offset: 4, rejection }]).rejections, [
+      { offset: 4, rejection },
     ]);
   });
 });
@@ -177,16 +177,16 @@ describe("deciding a batch", () => {
       ["a", "b"],
     );
     const tooEarly = decideBatch([define(3, "b", "x"), define(4, "a", "z")], topics);
-    assert.deepEqual(toRefusals(tooEarly), [[3, "DUPLICATE_COMBINATION"]]);
+    assert.deepEqual(toRejections(tooEarly), [[3, "DUPLICATE_COMBINATION"]]);
   });
 
   it("exchanges the combinations of two topics through a third", () => {
     const topics = [createStored("a", createSource(1), "x"), createStored("b", createSource(2), "y")];
-    const { writes, refusals } = decideBatch(
+    const { writes, rejections } = decideBatch(
       [define(3, "a", "z"), define(4, "b", "x"), define(5, "a", "y")],
       topics,
     );
-    assert.equal(refusals.length, 0);
+    assert.equal(rejections.length, 0);
     assert.deepEqual([writes.removed.length, writes.updated.length, writes.created.length], [1, 1, 1]);
   });
 
@@ -207,7 +207,7 @@ describe("deciding a batch", () => {
       [define(2, "b", "x"), retire(3, "a")],
       [createStored("a", createSource(1), "x")],
     );
-    assert.deepEqual(toRefusals(decision), [[2, "DUPLICATE_COMBINATION"]]);
+    assert.deepEqual(toRejections(decision), [[2, "DUPLICATE_COMBINATION"]]);
     assert.equal(decision.counts.retired, 1);
   });
 });
@@ -244,7 +244,7 @@ describe("deciding any batch over any stored topics", () => {
         const offset = 10 + index;
         if (one.kind === "define") return define(offset, one.id, one.combination);
         if (one.kind === "retire") return retire(offset, one.id);
-        return { kind: "unusable", offset, refusal: new RefusalError("MALFORMED_JSON", "no JSON") };
+        return { kind: "unusable", offset, rejection: new RejectionError("MALFORMED_JSON", "no JSON") };
       }),
     ),
   });
@@ -265,8 +265,8 @@ describe("deciding any batch over any stored topics", () => {
           model.retired,
         );
         assert.deepEqual(
-          decision.refusals.map(({ offset, refusal }) => ({ offset, code: refusal.code })),
-          model.refused,
+          decision.rejections.map(({ offset, rejection }) => ({ offset, code: rejection.code })),
+          model.rejected,
         );
       }),
       { numRuns: 3_000 },

@@ -4,7 +4,7 @@ import type { Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 export type ModelAnnouncement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }
   | { readonly kind: "retire"; readonly offset: number; readonly externalId: string }
-  | { readonly kind: "unusable"; readonly offset: number; readonly refusal: { readonly code: string } };
+  | { readonly kind: "unusable"; readonly offset: number; readonly rejection: { readonly code: string } };
 
 /** A topic in the contract's table of announcements. */
 export interface ModelTopic extends TopicDefinition {
@@ -22,15 +22,15 @@ export interface Model {
   readonly holders: Map<string, string>;
   /** Retired topics, with the offset of the tombstone. */
   readonly retired: { topic: ModelTopic; offset: number }[];
-  readonly refused: { offset: number; code: string }[];
+  readonly rejected: { offset: number; code: string }[];
 }
 
-/** The outcome of an announcement; the code of the refusal if it is rejected. */
-export type ModelOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | { refused: string };
+/** The outcome of an announcement; the code of the rejection if it is rejected. */
+export type ModelOutcome = "created" | "updated" | "adopted" | "unchanged" | "retired" | { rejected: string };
 
 /** Creates a model with these topics. */
 export function createModel(topics: readonly ModelTopic[] = []): Model {
-  const model: Model = { topics: new Map(), holders: new Map(), retired: [], refused: [] };
+  const model: Model = { topics: new Map(), holders: new Map(), retired: [], rejected: [] };
   for (const topic of topics) putInModel(model, topic);
   return model;
 }
@@ -44,7 +44,7 @@ export function applyToModel(model: Model, announcements: readonly ModelAnnounce
 export function applyOneToModel(model: Model, announcement: ModelAnnouncement): ModelOutcome {
   const { offset } = announcement;
   const outcome = decideOutcome(model, announcement);
-  if (typeof outcome === "object") model.refused.push({ offset, code: outcome.refused });
+  if (typeof outcome === "object") model.rejected.push({ offset, code: outcome.rejected });
   return outcome;
 }
 
@@ -65,7 +65,7 @@ function takeFromModel(model: Model, externalId: string): void {
 function decideOutcome(model: Model, announcement: ModelAnnouncement): ModelOutcome {
   switch (announcement.kind) {
     case "unusable":
-      return { refused: announcement.refusal.code };
+      return { rejected: announcement.rejection.code };
     case "retire":
       return retireInModel(model, announcement.externalId, announcement.offset);
     case "define":
@@ -76,7 +76,7 @@ function decideOutcome(model: Model, announcement: ModelAnnouncement): ModelOutc
 function retireInModel(model: Model, externalId: string, offset: number): ModelOutcome {
   const topic = model.topics.get(externalId);
   if (topic === undefined) return "unchanged";
-  if (topic.owner === "http") return { refused: "EXTERNAL_ID_TAKEN" };
+  if (topic.owner === "http") return { rejected: "EXTERNAL_ID_TAKEN" };
   if (topic.offset > offset) return "unchanged";
   takeFromModel(model, externalId);
   model.retired.push({ topic, offset });
@@ -89,12 +89,12 @@ function defineInModel(model: Model, definition: TopicDefinition, offset: number
   const next: ModelTopic = { ...definition, owner: "channel", offset };
   const same = topic !== undefined && toCombinationKey(topic) === toCombinationKey(definition);
   if (topic?.owner === "http") {
-    if (!same) return { refused: "EXTERNAL_ID_TAKEN" };
+    if (!same) return { rejected: "EXTERNAL_ID_TAKEN" };
     putInModel(model, { ...topic, ...next });
     return "adopted";
   }
   if (same || (topic !== undefined && topic.offset > offset)) return "unchanged";
-  if (holder !== undefined) return { refused: "DUPLICATE_COMBINATION" };
+  if (holder !== undefined) return { rejected: "DUPLICATE_COMBINATION" };
   if (topic === undefined) {
     putInModel(model, next);
     return "created";

@@ -116,7 +116,7 @@ describe("applying batches to a real store", () => {
         await store.claim(key);
         const model = createModel();
         let offset = 0;
-        const refused: Model["refused"] = [];
+        const rejected: Model["rejected"] = [];
         for (const { byHand: created, steps } of batches) {
           if (created !== null) {
             const made = await service
@@ -138,13 +138,13 @@ describe("applying batches to a real store", () => {
             from,
             to: { offset, epoch: 1 },
             announcements,
-            onLetter: (letter) => refused.push(letter),
+            onLetter: (letter) => rejected.push(letter),
           });
           applyToModel(model, announcements);
           const stored = await store.findByExternalIds(ids);
           assert.deepEqual(sortById(stored.map(toModelTopic)), sortById([...model.topics.values()]));
         }
-        assert.deepEqual(refused, model.refused);
+        assert.deepEqual(rejected, model.rejected);
       }),
       { numRuns: 100 },
     );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, it } from "node:test";
 
-import { RefusalError } from "../../../src/lib/errors.ts";
+import { RejectionError } from "../../../src/lib/errors.ts";
 import type { Database } from "../../../src/storage/database.ts";
 import { createTopicReader } from "../../../src/storage/topic-reader.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
@@ -129,7 +129,7 @@ for (const [what, opened] of [
       await createSwitch().disable("a", "ann");
       const { topic: second } = await service.create(createBody("a", "second"), "ann");
       await assert.rejects(createSwitch().enable("a"), {
-        name: "RefusalError",
+        name: "RejectionError",
         code: "DUPLICATE_EXTERNAL_ID",
       });
       await createSwitch().disable("a", "ann");
@@ -147,11 +147,11 @@ for (const [what, opened] of [
           createSwitch().enable(`old-${round}`),
           service.create(createBody(`new-${round}`, `name ${round}`), "ann"),
         ]);
-        const refused = [enabled, created].flatMap((one) =>
+        const rejected = [enabled, created].flatMap((one) =>
           one.status === "rejected" ? [one.reason as unknown] : [],
         );
-        assert.equal(refused.length, 1);
-        assert.ok(refused[0] instanceof RefusalError && refused[0].code === "DUPLICATE_COMBINATION");
+        assert.equal(rejected.length, 1);
+        assert.ok(rejected[0] instanceof RejectionError && rejected[0].code === "DUPLICATE_COMBINATION");
         assert.equal(await topics.countDocuments({ topic_name: `name ${round}` }), 1);
       }
     });

@@ -110,7 +110,7 @@ describe("checking credentials", () => {
     assert.equal(reads, 1);
   });
 
-  it("refuses a disabled user or an old password within 30 seconds", async () => {
+  it("rejects a disabled user or an old password within 30 seconds", async () => {
     await authenticate(name, "right");
     await users.change(name, { active: false });
     now += 30_000;
@@ -156,7 +156,7 @@ describe("checking wrong credentials", () => {
     return name;
   };
   const passwordHash = hashPassword("right");
-  const isRefused = (error: unknown): boolean => {
+  const isRejected = (error: unknown): boolean => {
     assert.ok(error instanceof TooManyAttemptsError);
     assert.ok(
       error.retryAfterSeconds >= 1 && error.retryAfterSeconds <= 300,
@@ -165,14 +165,14 @@ describe("checking wrong credentials", () => {
     return true;
   };
 
-  it("is refused without a hash after too many failures of a user at an address, even with the right password", async () => {
+  it("is rejected without a hash after too many failures of a user at an address, even with the right password", async () => {
     const authenticate = fresh();
     const name = await createUser();
     for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong), undefined);
     assert.deepEqual(reached, ["userAtAddress"]);
     hashes = 0;
-    await assert.rejects(authenticate(name, "d"), isRefused);
-    await assert.rejects(authenticate(name, "right"), isRefused);
+    await assert.rejects(authenticate(name, "d"), isRejected);
+    await assert.rejects(authenticate(name, "right"), isRejected);
     assert.equal(hashes, 0);
     assert.equal(
       (await authenticate(name, "right", elsewhere))?.name,
@@ -197,20 +197,20 @@ describe("checking wrong credentials", () => {
     const name = await createUser();
     await authenticate(name, "right");
     for (const wrong of ["a", "b", "c"]) await authenticate(name, wrong);
-    await assert.rejects(authenticate(name, "d"), isRefused);
+    await assert.rejects(authenticate(name, "d"), isRejected);
     assert.equal((await authenticate(name, "right"))?.name, name);
     now += 60_000;
     assert.equal((await authenticate(name, "right"))?.name, name);
   });
 
-  it("is refused from another network, right or wrong, even if the user has logged in from this one", async () => {
+  it("is rejected from another network, right or wrong, even if the user has logged in from this one", async () => {
     const authenticate = fresh();
     const name = await createUser();
     assert.equal((await authenticate(name, "right", here))?.name, name);
     for (const wrong of ["a", "b", "c"]) assert.equal(await authenticate(name, wrong, elsewhere), undefined);
     hashes = 0;
-    await assert.rejects(authenticate(name, "d", elsewhere), isRefused);
-    await assert.rejects(authenticate(name, "right", elsewhere), isRefused);
+    await assert.rejects(authenticate(name, "d", elsewhere), isRejected);
+    await assert.rejects(authenticate(name, "right", elsewhere), isRejected);
     assert.equal((await authenticate(name, "right", here))?.name, name);
     assert.equal(hashes, 0);
   });
@@ -223,13 +223,13 @@ describe("checking wrong credentials", () => {
     const guess = (count: number): Promise<unknown> =>
       Promise.all(
         Array.from({ length: count }, async () =>
-          assert.rejects(authenticate(name, unique("guess")), isRefused),
+          assert.rejects(authenticate(name, unique("guess")), isRejected),
         ),
       );
     await guess(99);
     assert.equal((await authenticate(name, "right"))?.name, name);
     await guess(1);
-    await assert.rejects(authenticate(name, "right"), isRefused);
+    await assert.rejects(authenticate(name, "right"), isRejected);
     assert.equal((await authenticate(other, "right"))?.name, other);
   });
 
@@ -243,20 +243,20 @@ describe("checking wrong credentials", () => {
     assert.deepEqual([...new Set(all.map(({ status }) => status))], ["rejected"]);
   });
 
-  it("is refused after failures of many users at one address, whether the users exist or not", async () => {
+  it("is rejected after failures of many users at one address, whether the users exist or not", async () => {
     const authenticate = fresh();
     for (let user = 0; user < 5; user += 1) await authenticate(unique("nobody"), "x");
     assert.deepEqual(reached, ["address"]);
-    await assert.rejects(authenticate(unique("nobody"), "x"), isRefused);
-    await assert.rejects(authenticate(await createUser(), "right"), isRefused);
+    await assert.rejects(authenticate(unique("nobody"), "x"), isRejected);
+    await assert.rejects(authenticate(await createUser(), "right"), isRejected);
   });
 
-  it("is refused after failures of one user at many addresses", async () => {
+  it("is rejected after failures of one user at many addresses", async () => {
     const authenticate = fresh();
     const name = await createUser();
     for (let host = 1; host <= 7; host += 1) await authenticate(name, "x", `203.0.113.${host}`);
     assert.deepEqual(reached, ["user"]);
-    await assert.rejects(authenticate(name, "right"), isRefused);
+    await assert.rejects(authenticate(name, "right"), isRejected);
   });
 
   it("starts counting again after a success", async () => {

@@ -44,13 +44,13 @@ it("runs one or two hashes at once by default, and lets 32 wait", async () => {
   const queue = createHashQueue();
   const names = Array.from({ length: 50 }, (_, index) => `work ${index}`);
   const all = names.map((name) => queue.run("first", work(name)));
-  const refused: string[] = [];
-  all.forEach((one, index) => void one.catch(() => refused.push(names[index] ?? "")));
+  const rejected: string[] = [];
+  all.forEach((one, index) => void one.catch(() => rejected.push(names[index] ?? "")));
   await until("some started", () => started.length > 0);
   const concurrency = started.length;
   assert.ok(concurrency >= 1 && concurrency <= 2, `${concurrency} at once`);
-  await until("some were refused", () => refused.length > 0);
-  assert.deepEqual(refused, names.slice(concurrency + 32));
+  await until("some were rejected", () => rejected.length > 0);
+  assert.deepEqual(rejected, names.slice(concurrency + 32));
   for (const name of names.slice(0, concurrency + 32)) {
     await until(`${name} started`, () => started.includes(name));
     end(name);
@@ -84,7 +84,7 @@ it("continues after work that failed", async () => {
   assert.equal(await next, "done");
 });
 
-it("refuses work whose turn does not come in time, and never starts it", async () => {
+it("rejects work whose turn does not come in time, and never starts it", async () => {
   const { started, work, end } = createWork();
   const queue = createHashQueue({ concurrency: 1, maxWaitMs: 50 });
   const running = queue.run("last", work("running"));

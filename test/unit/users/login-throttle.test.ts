@@ -14,7 +14,7 @@ const createThrottle = () => {
   return { reached, throttle: createLoginThrottle({ onLimit: (limit) => reached.push(limit) }) };
 };
 
-const isRefused = (error: unknown): boolean => {
+const isRejected = (error: unknown): boolean => {
   assert.ok(error instanceof TooManyAttemptsError);
   assert.ok(error.retryAfterSeconds > 200 && error.retryAfterSeconds <= 300, "within five minutes");
   return true;
@@ -41,13 +41,13 @@ describe("failed logins", () => {
       { name: "ann", address: "198.51.100.1" },
     ],
   ] as const satisfies readonly [LoginLimit, number, (at: number) => Attempt, Attempt][]) {
-    it(`are refused beyond ${most} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
+    it(`are rejected beyond ${most} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
       const { throttle, reached } = createThrottle();
       for (let at = 0; at < most; at += 1) {
         await throttle.check(next);
         await throttle.recordFailure(attemptAt(at));
       }
-      await assert.rejects(throttle.check(next), isRefused);
+      await assert.rejects(throttle.check(next), isRejected);
       await throttle.recordFailure(attemptAt(most));
       assert.deepEqual(reached, [limit]);
     });

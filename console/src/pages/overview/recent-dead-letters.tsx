@@ -16,7 +16,7 @@ interface RecentDeadLettersProps extends Pick<SyncStatus, "counts" | "since"> {
 
 /** The latest dead letters, and the number of rejections by code since the start. */
 export function RecentDeadLetters({ deadLetters, counts, since }: RecentDeadLettersProps) {
-  const rejected = Object.entries(counts?.refused ?? {});
+  const rejected = Object.entries(counts?.rejected ?? {});
   const canView = useSession().session.roles.includes(roles.eventManagement);
   return (
     <article aria-labelledby="recent-dead-letters">

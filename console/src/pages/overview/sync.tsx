@@ -86,5 +86,5 @@ function calculateRate(history: readonly Sample[]): number | null {
   const [from, to] = [history.at(-1 - rateSamples) ?? history[0], history.at(-1)];
   if (from === undefined || to === undefined || from === to) return null;
   const seconds = (Date.parse(to.at) - Date.parse(from.at)) / 1_000;
-  return (to.applied + to.refused - from.applied - from.refused) / seconds;
+  return (to.applied + to.rejected - from.applied - from.rejected) / seconds;
 }

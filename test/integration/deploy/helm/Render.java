@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 /**
  * Helm over a chart: "CHART FOLDER" lints the chart strictly and renders it with each values file (*.yaml) of the folder.
  * What became of it is written beside them: lint.passed or lint.failed with the messages, and for each values file
- * NAME.rendered with the manifests or NAME.refused with the reason.
+ * NAME.rendered with the manifests or NAME.rejected with the reason.
  */
 public class Render {
     /** The oldest that the chart is for. */
@@ -37,8 +37,8 @@ public class Render {
                 chart.template().withName("events").withNamespace("messaging").withKubeVersion(KUBERNETES)
                     .withValuesFile(values).call();
             Files.writeString(values.resolveSibling(name + ".rendered"), manifests);
-        } catch (IllegalStateException | IllegalArgumentException refusal) {
-            Files.writeString(values.resolveSibling(name + ".refused"), refusal.getMessage());
+        } catch (IllegalStateException | IllegalArgumentException rejection) {
+            Files.writeString(values.resolveSibling(name + ".rejected"), rejection.getMessage());
         }
     }
 }

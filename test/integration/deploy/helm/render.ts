@@ -32,7 +32,7 @@ export interface Manifest {
 /** The manifests, or the reason why Helm rejected the values. */
 export interface Rendered {
   readonly manifests: readonly Manifest[];
-  readonly refusal: string;
+  readonly rejection: string;
 }
 
 export interface RenderedChart {
@@ -56,7 +56,7 @@ export async function renderChart(values: Readonly<Record<string, object>>): Pro
     for (const name of Object.keys(values))
       rendered.set(name, {
         manifests: parseManifests(await text(`${name}.rendered`)),
-        refusal: await text(`${name}.refused`),
+        rejection: await text(`${name}.rejected`),
       });
     return { complaints: await text("lint.failed"), rendered };
   } finally {

@@ -15,7 +15,7 @@ const decodeOne = (value: string | Buffer | null, key: string | Buffer | null = 
     value: typeof value === "string" ? Buffer.from(value) : value,
   });
 const getCode = (announcement: Announcement): string =>
-  announcement.kind === "unusable" ? announcement.refusal.code : announcement.kind;
+  announcement.kind === "unusable" ? announcement.rejection.code : announcement.kind;
 
 describe("decoding a record", () => {
   it("reads a definition into its canonical form", () => {
@@ -55,8 +55,8 @@ describe("decoding a record", () => {
     ] as const) {
       const announcement = decodeOne(JSON.stringify(value), "e");
       assert.ok(announcement.kind === "unusable");
-      assert.equal(announcement.refusal.code, "BAD_FILTER");
-      const [header, content] = announcement.refusal.details;
+      assert.equal(announcement.rejection.code, "BAD_FILTER");
+      const [header, content] = announcement.rejection.details;
       assert.equal(header?.path, `${at}/headerQuery`);
       assert.match(header.message, /no condition here.*at character 5$/);
       assert.equal(content?.path, `${at}/contentQuery`);
@@ -67,7 +67,7 @@ describe("decoding a record", () => {
   it("names the path of every fault", () => {
     const announcement = decodeOne('{"externalId":"","headerquery":1}');
     assert.ok(announcement.kind === "unusable");
-    const paths = announcement.refusal.details.map(({ path }) => path).toSorted();
+    const paths = announcement.rejection.details.map(({ path }) => path).toSorted();
     assert.deepEqual(paths, ["/externalId", "/headerquery", "/name"]);
   });
 

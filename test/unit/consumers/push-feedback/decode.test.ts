@@ -27,13 +27,13 @@ function getReport(...given: Parameters<typeof decodeOne>) {
   return read.report;
 }
 
-function getRefusal(...given: Parameters<typeof decodeOne>) {
+function getRejection(...given: Parameters<typeof decodeOne>) {
   const read = decodeOne(...given);
-  assert.ok("refusal" in read, JSON.stringify(read));
+  assert.ok("rejection" in read, JSON.stringify(read));
   return {
     offset: read.offset,
-    code: read.refusal.code,
-    paths: read.refusal.details.map(({ path }) => path),
+    code: read.rejection.code,
+    paths: read.rejection.details.map(({ path }) => path),
   };
 }
 
@@ -48,8 +48,8 @@ describe("a report of a dead token", () => {
       value: null,
       skippedBatch,
     });
-    assert.ok("refusal" in read);
-    assert.deepEqual([read.offset, read.refusal.code], [5, "TOO_LARGE"]);
+    assert.ok("rejection" in read);
+    assert.deepEqual([read.offset, read.rejection.code], [5, "TOO_LARGE"]);
   });
 
   it("has the time of its record and concerns every application by default", () => {
@@ -85,7 +85,7 @@ describe("a report of a dead token", () => {
 
   it("needs its own time if the record has none", () => {
     const without = { timestamp: -1 };
-    assert.deepEqual(getRefusal(report, without), {
+    assert.deepEqual(getRejection(report, without), {
       offset: 7,
       code: "SCHEMA_VIOLATION",
       paths: ["/reportedOn"],
@@ -94,20 +94,20 @@ describe("a report of a dead token", () => {
   });
 
   it("is rejected with a reason if unusable", () => {
-    const getCode = (...given: Parameters<typeof decodeOne>) => getRefusal(...given).code;
+    const getCode = (...given: Parameters<typeof decodeOne>) => getRejection(...given).code;
     assert.equal(getCode(null), "SCHEMA_VIOLATION");
     assert.equal(getCode("{"), "MALFORMED_JSON");
     assert.equal(getCode(Buffer.from([0x22, 0xff, 0x22])), "UNDECODABLE");
     assert.equal(getCode({ ...report, reason: "x".repeat(102_400) }), "TOO_LARGE");
-    assert.deepEqual(getRefusal({ token: "", reason: 1, why: "x" }).paths.toSorted(), [
+    assert.deepEqual(getRejection({ token: "", reason: 1, why: "x" }).paths.toSorted(), [
       "/platform",
       "/reason",
       "/token",
       "/why",
     ]);
     for (const reportedOn of ["yesterday", "2026-11-21", "2026-02-31T00:00:00Z", "2026-11-21T25:00:00Z", 5]) {
-      assert.deepEqual(getRefusal({ ...report, reportedOn }).paths, ["/reportedOn"], String(reportedOn));
+      assert.deepEqual(getRejection({ ...report, reportedOn }).paths, ["/reportedOn"], String(reportedOn));
     }
-    assert.deepEqual(getRefusal({ ...report, token: "t\0" }).paths, ["/token"]);
+    assert.deepEqual(getRejection({ ...report, token: "t\0" }).paths, ["/token"]);
   });
 });

@@ -22,9 +22,9 @@ describe("the examples of filters", () => {
       assert.deepEqual(picker.pick(event), match ? ["topic"] : []);
     });
   }
-  for (const { filter, position, says } of examples.refused) {
+  for (const { filter, position, says } of examples.rejected) {
     it(`${JSON.stringify(filter)} is rejected at ${position}: ${says}`, () => {
-      const error = getRefusal(filter);
+      const error = getRejection(filter);
       assert.equal(error.position, position);
       assert.ok(error.problem.includes(says), error.problem);
     });
@@ -44,12 +44,12 @@ describe("the limits of filters", () => {
   for (const [what, filter, most] of cases) {
     it(`allow ${most} ${what}, and reject one more`, () => {
       parseFilter(filter(most));
-      assert.ok(getRefusal(filter(most + 1)).problem.includes(String(most)));
+      assert.ok(getRejection(filter(most + 1)).problem.includes(String(most)));
     });
   }
 });
 
-function getRefusal(filter: string): FilterSyntaxError {
+function getRejection(filter: string): FilterSyntaxError {
   try {
     parseFilter(filter);
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   decodeRecord,
   createNotification,
   listPaths,
-  decodeRefusal,
+  decodeRejection,
   type Given,
 } from "../../../../support/records.ts";
 
@@ -19,16 +19,16 @@ const define = { kind: "define", offset: 5, definition };
 const json = { "content-type": Buffer.from("application/cloudevents+json; charset=UTF-8") };
 
 /** [title, record, code, paths, what the message says] */
-type Refused = [title: string, given: Given, code: string, paths: string[], message: RegExp];
+type Rejected = [title: string, given: Given, code: string, paths: string[], message: RegExp];
 
-function itRejects(cases: readonly Refused[], form: RegExp): void {
+function itRejects(cases: readonly Rejected[], form: RegExp): void {
   for (const [title, given, code, paths, message] of cases) {
     it(`rejects ${title}`, () => {
-      const refusal = decodeRefusal(given);
-      assert.equal(refusal.code, code);
-      assert.deepEqual(listPaths(refusal), paths);
-      assert.match(refusal.message, form);
-      assert.match(refusal.message, message);
+      const rejection = decodeRejection(given);
+      assert.equal(rejection.code, code);
+      assert.deepEqual(listPaths(rejection), paths);
+      assert.match(rejection.message, form);
+      assert.match(rejection.message, message);
     });
   }
 }
@@ -81,7 +81,7 @@ describe("decoding a structured CloudEvent", () => {
   it("compares the content type without case", () => {
     const headers = { "content-type": "Application/CloudEvents+JSON" };
     assert.deepEqual(decodeRecord({ value: createCloudEvent({ data: body }), headers }), define);
-    assert.deepEqual(listPaths(decodeRefusal({ value: body, headers })), [
+    assert.deepEqual(listPaths(decodeRejection({ value: body, headers })), [
       "/id",
       "/source",
       "/specversion",

@@ -6,7 +6,7 @@ import {
   decodeRecord,
   addFrame,
   listPaths,
-  decodeRefusal,
+  decodeRejection,
 } from "../../../../support/records.ts";
 
 const body = { externalId: "e", name: "n" };
@@ -23,7 +23,7 @@ describe("decoding a Confluent-framed record", () => {
     const key = addFrame('"e"', 4);
     assert.deepEqual(decodeRecord({ value: body, key }), { kind: "define", offset: 5, definition });
     assert.deepEqual(decodeRecord({ value: null, key }), { kind: "retire", offset: 5, externalId: "e" });
-    assert.equal(decodeRefusal({ value: body, key: addFrame('"f"') }).code, "KEY_MISMATCH");
+    assert.equal(decodeRejection({ value: body, key: addFrame('"f"') }).code, "KEY_MISMATCH");
   });
 
   const unreadable: [title: string, rest: string | Buffer][] = [
@@ -40,7 +40,7 @@ describe("decoding a Confluent-framed record", () => {
         { value: body, key: addFrame(rest, 100_007) },
         { value: null, key: addFrame(rest, 100_007) },
       ]) {
-        const { code, message } = decodeRefusal(given);
+        const { code, message } = decodeRejection(given);
         assert.equal(code, "UNDECODABLE");
         assert.match(message, /100007/);
         assert.match(message, /only JSON is understood/);
@@ -50,27 +50,27 @@ describe("decoding a Confluent-framed record", () => {
 
   it("rejects a key whose JSON is not a valid external id", () => {
     for (const key of ["1", "null", '{"id":"e"}', String.raw`"\ud800"`])
-      assert.equal(decodeRefusal({ value: null, key: addFrame(key) }).code, "UNDECODABLE", key);
+      assert.equal(decodeRejection({ value: null, key: addFrame(key) }).code, "UNDECODABLE", key);
   });
 
   it("rejects a truncated frame", () => {
     for (const length of [1, 2, 3, 4]) {
-      const { code, message } = decodeRefusal({ value: Buffer.alloc(length) });
+      const { code, message } = decodeRejection({ value: Buffer.alloc(length) });
       assert.equal(code, "UNDECODABLE");
       assert.match(message, new RegExp(`${length} of 5 bytes`));
-      assert.equal(decodeRefusal({ value: null, key: Buffer.alloc(length) }).code, "UNDECODABLE");
+      assert.equal(decodeRejection({ value: null, key: Buffer.alloc(length) }).code, "UNDECODABLE");
     }
   });
 
   it("mentions the frame if its content is rejected", () => {
-    const plain = decodeRefusal({ value: addFrame({ name: "n" }, 0xfffffffe) });
+    const plain = decodeRejection({ value: addFrame({ name: "n" }, 0xfffffffe) });
     assert.equal(plain.code, "SCHEMA_VIOLATION");
     assert.match(
       plain.message,
       /^The announcement was read as a Confluent-framed value \(schema id 4294967294\): /,
     );
     assert.deepEqual(listPaths(plain), ["/externalId"]);
-    const event = decodeRefusal({ value: addFrame(createCloudEvent({ data: { name: "n" } }), 12) });
+    const event = decodeRejection({ value: addFrame(createCloudEvent({ data: { name: "n" } }), 12) });
     assert.match(
       event.message,
       /read as a CloudEvent \(structured mode\) in a Confluent-framed value \(schema id 12\): /,

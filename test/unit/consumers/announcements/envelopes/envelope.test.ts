@@ -13,7 +13,7 @@ import {
   decodeRecord,
   addFrame,
   createNotification,
-  decodeRefusal,
+  decodeRejection,
   type Given,
 } from "../../../../support/records.ts";
 
@@ -75,8 +75,8 @@ describe("an envelope", () => {
       const bytes = toBytes(value);
       const padded = (size: number) => Buffer.concat([bytes, Buffer.alloc(size - bytes.length, " ")]);
       assert.equal(decodeRecord({ value: padded(102_400), headers }).kind, "define");
-      assert.equal(decodeRefusal({ value: padded(102_401), headers }).code, "TOO_LARGE");
-      assert.equal(decodeRefusal({ value: addFrame(padded(102_400)), headers }).code, "TOO_LARGE");
+      assert.equal(decodeRejection({ value: padded(102_401), headers }).code, "TOO_LARGE");
+      assert.equal(decodeRejection({ value: addFrame(padded(102_400)), headers }).code, "TOO_LARGE");
     });
   }
 });
@@ -127,7 +127,7 @@ describe("a hostile record", () => {
   ];
   for (const [title, given, code] of hostile) {
     it(`is rejected: ${title}`, () => {
-      assert.equal(decodeRefusal(given).code, code);
+      assert.equal(decodeRejection(given).code, code);
     });
   }
 

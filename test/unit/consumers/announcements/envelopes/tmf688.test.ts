@@ -7,7 +7,7 @@ import {
   decodeRecord,
   createNotification,
   listPaths,
-  decodeRefusal,
+  decodeRejection,
 } from "../../../../support/records.ts";
 
 const create = "TopicCreateEvent";
@@ -85,7 +85,7 @@ describe("decoding a TMF688 notification", () => {
     assert.equal(decodeRecord({ value }).kind, "define");
   });
 
-  const refused: [title: string, value: object | string, paths: string[], message: RegExp][] = [
+  const rejected: [title: string, value: object | string, paths: string[], message: RegExp][] = [
     [
       "another type of event, naming those that are understood",
       createNotification("TopicStateChangeEvent", topic),
@@ -140,13 +140,13 @@ describe("decoding a TMF688 notification", () => {
       /is not a known member/,
     ],
   ];
-  for (const [title, value, paths, message] of refused) {
+  for (const [title, value, paths, message] of rejected) {
     it(`rejects ${title}`, () => {
-      const refusal = decodeRefusal({ value });
-      assert.equal(refusal.code, "SCHEMA_VIOLATION");
-      assert.deepEqual(listPaths(refusal), paths);
-      assert.match(refusal.message, /^The announcement was read as a TMF688 notification: /);
-      assert.match(refusal.message, message);
+      const rejection = decodeRejection({ value });
+      assert.equal(rejection.code, "SCHEMA_VIOLATION");
+      assert.deepEqual(listPaths(rejection), paths);
+      assert.match(rejection.message, /^The announcement was read as a TMF688 notification: /);
+      assert.match(rejection.message, message);
     });
   }
 
@@ -157,19 +157,19 @@ describe("decoding a TMF688 notification", () => {
     ];
     for (const type of [create, change, remove]) {
       for (const [given, path] of ids) {
-        const refusal = decodeRefusal({ value: createNotification(type, given), key: "f" });
-        assert.equal(refusal.code, "KEY_MISMATCH");
-        assert.deepEqual(listPaths(refusal), [path]);
+        const rejection = decodeRejection({ value: createNotification(type, given), key: "f" });
+        assert.equal(rejection.code, "KEY_MISMATCH");
+        assert.deepEqual(listPaths(rejection), [path]);
       }
     }
   });
 
   it("reports paths from the root of the value", () => {
     const partial = createNotification(create, { id: "1" });
-    const inEvent = decodeRefusal({ value: createCloudEvent({ data: partial }) });
+    const inEvent = decodeRejection({ value: createCloudEvent({ data: partial }) });
     assert.deepEqual(listPaths(inEvent), ["/data/event/topic/name"]);
     assert.match(inEvent.message, /read as a TMF688 notification in a CloudEvent \(structured mode\): /);
-    const inText = decodeRefusal({ value: createCloudEvent({ data_base64: toBase64(partial) }) });
+    const inText = decodeRejection({ value: createCloudEvent({ data_base64: toBase64(partial) }) });
     assert.deepEqual(inText.details, [
       { path: "/data_base64", message: "holds JSON of which /event/topic/name is required" },
     ]);
