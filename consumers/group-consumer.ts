@@ -10,7 +10,7 @@ export interface GroupConsumerOptions<Prepared> {
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
   readonly log: Logger;
   /** Called when the consumer has ended for good: the process has to end as well. */
-  readonly died: (error: unknown) => void;
+  readonly onDied: (error: unknown) => void;
 }
 
 /** The consumer of a Kafka topic whose positions are stored together with its data. */
@@ -34,7 +34,7 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
 
   function die(error: unknown): void {
     state = "dead";
-    options.died(error);
+    options.onDied(error);
   }
 
   async function closeReaders(): Promise<void> {
@@ -48,27 +48,27 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
       const first = Promise.withResolvers<undefined>();
       first.promise.catch(() => undefined);
       await member.run({
-        assigned(partitions) {
+        onAssigned(partitions) {
           // A write under way may still succeed. If another member starts before it ends, one of the two is fenced.
           void closeReaders();
           for (const partition of partitions) {
             const handler = createHandler(partition);
             readers.set(
               partition.partition,
-              createPartitionReader({ partition, member, watch, handler, log, failed: die }),
+              createPartitionReader({ partition, member, watch, handler, log, onFailed: die }),
             );
           }
           state = "assigned";
           log.info({ partitions: partitions.map(({ partition }) => partition) }, "partitions assigned");
           first.resolve(undefined);
         },
-        async batch(batch) {
+        async onBatch(batch) {
           await readers.get(batch.partition.partition)?.batch(batch);
         },
-        skipped({ partition }, range) {
+        onSkipped({ partition }, range) {
           readers.get(partition)?.skipped(range);
         },
-        died(error) {
+        onDied(error) {
           die(error);
           first.reject(error);
         },

@@ -44,7 +44,7 @@ export interface ReaderOptions<Prepared> {
   readonly handler: BatchHandler<Prepared>;
   readonly log: Logger;
   /** Called when the reader cannot go on by itself: a fault of the program. */
-  readonly failed: (error: unknown) => void;
+  readonly onFailed: (error: unknown) => void;
 }
 
 const defaultRecordsPerWrite = 2_000;
@@ -83,7 +83,7 @@ interface FailedWrite<Prepared> {
  *   already have the partition.
  */
 export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
-  const { partition, member, watch, handler, failed } = options;
+  const { partition, member, watch, handler, onFailed } = options;
   const log = options.log.child({ partition: `${partition.topic}-${partition.partition}` });
   const limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
   const closing = new AbortController();
@@ -108,7 +108,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   function startPositioning(): void {
     position().catch((error: unknown) => {
       log.error({ err: error }, "positioning failed");
-      failed(error);
+      onFailed(error);
     });
   }
 
@@ -161,7 +161,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   /** Sets `stored` and `next` by the stored position and the log. Returns where fetching starts. Throws UnavailableError. */
   async function locate(claimed: ClaimedPosition | undefined): Promise<number> {
-    const bounds = (await watch.bounds()).get(partition.partition);
+    const bounds = (await watch.fetchBounds()).get(partition.partition);
     if (bounds === undefined) throw new UnavailableError("Kafka does not know the partition");
     // Only at the start: later, a position is old because nothing was announced.
     if (stored === undefined) await warnAboutLongAbsence(claimed, bounds, { watch, log });
@@ -177,7 +177,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   /** The first offset with a later timestamp than anything applied; undefined when unknown. Throws UnavailableError. */
   async function findFirstNewer(at: Position | undefined): Promise<number | undefined> {
     if (at?.newest === undefined) return undefined;
-    return (await watch.firstSince(at.newest + 1)).get(partition.partition);
+    return (await watch.findFirstSince(at.newest + 1)).get(partition.partition);
   }
 
   /** Never throws. Returns the write if it failed. */

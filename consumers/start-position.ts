@@ -114,7 +114,7 @@ export async function warnAboutLongAbsence(
   { watch, log }: { readonly watch: LogWatch; readonly log: Logger },
 ): Promise<void> {
   if (claimed?.movedOn === undefined || claimed.offset >= high) return;
-  const retentionMs = await watch.tombstoneRetentionMs();
+  const retentionMs = await watch.fetchTombstoneRetentionMs();
   if (retentionMs === undefined || Date.now() - claimed.movedOn.getTime() <= retentionMs) return;
   log.warn(
     { position: claimed.offset, movedOn: claimed.movedOn, "delete.retention.ms": retentionMs },

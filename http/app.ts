@@ -56,8 +56,8 @@ export interface AppOptions {
   readonly audit: Audit;
   readonly checkReadiness: CheckReadiness;
   readonly metrics: MetricsText;
-  readonly syncStatus: () => Promise<SyncStatus>;
-  readonly overview: () => Promise<Overview>;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
+  readonly getOverview: () => Promise<Overview>;
   readonly deadLetters: DeadLetterServices;
   /** Whether this server uses TLS. */
   readonly overTls: boolean;

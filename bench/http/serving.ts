@@ -46,7 +46,7 @@ export async function waitUntilServing(
     const answer = await sendProbe(url, server);
     if (typeof answer === "number" && isAccepted(answer)) return;
     if (Date.now() > deadline) {
-      const output = await running.lastOutput();
+      const output = await running.readLastOutput();
       throw new Error(`${server.name} accepts no registration: ${answer}. Its last output:\n${output}`);
     }
     await sleep(50);

@@ -25,7 +25,7 @@ export async function startRestartable(workspace: Workspace): Promise<Restartabl
     const started = await startProcess(await httpService.command(workspace, port));
     void started.ended.then(async (how) => {
       if (isExpected)
-        unexpectedExit.reject(new Error(`the service ended: ${how}. ${await started.lastOutput()}`));
+        unexpectedExit.reject(new Error(`the service ended: ${how}. ${await started.readLastOutput()}`));
     });
     await Promise.race([waitUntilServing(httpService, url, started), unexpectedExit.promise]);
     return started;

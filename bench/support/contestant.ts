@@ -41,7 +41,7 @@ export async function withContestant<T>(
 ): Promise<T> {
   const running = await startProcess(await contestant.command(workspace));
   const ended = running.ended.then(async (how): Promise<never> => {
-    throw new Error(`${contestant.name} ended: ${how}. Its last output:\n${await running.lastOutput()}`);
+    throw new Error(`${contestant.name} ended: ${how}. Its last output:\n${await running.readLastOutput()}`);
   });
   // It also rejects after the watch, when nobody awaits it.
   ended.catch(() => undefined);

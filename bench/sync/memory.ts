@@ -92,7 +92,7 @@ async function watchIdle(stack: BenchStack, store: BenchStore): Promise<Memory> 
   return withWorkspace(stack, { store, topic }, (workspace) =>
     withContestant(service, workspace, async (running) => {
       const { pid } = running;
-      while (!(await running.lastOutput()).includes("topicsync is ready")) await sleep(50);
+      while (!(await running.readLastOutput()).includes("topicsync is ready")) await sleep(50);
       const samples = await sampleMemory(pid, () => Promise.resolve(false), idleSeconds);
       return { samples, peak: readMemoryMb(pid, "VmHWM"), stored: 0 };
     }),

@@ -13,7 +13,7 @@ export type CheckReadiness = () => Promise<Readonly<Record<string, CheckResult>>
 /** Metrics in Prometheus' text format. */
 export interface MetricsText {
   readonly contentType: string;
-  text(): Promise<string>;
+  render(): Promise<string>;
 }
 
 /** The probes and the metrics. They need no credentials, since they reveal no stored data. */
@@ -62,7 +62,7 @@ export const healthOperations = (
     replies: { 200: { description: "The metrics.", mediaType: "text/plain" } },
     handle: async () => ({
       status: 200,
-      text: { type: metrics.contentType, content: await metrics.text() },
+      text: { type: metrics.contentType, content: await metrics.render() },
     }),
   }),
 ];

@@ -97,7 +97,7 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     rejections: ["SCHEMA_VIOLATION"],
     async handle({ query }) {
       const { active, unseenSince, fullTokens, limit, after, ...filter } = validateQuery(checkQuery, query);
-      const { installations, next, scanned } = await options.listing.page(
+      const { installations, next, scanned } = await options.listing.findPage(
         {
           ...filter,
           active: active === undefined ? undefined : active === "true",

@@ -7,8 +7,8 @@ import { noStore } from "../framework/headers.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 
 export interface StatusSources {
-  readonly syncStatus: () => Promise<SyncStatus>;
-  readonly overview: () => Promise<Overview>;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
+  readonly getOverview: () => Promise<Overview>;
 }
 
 const eventIntervalMs = 2_000;
@@ -18,7 +18,7 @@ const visibleTo = (user: User, overview: Overview): Overview =>
   user.roles.includes(roles.eventManagement) ? overview : { ...overview, deadLetters: null, problems: [] };
 
 /** The sync status and the overview, once and as a stream. */
-export const statusOperations = ({ syncStatus, overview }: StatusSources): readonly Operation[] => [
+export const statusOperations = ({ getSyncStatus, getOverview }: StatusSources): readonly Operation[] => [
   operation({
     id: "getSyncStatus",
     method: "GET",
@@ -28,7 +28,7 @@ export const statusOperations = ({ syncStatus, overview }: StatusSources): reado
     summary: "Get the sync status",
     description: "Position, log end offset, lag and owner of each partition of the announcements topic.",
     replies: { 200: { description: "The sync status.", schema: syncStatusSchema } },
-    handle: async () => ({ status: 200, json: await syncStatus(), headers: noStore }),
+    handle: async () => ({ status: 200, json: await getSyncStatus(), headers: noStore }),
   }),
   operation({
     id: "getOverview",
@@ -41,7 +41,7 @@ export const statusOperations = ({ syncStatus, overview }: StatusSources): reado
     replies: { 200: { description: "The overview.", schema: overviewSchema } },
     handle: async ({ user }) => ({
       status: 200,
-      json: visibleTo(user, await overview()),
+      json: visibleTo(user, await getOverview()),
       headers: noStore,
     }),
   }),
@@ -59,7 +59,7 @@ export const statusOperations = ({ syncStatus, overview }: StatusSources): reado
       status: 200,
       async *events(abort) {
         while (!abort.aborted) {
-          yield visibleTo(user, await overview());
+          yield visibleTo(user, await getOverview());
           await sleep(eventIntervalMs, undefined, { signal: abort }).catch(() => undefined);
         }
       },

@@ -61,7 +61,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
     async handle({ query }) {
       const { prefix, after, limit } = validateQuery(checkQuery, query);
       const afterName = after === undefined ? undefined : cursors.decode(after)[0];
-      const page = await users.page({ prefix, afterName, limit: Number(limit) });
+      const page = await users.findPage({ prefix, afterName, limit: Number(limit) });
       const last = page.hasNext ? page.users.at(-1) : undefined;
       const json: UserList = {
         users: page.users.map(toUserView),

@@ -40,7 +40,7 @@ export function createDeadLetterServices(
       topic,
       deadLetterTopic,
       reader: broker,
-      createProducer: () => broker.producer(topic),
+      createProducer: () => broker.createProducer(topic),
       replays,
       sync: createSyncState(database, groupId),
       identify: identifyTopic,

@@ -18,7 +18,7 @@ export interface Installations extends Pick<AppOptions, "installations" | "appli
   readonly catalog: Catalog;
   readonly reader: ReturnType<typeof createInstallationReader>;
   /** Pending registrations and removals. */
-  readonly registrations: MetricsSources["registrations"];
+  readonly getRegistrations: MetricsSources["getRegistrations"];
 }
 
 /** Wires the installations and the catalog of applications and platforms. */
@@ -34,7 +34,7 @@ export function createInstallations(database: Database, metrics: Metrics): Insta
   return {
     catalogStore,
     catalog,
-    registrations: groupCommit.status,
+    getRegistrations: groupCommit.getStatus,
     reader,
     installations: {
       service: createInstallationService({ submit: groupCommit.submit, deactivateAll }, catalog),

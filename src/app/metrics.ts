@@ -9,11 +9,11 @@ import type { AnnouncementOutcome } from "../topics/decide.ts";
 
 /** What the gauges are read from when metrics are scraped. */
 export interface MetricsSources {
-  readonly status: () => Promise<SyncStatus>;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
   /** The picker's topics; zero until the first event. */
   readonly picker: () => { readonly topics: number; readonly unreadable: number };
   /** Registrations and removals that wait for a bulk write, and those being written. */
-  readonly registrations: () => { readonly waiting: number; readonly writing: number };
+  readonly getRegistrations: () => { readonly waiting: number; readonly writing: number };
   /** As `GET /readyz`. Never throws. */
   readonly readiness: () => Promise<Readonly<Record<string, { readonly ok: boolean }>>>;
 }
@@ -135,7 +135,7 @@ export function createMetrics(): Metrics {
  */
 export function createMetricsText(
   { registry }: Metrics,
-  { status, picker, registrations, readiness }: MetricsSources,
+  { getSyncStatus, picker, getRegistrations, readiness }: MetricsSources,
 ): MetricsText {
   const registers = [registry];
   const ready = new Gauge({
@@ -162,17 +162,17 @@ export function createMetricsText(
   const setPartitions = createPartitionGauges(registry);
 
   async function render(): Promise<string> {
-    const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), status()]);
+    const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), getSyncStatus()]);
     for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
     setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
     const { topics, unreadable } = picker();
     pickerTopics.set(topics);
     unreadableTopics.set(unreadable);
-    waitingRegistrations.set(registrations().waiting);
+    waitingRegistrations.set(getRegistrations().waiting);
     return registry.metrics();
   }
 
-  return { contentType: registry.contentType, text: cached(render, { ttlMs: 1_000 }) };
+  return { contentType: registry.contentType, render: cached(render, { ttlMs: 1_000 }) };
 }
 
 type PartitionStatus = SyncStatus["partitions"][number];

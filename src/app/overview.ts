@@ -10,9 +10,9 @@ const maxDeadLetters = 10;
 
 export interface OverviewOptions {
   readonly readiness: () => Promise<Overview["checks"]>;
-  readonly status: () => Promise<SyncStatus>;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
   readonly deadLetters: Pick<DeadLetterService, "list">;
-  readonly installations: () => Promise<readonly InstallationCount[]>;
+  readonly countInstallations: () => Promise<readonly InstallationCount[]>;
   readonly lifecycle: Lifecycle;
 }
 
@@ -20,25 +20,25 @@ export interface OverviewOptions {
 export type GetOverview = () => Promise<Overview>;
 
 export function createOverview(options: OverviewOptions): GetOverview {
-  const { readiness, status, lifecycle } = options;
+  const { readiness, getSyncStatus, lifecycle } = options;
   const listDeadLetters = async () =>
     (await options.deadLetters.list({ filter: {}, limit: maxDeadLetters })).deadLetters;
   const background = { staleWhileRevalidate: true } as const;
   const deadLetters = cached(keepLast(listDeadLetters), { ...background, ttlMs: 5_000, restFactor: 1 });
   // Reads every installation, so it runs at most 5 % of the time.
-  const installations = cached(keepLast(options.installations), {
+  const countInstallations = cached(keepLast(options.countInstallations), {
     ...background,
     ttlMs: 30_000,
     restFactor: 20,
   });
-  const history = startHistory(status, lifecycle);
+  const history = startHistory(getSyncStatus, lifecycle);
 
   async function read(): Promise<Overview> {
     const [checks, sync, latest, totals] = await Promise.all([
       readiness(),
-      status(),
+      getSyncStatus(),
       deadLetters(),
-      installations(),
+      countInstallations(),
     ]);
     const problems = { "dead letters": latest.problem, installations: totals.problem };
     return {
@@ -82,11 +82,11 @@ const sampleIntervalMs = 10_000;
 const maxSamples = 360;
 
 /** Samples the status every ten seconds; returns the samples of the last hour, oldest first. */
-function startHistory(status: () => Promise<SyncStatus>, lifecycle: Lifecycle): readonly Sample[] {
+function startHistory(getSyncStatus: () => Promise<SyncStatus>, lifecycle: Lifecycle): readonly Sample[] {
   const samples: Sample[] = [];
 
   async function addSample(): Promise<void> {
-    samples.push(toSample(await status()));
+    samples.push(toSample(await getSyncStatus()));
     if (samples.length > maxSamples) samples.shift();
   }
 

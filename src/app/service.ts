@@ -37,7 +37,7 @@ export interface ServiceOptions {
   /** Aborted when the service is to stop, also while it still starts. */
   readonly abort: AbortSignal;
   /** Called when the service cannot continue and the process must exit. */
-  readonly died: (error: unknown) => void;
+  readonly onDied: (error: unknown) => void;
 }
 
 /** The running service. */
@@ -55,7 +55,7 @@ export interface Service {
  * database and broker without a limit. Throws when the HTTP address cannot be bound.
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
-  const { config, addresses, log, lifecycle, tracing, abort, died } = options;
+  const { config, addresses, log, lifecycle, tracing, abort, onDied } = options;
   const metrics = createMetrics();
   const audit = openAuditLog(config.auditLog, log);
   lifecycle.onStop("audit", () => audit.close());
@@ -66,12 +66,12 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   lifecycle.onStop("Kafka", () => broker.close());
 
   const { topicStore, ...topics } = createTopics({ database, audit, lifecycle, log });
-  const { catalogStore, catalog, reader, registrations, ...installations } = createInstallations(
+  const { catalogStore, catalog, reader, getRegistrations, ...installations } = createInstallations(
     database,
     metrics,
   );
   const { userStore, ...users } = await createUsers(config, database, log.child({ component: "users" }));
-  const { consumers, status } = createSync(config.kafka, {
+  const { consumers, getSyncStatus } = createSync(config.kafka, {
     topics: topics.topics,
     topicStore,
     database,
@@ -82,15 +82,15 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     lifecycle,
     tracing,
     log,
-    died,
+    onDied,
   });
   const readiness = createReadiness(database, broker, consumers);
   const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
-  const overview = createOverview({
+  const getOverview = createOverview({
     readiness,
-    status,
+    getSyncStatus,
     deadLetters: deadLetters.announcements,
-    installations: () => reader.countByScope({}),
+    countInstallations: () => reader.countByScope({}),
     lifecycle,
   });
 
@@ -104,13 +104,13 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     audit,
     checkReadiness: readiness,
     metrics: createMetricsText(metrics, {
-      status,
+      getSyncStatus,
       readiness,
       picker: topics.topicIndex.status,
-      registrations,
+      getRegistrations,
     }),
-    syncStatus: status,
-    overview,
+    getSyncStatus,
+    getOverview,
     overTls: config.http.tls !== undefined,
     publicUrl: config.http.publicUrl,
     trustedProxies: config.http.trustedProxies,

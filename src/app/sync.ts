@@ -29,13 +29,13 @@ export interface SyncOptions extends Pick<Topics, "topics" | "topicStore"> {
   readonly tracing: Tracing | undefined;
   readonly log: Logger;
   /** Called when a consumer ended and cannot be restarted. */
-  readonly died: (error: unknown) => void;
+  readonly onDied: (error: unknown) => void;
 }
 
 export interface Sync {
   /** By the name of their readiness check; not started yet. */
   readonly consumers: Readonly<Record<string, GroupConsumer>>;
-  readonly status: () => Promise<SyncStatus>;
+  readonly getSyncStatus: () => Promise<SyncStatus>;
 }
 
 interface WiredConsumer {
@@ -55,7 +55,7 @@ export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
       consumer: announcements.consumer,
       ...(pushFeedback && { pushFeedback: pushFeedback.consumer }),
     },
-    status: createStatus({
+    getSyncStatus: createStatus({
       announcements: announcements.watched,
       pushFeedback: pushFeedback?.watched,
       tally,
@@ -69,12 +69,12 @@ function createAnnouncementConsumer(
   tally: Tally,
   options: SyncOptions,
 ): WiredConsumer {
-  const { broker, topics, topicStore, metrics, lifecycle, tracing, died } = options;
+  const { broker, topics, topicStore, metrics, lifecycle, tracing, onDied } = options;
   const log = options.log.child({ component: "announcements" });
-  const deadLetters = broker.producer(deadLetterTopic);
+  const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
-    member: broker.member({ topic, groupId }),
+    member: broker.createMember({ topic, groupId }),
     watch: broker.watch(topic),
     createHandler: (partition) =>
       createAnnouncementHandler(partition, {
@@ -90,7 +90,7 @@ function createAnnouncementConsumer(
         log,
       }),
     log,
-    died,
+    onDied,
   });
   lifecycle.onStop("consumer", () => consumer.stop());
   return {
@@ -110,14 +110,14 @@ function createFeedbackConsumer(
   tally: FeedbackTally,
   options: SyncOptions,
 ): WiredConsumer {
-  const { database, broker, catalog, audit, metrics, lifecycle, tracing, died } = options;
+  const { database, broker, catalog, audit, metrics, lifecycle, tracing, onDied } = options;
   const log = options.log.child({ component: "push-feedback" });
   const store = createFeedbackStore(database, log);
   const feedback = createFeedbackService(store, catalog);
-  const deadLetters = broker.producer(deadLetterTopic);
+  const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop("push feedback dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
-    member: broker.member({ topic, groupId }),
+    member: broker.createMember({ topic, groupId }),
     watch: broker.watch(topic),
     createHandler: (partition) =>
       createFeedbackHandler(partition, {
@@ -134,7 +134,7 @@ function createFeedbackConsumer(
         log,
       }),
     log,
-    died,
+    onDied,
   });
   lifecycle.onStop("push feedback", () => consumer.stop());
   return {

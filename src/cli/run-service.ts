@@ -53,7 +53,7 @@ export async function runService(environment: Environment): Promise<number> {
       lifecycle,
       tracing,
       abort: abort.signal,
-      died: onConsumerDeath,
+      onDied: onConsumerDeath,
     });
     if (service.reload !== undefined) process.on("SIGHUP", service.reload);
     service.ready.then(() => {

@@ -139,7 +139,7 @@ export function createDeadLetterIndex(options: DeadLetterIndexOptions): DeadLett
 
   return {
     async refresh() {
-      const found = (await reader.bounds(topic)) ?? new Map<number, LogBounds>();
+      const found = (await reader.fetchBounds(topic)) ?? new Map<number, LogBounds>();
       const isRecreated = [...nextOffsets].some(
         ([partition, next]) => (found.get(partition)?.high ?? 0) < next,
       );

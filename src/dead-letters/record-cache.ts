@@ -61,7 +61,7 @@ export function createRecordCache({ reader, topic, maxBytes, abort }: RecordCach
   /** Partitions with none of the positions are not read. */
   async function findStart(positions: readonly PartitionOffset[]): Promise<Map<number, number>> {
     const from = new Map<number, number>();
-    for (const partition of (await reader.bounds(topic))?.keys() ?? []) from.set(partition, Infinity);
+    for (const partition of (await reader.fetchBounds(topic))?.keys() ?? []) from.set(partition, Infinity);
     for (const { partition, offset } of positions)
       from.set(partition, Math.min(offset, from.get(partition) ?? Infinity));
     return from;

@@ -105,7 +105,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
 
   async function readOn(): Promise<readonly SyncPosition[]> {
     // The sync sends a dead letter before it moves on, so whatever was rejected before these positions is found after them.
-    const positions = await sync.positions();
+    const positions = await sync.findPositions();
     await index.refresh();
     return positions;
   }
@@ -169,7 +169,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
 
     async plan({ filter, again = false, force = false }) {
       const positions = await refresh();
-      const partitions = (await reader.bounds(topic))?.size;
+      const partitions = (await reader.fetchBounds(topic))?.size;
       if (partitions === undefined)
         throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
       const oldestFirst = index.list().toReversed();

@@ -47,7 +47,7 @@ export interface SyncPosition extends Partition {
 /** Reads the state of the sync. Every function throws UnavailableError while the store does not answer. */
 export interface SyncState {
   /** One per partition that has been read. */
-  positions(): Promise<readonly SyncPosition[]>;
+  findPositions(): Promise<readonly SyncPosition[]>;
   /** The states of announced topics with these external ids, active and retired. */
   findTopics(externalIds: readonly string[]): Promise<TopicState[]>;
 }

@@ -77,7 +77,7 @@ export function createTopicStates(options: TopicStatesOptions): TopicStates {
   }
 
   async function readPending(): Promise<void> {
-    const bounds = (await reader.bounds(topic)) ?? new Map<number, LogBounds>();
+    const bounds = (await reader.fetchBounds(topic)) ?? new Map<number, LogBounds>();
     const from = new Map<number, number>();
     let count = 0;
     for (const [partition, found] of bounds) {

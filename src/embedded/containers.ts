@@ -58,7 +58,7 @@ export function kafkaContainer(image: string = defaultImages.kafka): ContainerLa
   };
   return {
     name: `${image} container`,
-    missing: () => missingImage(image, "TOPICSYNC_KAFKA_IMAGE"),
+    findMissing: () => missingImage(image, "TOPICSYNC_KAFKA_IMAGE"),
     removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
       const { host, port, container, stop, ended } = await runContainer(spec, options);
@@ -105,7 +105,7 @@ export function mongoContainer(image: string = defaultImages.mongo): ContainerLa
   };
   return {
     name: `${image} container`,
-    missing: () => missingImage(image, "TOPICSYNC_MONGO_IMAGE"),
+    findMissing: () => missingImage(image, "TOPICSYNC_MONGO_IMAGE"),
     removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
       const { host, port, stop, ended } = await runContainer(spec, options);

@@ -17,7 +17,7 @@ const name = `Apache Kafka ${versions.kafka}`;
 /** A Kafka broker, which is its own controller, as a Java process; Maven downloads it. */
 export const kafkaProcess: Launcher<RunningBroker> = {
   name: `${name} process`,
-  missing: () => whyMissing(findJava),
+  findMissing: () => whyMissing(findJava),
   start: async (options) => {
     const java = await kafkaJava(options);
     const files = await prepareFiles(options.dataFolder);
@@ -83,7 +83,9 @@ async function launch(
     logFile: files.output,
   });
   try {
-    await waitUntilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), { name });
+    await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
+      name,
+    });
   } catch (error) {
     await archive.discard();
     throw error;

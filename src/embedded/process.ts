@@ -25,7 +25,7 @@ export interface ServerProcess {
   /** Resolves, in words, when it has ended for whatever reason. */
   readonly ended: Promise<string>;
   /** The last lines that it has printed. */
-  lastOutput(): Promise<string>;
+  readLastOutput(): Promise<string>;
   /** Asks it to end (SIGTERM), kills it after 10 s, and waits for its end. */
   stop(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startProcess({ command, args, env, logFile }: ServerComman
   return {
     pid,
     ended,
-    lastOutput: () => readEnd(logFile),
+    readLastOutput: () => readEnd(logFile),
     stop: async () => {
       shell.stdin?.end();
       await ended;
@@ -133,7 +133,9 @@ export async function waitUntilReady(
     if (Date.now() > deadline) failure ??= `it is not ready after ${limitMs / 1000} s`;
     if (failure !== undefined) {
       await server.stop();
-      throw new Error(`${name} did not come up: ${failure}. Its last output:\n${await server.lastOutput()}`);
+      throw new Error(
+        `${name} did not come up: ${failure}. Its last output:\n${await server.readLastOutput()}`,
+      );
     }
     await sleep(50);
   }

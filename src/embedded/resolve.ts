@@ -48,7 +48,7 @@ async function startFirst<R extends Running>(options: ResolveOptions, ways: Ways
   let cause: unknown;
 
   for (const launcher of launchers) {
-    const missing = await launcher.missing();
+    const missing = await launcher.findMissing();
     if (missing !== undefined) {
       reasons.push(`${launcher.name}: ${missing}`);
       continue;

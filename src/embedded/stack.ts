@@ -50,7 +50,7 @@ export interface Launcher<R extends Running = Running> {
   /** A short name: `apache/kafka container`, `mongod`, `SecantusDB`. */
   readonly name: string;
   /** Why it cannot be used on this machine, in words that say how to mend it; undefined when it can. */
-  missing(): Promise<string | undefined>;
+  findMissing(): Promise<string | undefined>;
   /** Starts it, downloading what it needs first. Throws an Error with the server's last output when it does not come up. */
   start(options: LaunchOptions): Promise<R>;
 }

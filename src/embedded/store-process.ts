@@ -14,7 +14,7 @@ import { versions } from "./versions.ts";
 /** The machine's own mongod, as a replica set of one member: there are no transactions without one. */
 export const mongodProcess: Launcher = {
   name: "mongod process",
-  missing: () => whyMissing(findMongod),
+  findMissing: () => whyMissing(findMongod),
   start: async ({ dataFolder, port, report }) => {
     const { command, version } = await findMongod();
     const folder = join(dataFolder, "mongod");
@@ -45,7 +45,7 @@ export const mongodProcess: Launcher = {
 /** SecantusDB, which speaks MongoDB's protocol, as a Python process; pip downloads it. */
 export const secantusProcess: Launcher = {
   name: `SecantusDB ${versions.secantusdb} process`,
-  missing: () => whyMissing(findPython),
+  findMissing: () => whyMissing(findPython),
   start: async (options) => {
     const python = await findPython();
     const packages = await secantusPackage(python, options);

@@ -5,8 +5,8 @@ import type { CatalogStore, NamedStore, PushApplication, PushPlatform } from "./
 /** Looks applications and platforms up without a query for each request. */
 export interface Catalog {
   /** Returns a cached record synchronously. Throws UnavailableError. */
-  application(name: string): PushApplication | Promise<PushApplication | undefined>;
-  platform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
+  getApplication(name: string): PushApplication | Promise<PushApplication | undefined>;
+  getPlatform(name: string): PushPlatform | Promise<PushPlatform | undefined>;
 }
 
 /** Older records are still returned, while they are read again in the background. */
@@ -19,8 +19,8 @@ const maxStaleMs = 10_000;
  * store at once, so a record that was just added is found. At most one read of each collection is in flight.
  */
 export const createCatalog = (store: CatalogStore, clock: () => number = Date.now): Catalog => ({
-  application: createLookup(store.applications, clock),
-  platform: createLookup(store.platforms, clock),
+  getApplication: createLookup(store.applications, clock),
+  getPlatform: createLookup(store.platforms, clock),
 });
 
 /** All records of a collection. */

@@ -62,13 +62,13 @@ export interface SweepResult {
  * UnavailableError.
  */
 export async function sweep(
-  listing: Pick<InstallationListing, "all">,
+  listing: Pick<InstallationListing, "streamAll">,
   { query, unseenSince, deactivate, abort, onProgress }: Sweep,
 ): Promise<SweepResult> {
   let found = 0;
   let deactivated = 0;
   let totalScanned = 0;
-  for await (const { installations, scanned } of listing.all({ ...query, active: true, unseenSince })) {
+  for await (const { installations, scanned } of listing.streamAll({ ...query, active: true, unseenSince })) {
     const ids = installations.map(({ id }) => id);
     found += ids.length;
     if (deactivate !== undefined && ids.length > 0) deactivated += await deactivate(ids);

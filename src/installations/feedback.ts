@@ -75,13 +75,16 @@ export function createFeedbackService(
 
   /** Returns the normalized token. Accepts disabled applications and platforms. Throws a RejectionError. */
   async function validateToken(report: TokenReport): Promise<string> {
-    if (report.application !== undefined && (await catalog.application(report.application)) === undefined) {
+    if (
+      report.application !== undefined &&
+      (await catalog.getApplication(report.application)) === undefined
+    ) {
       const message = `There is no push application named "${report.application}".`;
       throw new RejectionError("UNKNOWN_APPLICATION", message, [
         { path: "/application", message: "is not the name of a push application" },
       ]);
     }
-    const platform = await catalog.platform(report.platform);
+    const platform = await catalog.getPlatform(report.platform);
     if (platform !== undefined) return normalizeToken(platform, report.token, "/token");
     throw new RejectionError("UNKNOWN_PLATFORM", `There is no push platform named "${report.platform}".`, [
       { path: "/platform", message: "is not the name of a push platform" },

@@ -16,7 +16,7 @@ export interface GroupCommit {
    */
   readonly submit: (write: InstallationWrite) => Promise<void>;
   /** The number of writes that wait for a batch, and that are in flight. */
-  readonly status: () => { readonly waiting: number; readonly writing: number };
+  readonly getStatus: () => { readonly waiting: number; readonly writing: number };
 }
 
 export interface GroupCommitLimits {
@@ -90,7 +90,7 @@ export function createGroupCommit(
    */
   function getFlushThreshold(): number {
     if (batchesInFlight === 0) return recentBatchSize;
-    return batchesInFlight === 1 ? Math.max(inFlight.size(), minSecondBatchSize) : limits.writesPerBatch;
+    return batchesInFlight === 1 ? Math.max(inFlight.getSize(), minSecondBatchSize) : limits.writesPerBatch;
   }
 
   function flush(): void {
@@ -172,7 +172,7 @@ export function createGroupCommit(
       schedule();
       return done.promise;
     },
-    status: () => ({ waiting: waiting.length, writing: inFlight.size() }),
+    getStatus: () => ({ waiting: waiting.length, writing: inFlight.getSize() }),
   };
 }
 

@@ -36,9 +36,9 @@ export function createInstallationImporter(
 ): InstallationImporter {
   /** Accepts disabled applications and platforms, since their installations are exported too. */
   async function normalizeToken(view: InstallationView): Promise<Fault | { readonly token: string }> {
-    if ((await catalog.application(view.application)) === undefined)
+    if ((await catalog.getApplication(view.application)) === undefined)
       return { path: "/application", message: `is not a push application: "${view.application}"` };
-    const platform = await catalog.platform(view.platform);
+    const platform = await catalog.getPlatform(view.platform);
     if (platform === undefined)
       return { path: "/platform", message: `is not a push platform: "${view.platform}"` };
     const checked = checkToken(view.token, platform.tokenRule);

@@ -10,17 +10,17 @@ export interface InFlightWrites {
   remove(write: InstallationWrite): void;
   hasConflict(write: InstallationWrite): boolean;
   /** The number of writes. */
-  size(): number;
+  getSize(): number;
 }
 
 export function createInFlightWrites(): InFlightWrites {
   const tokens = createMultiset();
   const registeringUsers = createMultiset();
   const removingUsers = createMultiset();
-  let size = 0;
+  let getSize = 0;
 
   function change(write: InstallationWrite, by: 1 | -1): void {
-    size += by;
+    getSize += by;
     if (write.kind === "register") {
       tokens.change(write.key.token, by);
       if (write.previousToken !== undefined) tokens.change(write.previousToken, by);
@@ -43,7 +43,7 @@ export function createInFlightWrites(): InFlightWrites {
         removingUsers.has(write.user)
       );
     },
-    size: () => size,
+    getSize: () => getSize,
   };
 }
 

@@ -30,12 +30,12 @@ export interface InstallationListing {
    * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a second; a page of rare
    * matches may be short, and `next` continues. Throws a RejectionError for a bad limit or cursor, and UnavailableError.
    */
-  page(
+  findPage(
     query: InstallationQuery,
     page: { readonly after?: string | undefined; readonly limit: number },
   ): Promise<InstallationPage>;
   /** Returns all of them in chunks. Throws as `page` does. */
-  all(query: InstallationQuery, after?: string): AsyncGenerator<InstallationChunk, void, undefined>;
+  streamAll(query: InstallationQuery, after?: string): AsyncGenerator<InstallationChunk, void, undefined>;
 }
 
 /** The parts of the catalog that a listing reads. */
@@ -101,7 +101,7 @@ export function createInstallationListing(
   }
 
   return {
-    async page(query, { after, limit }) {
+    async findPage(query, { after, limit }) {
       if (!Number.isInteger(limit) || limit < 1 || limit > maxInstallationsPerPage) {
         const message = `must be a whole number from 1 to ${maxInstallationsPerPage}`;
         throw new RejectionError("SCHEMA_VIOLATION", `The limit ${message}.`, [{ path: "/limit", message }]);
@@ -119,7 +119,7 @@ export function createInstallationListing(
       }
       return { installations, next: undefined, scanned };
     },
-    all: (query, after) => readChunks(query, { after, getLimit: () => maxInstallationsPerPage }),
+    streamAll: (query, after) => readChunks(query, { after, getLimit: () => maxInstallationsPerPage }),
   };
 }
 

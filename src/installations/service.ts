@@ -35,8 +35,8 @@ export function createInstallationService(
   catalog: Catalog,
 ): InstallationService {
   async function findActivePlatform(application: string, name: string): Promise<PushPlatform> {
-    const knownApplication = await catalog.application(application);
-    const platform = await catalog.platform(name);
+    const knownApplication = await catalog.getApplication(application);
+    const platform = await catalog.getPlatform(name);
     if (knownApplication?.active !== true) {
       throw new RejectionError(
         "UNKNOWN_APPLICATION",

@@ -33,13 +33,13 @@ export interface Broker extends LogReader {
   /** Throws UnavailableError when no broker responds. */
   ping(): Promise<void>;
   /** Creates a member of a consumer group that reads one topic. */
-  member(read: ReaderSettings): GroupMember;
+  createMember(read: ReaderSettings): GroupMember;
   /** Bounds and settings of the topic that the sync reads. */
   watch(topic: string): LogWatch;
   /** Observes a topic and the group that reads it, over separate connections. */
   observe(read: ReaderSettings): LogObserver;
   /** Sends records to a topic. Connects with the first record. */
-  producer(topic: string): RecordProducer;
+  createProducer(topic: string): RecordProducer;
   close(): Promise<void>;
 }
 
@@ -113,17 +113,17 @@ export function createBroker(
       });
     },
 
-    member: (read) => createMember(createClient(fastRetry), { ...read, log }),
+    createMember: (read) => createMember(createClient(fastRetry), { ...read, log }),
     watch: (topic) => createWatch(admin, topic),
     observe: (read) => createObserver({ committed: observer, uncommitted }, read),
-    bounds: (topic) => readBounds(observer, topic),
+    fetchBounds: (topic) => readBounds(observer, topic),
     read: (topic, options) =>
       readLog(
         { client: createClient(fastRetry), admin: observer, groupId: config.groupId, log },
         topic,
         options,
       ),
-    producer: (topic) => createProducer(createClient(slowRetry), topic),
+    createProducer: (topic) => createProducer(createClient(slowRetry), topic),
     async close() {
       // First: kafkajs does not disconnect while a request is pending.
       sockets.close();

@@ -89,7 +89,7 @@ export function createMember(
           { partition: `${topic}-${batch.partition.partition}`, ...skippedBatch },
           "batch too large to decompress, rejected unread",
         );
-    await listener.batch(batch);
+    await listener.onBatch(batch);
     // What was applied is stored; kafkajs rejoins the group on this error.
     if (heartbeat.error !== undefined) throw heartbeat.error;
   }
@@ -99,7 +99,7 @@ export function createMember(
       const partitions = payload.memberAssignment[topic] ?? [];
       uncommitted.clear();
       joined = true;
-      listener.assigned(partitions.map((partition) => ({ topic, partition })));
+      listener.onAssigned(partitions.map((partition) => ({ topic, partition })));
     });
     consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
       const { partition, batchSize, lastOffset } = payload;
@@ -107,7 +107,7 @@ export function createMember(
       const firstOffset = payload.firstOffset as string | null;
       // kafkajs calls `eachBatch` only when there are records to deliver.
       if (batchSize > 0 || firstOffset === null || !joined) return;
-      listener.skipped({ topic, partition }, { first: Number(firstOffset), end: Number(lastOffset) + 1 });
+      listener.onSkipped({ topic, partition }, { first: Number(firstOffset), end: Number(lastOffset) + 1 });
     });
     consumer.on(consumer.events.STOP, () => {
       joined = false;
@@ -115,10 +115,10 @@ export function createMember(
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
       if (payload.restart || stopping) return;
       const error = restoreDenial(groupId, payload.error);
-      if (findDenial(error) !== undefined) listener.died(toKafkaError(error, rights));
+      if (findDenial(error) !== undefined) listener.onDied(toKafkaError(error, rights));
       else if (isOutage(payload.error))
         restartTimer = setTimeout(() => void consume(listener), restartDelayMs);
-      else listener.died(payload.error);
+      else listener.onDied(payload.error);
     });
   }
 

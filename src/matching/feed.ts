@@ -20,7 +20,7 @@ export interface TopicChange {
 /** The stored topics and every change to them, by any process. */
 export interface TopicFeed {
   /** Streams all topics. Throws UnavailableError. */
-  all(): AsyncIterable<PickableTopic>;
+  streamAll(): AsyncIterable<PickableTopic>;
   /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**
@@ -31,8 +31,8 @@ export interface TopicFeed {
 }
 
 export interface FeedListener {
-  readonly changed: (changes: readonly TopicChange[]) => void;
-  readonly lost: (error: unknown) => void;
+  readonly onChanged: (changes: readonly TopicChange[]) => void;
+  readonly onLost: (error: unknown) => void;
 }
 
 export interface Following {

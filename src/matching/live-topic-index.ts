@@ -163,7 +163,7 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
   async function load(loading: Load): Promise<void> {
     const { index, changedIds } = loading;
     let reportedAt = Date.now();
-    for await (const topic of feed.all()) {
+    for await (const topic of feed.streamAll()) {
       if (closing.signal.aborted) return;
       if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
       loading.topicsRead += 1;
@@ -190,7 +190,7 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
       try {
         ownWrites.clear();
         const loading = beginLoad();
-        following = await feed.follow({ changed: handleFeed, lost: lost.reject });
+        following = await feed.follow({ onChanged: handleFeed, onLost: lost.reject });
         await load(loading);
         await lost.promise;
       } catch (error) {

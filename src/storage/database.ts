@@ -35,7 +35,7 @@ export interface Database {
    */
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction, repeated after conflicts. Nothing is stored when `work` throws. */
-  transaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
+  runTransaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
   /** Throws UnavailableError when MongoDB does not answer. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -194,7 +194,7 @@ export function createDatabase(connectionString: string, log: Logger): Database 
       }
     },
 
-    async transaction(session, work) {
+    async runTransaction(session, work) {
       const canRetry = createConflictRetry();
       for (;;) {
         try {

@@ -166,7 +166,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       return database.run(() => claim(key, partition)).finally(unlock);
     },
 
-    positions: (group, topic) => database.run(() => list(group, topic)),
+    findPositions: (group, topic) => database.run(() => list(group, topic)),
 
     async begin(step) {
       const { partition, unlock } = await lock(step.key);

@@ -26,7 +26,7 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
 
   return {
     claim: (key) => positions.claim(key),
-    positions: (group, topic) => positions.positions(group, topic),
+    findPositions: (group, topic) => positions.findPositions(group, topic),
 
     findTokens: (tokens) =>
       database.run(async () => (await Promise.all(splitIntoChunks(tokens, tokensPerQuery).map(find))).flat()),

@@ -11,7 +11,7 @@ export function createSyncState(database: Database, group: string): SyncState {
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
 
   return {
-    positions: () =>
+    findPositions: () =>
       database.run(async () => {
         const records = await positions.find({ "_id.group": group }).toArray();
         return records.flatMap(({ _id: { topic, partition }, next_offset: nextOffset, epoch = 1 }) =>

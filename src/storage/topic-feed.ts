@@ -27,11 +27,11 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
     // The driver closes a stream before it throws, so `stream.closed` does not show who ended it.
     let isOpen = true;
     const lost = (error: unknown): void => {
-      if (isOpen) listener.lost(error);
+      if (isOpen) listener.onLost(error);
       isOpen = false;
     };
     const opened = await Promise.allSettled(
-      [collections.topics, collections.retiredTopics].map((name) => watch(name, listener.changed, lost)),
+      [collections.topics, collections.retiredTopics].map((name) => watch(name, listener.onChanged, lost)),
     );
     const streams = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
     const close = async (): Promise<void> => {
@@ -46,8 +46,8 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
 
   async function watch(
     name: CollectionName,
-    changed: FeedListener["changed"],
-    lost: FeedListener["lost"],
+    onChanged: FeedListener["onChanged"],
+    onLost: FeedListener["onLost"],
   ): Promise<ChangeStream> {
     const stream = database
       .collection<Document>(name)
@@ -58,7 +58,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       });
     const report = (change: ChangeStreamDocument | null): void => {
       const one = change === null ? undefined : toTopicChange(change, name);
-      if (one !== undefined) changed([one]);
+      if (one !== undefined) onChanged([one]);
     };
     const readForever = async (): Promise<never> => {
       for (;;) report(await stream.next());
@@ -70,11 +70,11 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       await stream.close().catch(() => undefined);
       throw error;
     }
-    readForever().catch(lost);
+    readForever().catch(onLost);
     return stream;
   }
 
-  function poll({ changed, lost }: FeedListener): Following {
+  function poll({ onChanged, onLost }: FeedListener): Following {
     const closing = new AbortController();
     let since = new Date(Date.now() - overlapMs);
     /** The changes of the last poll, some of which the next poll finds again within the overlap. */
@@ -106,7 +106,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
           return { key, change: { externalId, updatedOn: undefined } };
         }),
       ];
-      changed(found.filter(({ key }) => !seen.has(key)).map(({ change }) => change));
+      onChanged(found.filter(({ key }) => !seen.has(key)).map(({ change }) => change));
       seen = new Set(found.map(({ key }) => key));
     }
 
@@ -117,7 +117,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       }
     };
     readForever().catch((error: unknown) => {
-      if (!closing.signal.aborted) lost(error);
+      if (!closing.signal.aborted) onLost(error);
     });
     return {
       close: () => {
@@ -128,7 +128,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   }
 
   return {
-    all: () => streamTopics(database),
+    streamAll: () => streamTopics(database),
 
     find: async (externalIds) =>
       (await findByExternalIds({ database, topics }, externalIds, { projection: pickedFields })).map(

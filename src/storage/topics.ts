@@ -102,7 +102,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     },
 
     claim: (key) => positions.claim(key),
-    positions: (group, topic) => positions.positions(group, topic),
+    findPositions: (group, topic) => positions.findPositions(group, topic),
 
     async begin(step) {
       const batch = await positions.begin(step);
@@ -140,7 +140,7 @@ export function createRetiredTopicStore(database: Database): RetiredTopicStore {
   ): Promise<boolean> {
     let isDone = false;
     try {
-      await database.transaction(session, async () => {
+      await database.runTransaction(session, async () => {
         isDone = await work();
       });
       return isDone;

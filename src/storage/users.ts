@@ -31,7 +31,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
         return records.map(toUser);
       }),
 
-    page: ({ prefix, afterName, limit }) =>
+    findPage: ({ prefix, afterName, limit }) =>
       database.run(async () => {
         const { records, next } = await findPage(users, {
           filter: prefix === undefined ? {} : { user_name: toPrefixRange(prefix) },

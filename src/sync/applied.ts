@@ -8,7 +8,7 @@ const pollIntervalMs = 200;
 
 export interface AppliedOptions {
   /** The positions of the group, by partition. Throws UnavailableError. */
-  readonly positions: () => Promise<ReadonlyMap<number, Position>>;
+  readonly findPositions: () => Promise<ReadonlyMap<number, Position>>;
   /** Called after each look-up with the number of applied announcements. */
   readonly onProgress: (done: number) => void;
   /** Called when the store does not answer; the look-up is repeated. */
@@ -19,11 +19,11 @@ export interface AppliedOptions {
 /** Waits until announcements were applied: stored, unchanged or rejected. Returns false when aborted. */
 export async function waitUntilApplied(
   announced: readonly PartitionOffset[],
-  { positions, onProgress, onUnavailable, abort }: AppliedOptions,
+  { findPositions, onProgress, onUnavailable, abort }: AppliedOptions,
 ): Promise<boolean> {
   while (!abort.aborted) {
     try {
-      const reached = await positions();
+      const reached = await findPositions();
       const done = announced.filter(
         ({ partition, offset }) => (reached.get(partition)?.offset ?? 0) > offset,
       );

@@ -20,7 +20,7 @@ export interface WatchedLog {
   readonly group: string;
   readonly topic: string;
   readonly observer: LogObserver;
-  readonly store: Pick<PositionStore, "positions">;
+  readonly store: Pick<PositionStore, "findPositions">;
   /** The consumer of this process; undefined where none runs. */
   readonly consumer: (() => ConsumerStatus) | undefined;
 }
@@ -35,14 +35,14 @@ export async function readPartitionStatuses(
   { group, topic, observer, store, consumer: running }: WatchedLog,
   ask: Ask,
 ): Promise<Pick<SyncStatus, "group" | "topic" | "consumer" | "partitions">> {
-  const asked = ask("the group", observer.owners());
+  const asked = ask("the group", observer.fetchOwners());
   // The log is read last: a position that moves past the end read before would look like one of another log.
-  const positions = await ask("the positions", store.positions(group, topic));
+  const positions = await ask("the positions", store.findPositions(group, topic));
   const consumer = running?.();
-  const bounds = await ask("the log", observer.bounds());
+  const bounds = await ask("the log", observer.fetchBounds());
   const facts: Facts = { bounds, positions, owners: await asked, own: consumer?.partitions ?? [] };
   const now = Date.now();
-  const firstSince = memoize((timestamp) => observer.firstSince(timestamp));
+  const firstSince = memoize((timestamp) => observer.findFirstSince(timestamp));
 
   const partitions = listPartitions(facts).map(async (partition) => {
     const lag = getLag(partition, facts);

@@ -53,7 +53,7 @@ export interface PositionStore {
    */
   claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
-  positions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
+  findPositions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
 }
 
 /**

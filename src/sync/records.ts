@@ -73,13 +73,13 @@ export interface RecordBatch {
 /** The callbacks of a member of a consumer group. */
 export interface GroupListener {
   /** The member owns these partitions, and no others, from now on. Called before they are fetched. */
-  assigned(partitions: readonly Partition[]): void;
+  onAssigned(partitions: readonly Partition[]): void;
   /** Never throws. */
-  batch(batch: RecordBatch): Promise<void>;
+  onBatch(batch: RecordBatch): Promise<void>;
   /** A fetch from `first` up to `end` held aborted records and transaction markers only. */
-  skipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
+  onSkipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
   /** The member ended and will not rejoin by itself. */
-  died(error: Error): void;
+  onDied(error: Error): void;
 }
 
 /** One member of a consumer group, reading one topic. */
@@ -100,14 +100,14 @@ export interface GroupMember {
 /** Queries the Kafka topic that the sync reads. Every function throws UnavailableError. */
 export interface LogWatch {
   /** The readable offsets of each partition. */
-  bounds(): Promise<ReadonlyMap<number, LogBounds>>;
+  fetchBounds(): Promise<ReadonlyMap<number, LogBounds>>;
   /**
    * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
    * since 1970); the log's end when there is none.
    */
-  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** How long compaction keeps tombstones; undefined when the topic is not compacted, or unknown. */
-  tombstoneRetentionMs(): Promise<number | undefined>;
+  fetchTombstoneRetentionMs(): Promise<number | undefined>;
 }
 
 /** A partition as observed: `high` is the high watermark, so records of open transactions count. */
@@ -123,11 +123,11 @@ export interface ObservedBounds extends LogBounds {
  * delay the sync. Every function throws UnavailableError.
  */
 export interface LogObserver {
-  bounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
+  fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
   /** As for LogWatch, with the records of open transactions. */
-  firstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
-  owners(): Promise<ReadonlyMap<number, string>>;
+  fetchOwners(): Promise<ReadonlyMap<number, string>>;
 }
 
 /** A record and its partition. */
@@ -146,7 +146,7 @@ export interface ReadOptions {
 /** Reads Kafka topics from end to end, independent of consumer groups. */
 export interface LogReader {
   /** The readable offsets of each partition; undefined without the Kafka topic. Throws UnavailableError. */
-  bounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
+  fetchBounds(topic: string): Promise<ReadonlyMap<number, LogBounds> | undefined>;
   /**
    * The records that exist at the time of the first `next`, in offset order within each partition. At most
    * one response of the broker is fetched ahead, and the iteration may stop at any time. Throws

@@ -9,8 +9,8 @@ export interface StatusOptions {
   /** Undefined when no push feedback is read. */
   readonly pushFeedback: WatchedLog | undefined;
   /** What this process counted; undefined where no consumer runs. */
-  readonly tally: Pick<Tally, "since" | "counts"> | undefined;
-  readonly feedbackTally: Pick<FeedbackTally, "counts"> | undefined;
+  readonly tally: Pick<Tally, "since" | "getCounts"> | undefined;
+  readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
 }
 
 /** Reads the status of the sync. Never throws: unknown values are null, and `problems` has the reasons. */
@@ -41,8 +41,8 @@ export function createStatus({
     return {
       ...synced,
       since: tally?.since.toISOString() ?? null,
-      counts: tally?.counts() ?? null,
-      pushFeedback: feedback && { ...feedback, counts: feedbackTally?.counts() ?? null },
+      counts: tally?.getCounts() ?? null,
+      pushFeedback: feedback && { ...feedback, counts: feedbackTally?.getCounts() ?? null },
       problems: [...problems],
     };
   };

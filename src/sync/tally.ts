@@ -30,7 +30,7 @@ export interface Counts {
 export interface Tally {
   readonly since: Date;
   add(batch: AppliedBatch): void;
-  counts(): Counts;
+  getCounts(): Counts;
 }
 
 /** A tally that begins now, at zero. */
@@ -44,14 +44,14 @@ export function createTally(): Tally {
       for (const outcome of outcomes) total[outcome] += batch.counts[outcome];
       for (const code of batch.rejected) rejected[code] = (rejected[code] ?? 0) + 1;
     },
-    counts: () => ({ ...total, rejected: { ...rejected } }),
+    getCounts: () => ({ ...total, rejected: { ...rejected } }),
   };
 }
 
 /** Counts the outcomes of push feedback. */
 export interface FeedbackTally {
   add(decision: FeedbackDecision): void;
-  counts(): Readonly<Record<Exclude<FeedbackOutcome, "rejected">, number>> & Pick<Counts, "rejected">;
+  getCounts(): Readonly<Record<Exclude<FeedbackOutcome, "rejected">, number>> & Pick<Counts, "rejected">;
 }
 
 /** A tally of push feedback, at zero. */
@@ -64,6 +64,6 @@ export function createFeedbackTally(): FeedbackTally {
       for (const outcome of outcomes) total[outcome] += counts[outcome];
       for (const { rejection } of rejections) rejected[rejection.code] = (rejected[rejection.code] ?? 0) + 1;
     },
-    counts: () => ({ ...total, rejected: { ...rejected } }),
+    getCounts: () => ({ ...total, rejected: { ...rejected } }),
   };
 }

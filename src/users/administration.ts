@@ -28,7 +28,7 @@ export interface ChangedUser {
  */
 export interface UserAdministration {
   readonly list: UserStore["list"];
-  readonly page: UserPage;
+  readonly findPage: UserPage;
   find(name: string): Promise<User | undefined>;
   /** Adds an active user. Throws NameTakenError and OverloadedError. */
   add(user: NewUser): Promise<ChangedUser>;
@@ -67,7 +67,7 @@ export function createUserAdministration({
 
   return {
     list: () => users.list(),
-    page: (query) => users.page(query),
+    findPage: (query) => users.findPage(query),
     find,
 
     async add({ name, password, roles: given }) {

@@ -30,7 +30,7 @@ export type UserPage = (query: {
 export interface UserStore {
   find(name: string): Promise<StoredUser | undefined>;
   list(): Promise<User[]>;
-  readonly page: UserPage;
+  readonly findPage: UserPage;
   /** Throws NameTakenError. */
   insert(user: StoredUser): Promise<void>;
   /** Sets the given members; false when the user does not exist. */

@@ -62,7 +62,7 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
     await server.stop();
     rmSync(folder, { recursive: true, force: true });
   });
-  await waitUntilReady(server, async () => (await server.lastOutput()).includes(kafkaReadyLine), {
+  await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
     name: "the broker with access rules",
   });
   return { address, guarded };

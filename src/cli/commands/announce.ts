@@ -70,7 +70,7 @@ async function announce(
     return;
   }
 
-  const endsBefore = await (await context.broker()).bounds(deadLetterTopic);
+  const endsBefore = await (await context.broker()).fetchBounds(deadLetterTopic);
   const announced: Announced[] = [];
   await publish(context, { sources, count }, (one) => {
     announced.push(one);
@@ -103,7 +103,7 @@ async function publish(
   onSent: (announced: Announced) => void,
 ): Promise<void> {
   const broker = await context.broker();
-  const producer = broker.producer(context.config.kafka.announcementsTopic);
+  const producer = broker.createProducer(context.config.kafka.announcementsTopic);
   const progress = createProgress("announcing", count, process.stderr);
   let done = 0;
   let batch: PlacedDefinition[] = [];
@@ -153,7 +153,7 @@ async function isApplied(context: CommandContext, announced: readonly Announced[
   let lastDone = 0;
   let lastProgressAt = Date.now();
   const isDone = await waitUntilApplied(announced, {
-    positions: () => store.positions(groupId, announcementsTopic),
+    findPositions: () => store.findPositions(groupId, announcementsTopic),
     abort: context.abort,
     onProgress(done) {
       progress.at(done);

@@ -53,7 +53,7 @@ async function exportAll({ database, abort }: CommandContext, flags: ExportFlags
   let count = 0;
   let totalScanned = 0;
   try {
-    const chunks = createListing(store).all(toInstallationQuery(flags), after);
+    const chunks = createListing(store).streamAll(toInstallationQuery(flags), after);
     for await (const { installations, lastId, scanned } of chunks) {
       const views = installations.map((one) => toInstallationView(one, { fullTokens: true }));
       if (!(await target.write(views.map((view) => `${JSON.stringify(view)}\n`).join("")))) return;

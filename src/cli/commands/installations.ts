@@ -67,7 +67,7 @@ async function list({ database, abort }: CommandContext, flags: ListFlags): Prom
       ? output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
       : table.add(formatRow(one, fullTokens));
   let count = 0;
-  for await (const { installations } of listing.all(toInstallationQuery(flags))) {
+  for await (const { installations } of listing.streamAll(toInstallationQuery(flags))) {
     for (const one of installations) {
       count += 1;
       if (!(await write(one))) return;

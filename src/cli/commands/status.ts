@@ -102,13 +102,13 @@ const readStatus = (): Promise<SyncStatus> =>
         group: read.groupId,
         topic: read.topic,
         observer: {
-          bounds: async () => (await watched()).bounds(),
-          firstSince: async (timestamp) => (await watched()).firstSince(timestamp),
-          owners: async () => (await watched()).owners(),
+          fetchBounds: async () => (await watched()).fetchBounds(),
+          findFirstSince: async (timestamp) => (await watched()).findFirstSince(timestamp),
+          fetchOwners: async () => (await watched()).fetchOwners(),
         },
         store: {
-          positions: async (group, topic) =>
-            createPositions(await database(), { log }).positions(group, topic),
+          findPositions: async (group, topic) =>
+            createPositions(await database(), { log }).findPositions(group, topic),
         },
         consumer: undefined,
       };

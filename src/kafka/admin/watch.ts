@@ -9,20 +9,20 @@ import { readTopicSettings } from "./topics.ts";
 /** Creates the reader of a topic's bounds and settings. */
 export function createWatch(admin: Admin, topic: string): LogWatch {
   return {
-    async bounds() {
+    async fetchBounds() {
       const bounds = await readBounds(admin, topic);
       if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
       return bounds;
     },
 
-    async firstSince(timestamp) {
+    async findFirstSince(timestamp) {
       const found = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp).catch((error: unknown) => {
         throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
       });
       return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
     },
 
-    async tombstoneRetentionMs() {
+    async fetchTombstoneRetentionMs() {
       try {
         const settings = await readTopicSettings(admin, topic, ["cleanup.policy", "delete.retention.ms"]);
         const isCompacted = settings["cleanup.policy"]?.includes("compact") === true;
@@ -49,10 +49,10 @@ export function createObserver(
   const readable = createWatch(committed, topic);
   const all = createWatch(uncommitted, topic);
   return {
-    async bounds() {
+    async fetchBounds() {
       // In this order: a last stable offset before an earlier high watermark proves that a transaction is open.
-      const bounds = await all.bounds();
-      const readableBounds = await readable.bounds();
+      const bounds = await all.fetchBounds();
+      const readableBounds = await readable.fetchBounds();
       return new Map(
         [...bounds].map(([partition, { low, high }]) => {
           const stable = readableBounds.get(partition)?.high ?? high;
@@ -61,9 +61,9 @@ export function createObserver(
       );
     },
 
-    firstSince: (timestamp) => all.firstSince(timestamp),
+    findFirstSince: (timestamp) => all.findFirstSince(timestamp),
 
-    async owners() {
+    async fetchOwners() {
       const { groups } = await committed.describeGroups([groupId]).catch((error: unknown) => {
         throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
       });

@@ -45,9 +45,9 @@ const status: SyncStatus = {
 export async function collectSeries(): Promise<Series[]> {
   const metrics = createMetrics();
   const metricsText = createMetricsText(metrics, {
-    status: () => Promise.resolve(status),
+    getSyncStatus: () => Promise.resolve(status),
     picker: () => ({ topics: 0, unreadable: 0 }),
-    registrations: () => ({ waiting: 0, writing: 0 }),
+    getRegistrations: () => ({ waiting: 0, writing: 0 }),
     readiness: () =>
       Promise.resolve(
         Object.fromEntries(
@@ -67,7 +67,7 @@ export async function collectSeries(): Promise<Series[]> {
     deactivations: [],
     rejections: [{ offset: 0, rejection: new RejectionError("BAD_TOKEN", "") }],
   });
-  const exposed = `up 1\n${await metricsText.text()}`;
+  const exposed = `up 1\n${await metricsText.render()}`;
   return exposed.split("\n").flatMap((line) => {
     const [, name, labels = ""] = /^(\w+)(?:\{(.*)\})? /.exec(line) ?? [];
     return name === undefined ? [] : [{ name, labels: { ...scraped, ...parseLabels(labels) } }];

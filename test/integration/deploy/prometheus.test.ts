@@ -78,7 +78,7 @@ describe("a Prometheus with the settings of the guide", () => {
     });
     prometheus = server;
     const ended = server.ended.then(async (end) => {
-      throw new Error(`Prometheus ${end}: ${await server.lastOutput()}`);
+      throw new Error(`Prometheus ${end}: ${await server.readLastOutput()}`);
     });
     ended.catch(() => undefined);
     const ready = until("Prometheus answers", async () => (await fetch(`http://${address}/-/ready`)).ok);

@@ -17,7 +17,7 @@ const stack = sharedStack();
 const { kafka, admin } = testKafka(stack.kafka);
 const topic = unique("small-letters");
 const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
-const producer = createBroker(config, await createLogger("silent")).producer(topic);
+const producer = createBroker(config, await createLogger("silent")).createProducer(topic);
 const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
 const received: KafkaMessage[] = [];
 

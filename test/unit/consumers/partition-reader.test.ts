@@ -40,10 +40,10 @@ async function createScene(
       stop: () => Promise.resolve(),
     },
     watch: {
-      bounds: () => Promise.resolve(new Map([[0, bounds]])),
+      fetchBounds: () => Promise.resolve(new Map([[0, bounds]])),
       // The first query finds the start.
-      firstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
-      tombstoneRetentionMs: () => Promise.resolve(undefined),
+      findFirstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
+      fetchTombstoneRetentionMs: () => Promise.resolve(undefined),
     },
     handler: {
       claim: () => Promise.resolve({ offset: 10, epoch: 1, isOurs: false, ...stored }),
@@ -56,7 +56,7 @@ async function createScene(
       ...handler,
     },
     log,
-    failed: (error) => {
+    onFailed: (error) => {
       throw error;
     },
   });

@@ -31,7 +31,7 @@ const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImag
 if (process.env["TOPICSYNC_STACK"] === "containers") {
   describe("a Kafka container", () => {
     it("keeps its topics and records across a restart on another port", async (t) => {
-      assert.equal(await kafka.missing(), undefined);
+      assert.equal(await kafka.findMissing(), undefined);
       const options = createOptions(t, kafka);
       const first = await start(t, kafka, options);
       await first.runTool("kafka-topics", ["--create", "--topic", "a", "--partitions", "1"], noInput);
@@ -66,7 +66,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
 
   describe("a MongoDB container", () => {
     it("supports transactions and keeps documents across a restart", async (t) => {
-      assert.equal(await mongo.missing(), undefined);
+      assert.equal(await mongo.findMissing(), undefined);
       const options = createOptions(t, mongo);
       const first = await start(t, mongo, options);
       await withClient(first.address, async (client) => {
@@ -132,7 +132,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
 
   describe("a container image that does not exist", () => {
     it("is reported with the cure", async () => {
-      const words = await kafkaContainer("topicsync-test/nobody-has-this").missing();
+      const words = await kafkaContainer("topicsync-test/nobody-has-this").findMissing();
       assert.match(words ?? "", /topicsync-test\/nobody-has-this .*docker pull/);
     });
 

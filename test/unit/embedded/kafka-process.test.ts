@@ -47,7 +47,7 @@ async function read(t: TestContext, address: string, topic: string, count: numbe
 
 describe("a Kafka process", () => {
   it("keeps topics and records across a restart on another port", async (t) => {
-    assert.equal(await kafkaProcess.missing(), undefined);
+    assert.equal(await kafkaProcess.findMissing(), undefined);
     const options = createLaunchOptions(t);
     const first = await start(t, kafkaProcess, options);
     assert.match(first.description, /^Apache Kafka [\d.]+ \(process\)$/);

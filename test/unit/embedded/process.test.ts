@@ -19,7 +19,7 @@ async function startShell(t: TestContext, script: string): Promise<ServerProcess
 describe("a server process", () => {
   it("has its own process id, not that of the shell around it", async (t) => {
     const server = await startShell(t, 'echo "I am $$"; exec sleep 60');
-    const output = await until("it has spoken", async () => (await server.lastOutput()) || undefined);
+    const output = await until("it has spoken", async () => (await server.readLastOutput()) || undefined);
     assert.equal(output, `I am ${server.pid}`);
   });
 
@@ -33,7 +33,7 @@ describe("a server process", () => {
 
   it("is killed if it does not exit within 10 s", async (t) => {
     const server = await startShell(t, "trap '' TERM; echo deaf; while :; do sleep 0.1; done");
-    await until("it is deaf", async () => (await server.lastOutput()) === "deaf");
+    await until("it is deaf", async () => (await server.readLastOutput()) === "deaf");
     await server.stop();
     assert.equal(isAlive(server.pid), false);
     assert.equal(await server.ended, "killed by SIGKILL");
@@ -42,7 +42,7 @@ describe("a server process", () => {
   it("that exits by itself is reported with its exit code and last lines", async (t) => {
     const server = await startShell(t, "seq 100; echo out of disk >&2; exit 3");
     assert.equal(await server.ended, "exited with code 3");
-    const lines = (await server.lastOutput()).split("\n");
+    const lines = (await server.readLastOutput()).split("\n");
     assert.equal(lines.length, 40);
     assert.equal(lines.at(-1), "out of disk");
   });
@@ -57,7 +57,7 @@ describe("a server process", () => {
     const logFile = join(createFolder(t), "server.log");
     const server = await startProcess({ command: "no-such-server", args: [], logFile });
     assert.equal(await server.ended, "exited with code 127");
-    assert.match(await server.lastOutput(), /no-such-server: not found/);
+    assert.match(await server.readLastOutput(), /no-such-server: not found/);
   });
 
   it("writes all of its output to its log file and inherits the environment", async (t) => {

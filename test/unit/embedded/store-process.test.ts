@@ -82,7 +82,7 @@ describe("a SecantusDB process", () => {
 });
 
 describe("a mongod process", async () => {
-  if ((await mongodProcess.missing()) === undefined) {
+  if ((await mongodProcess.findMissing()) === undefined) {
     describeStore(mongodProcess);
     return;
   }

@@ -18,7 +18,7 @@ describe("on a machine without a tool", () => {
   it("a broker reports that Java is missing", async (t) => {
     restrictPath(t, {});
     assert.match(
-      (await kafkaProcess.missing()) ?? "",
+      (await kafkaProcess.findMissing()) ?? "",
       /no java on the PATH: install a JDK, 17 or newer, and Maven/,
     );
   });
@@ -26,16 +26,16 @@ describe("on a machine without a tool", () => {
   it("a broker reports that Java is too old", async (t) => {
     restrictPath(t, { java: toJavaScript("11.0.2") });
     assert.match(
-      (await kafkaProcess.missing()) ?? "",
+      (await kafkaProcess.findMissing()) ?? "",
       /java is version 11\.0\.2, and Kafka needs 17 or newer/,
     );
     restrictPath(t, { java: toJavaScript("1.8.0_402") });
-    assert.match((await kafkaProcess.missing()) ?? "", /java is version 1\.8\.0_402/);
+    assert.match((await kafkaProcess.findMissing()) ?? "", /java is version 1\.8\.0_402/);
   });
 
   it("a broker reports that Maven is missing", async (t) => {
     restrictPath(t, { java: toJavaScript("17.0.15") });
-    assert.equal(await kafkaProcess.missing(), undefined);
+    assert.equal(await kafkaProcess.findMissing(), undefined);
     const options = { ...createToolOptions(t), dataFolder: createFolder(t) };
     await assert.rejects(kafkaProcess.start(options), /no mvn on the PATH to download .* install Maven/);
   });
@@ -51,12 +51,12 @@ describe("on a machine without a tool", () => {
   it("SecantusDB reports that Python is missing or too old", async (t) => {
     restrictPath(t, {});
     assert.match(
-      (await secantusProcess.missing()) ?? "",
+      (await secantusProcess.findMissing()) ?? "",
       /no python3 on the PATH: install Python 3\.10 or newer, with pip/,
     );
     restrictPath(t, { python3: toPythonScript("3.9") });
     assert.match(
-      (await secantusProcess.missing()) ?? "",
+      (await secantusProcess.findMissing()) ?? "",
       /python3 is version 3\.9, and SecantusDB needs 3\.10/,
     );
   });
@@ -81,11 +81,14 @@ describe("on a machine without a tool", () => {
   it("mongod is reported as missing if it is not on the PATH or too old", async (t) => {
     restrictPath(t, {});
     assert.match(
-      (await mongodProcess.missing()) ?? "",
+      (await mongodProcess.findMissing()) ?? "",
       /no mongod on the PATH: install MongoDB, 4\.2 or newer/,
     );
     restrictPath(t, { mongod: "echo 'db version v3.6.23'" });
-    assert.match((await mongodProcess.missing()) ?? "", /mongod is version 3\.6\.23: install 4\.2 or newer/);
+    assert.match(
+      (await mongodProcess.findMissing()) ?? "",
+      /mongod is version 3\.6\.23: install 4\.2 or newer/,
+    );
   });
 });
 

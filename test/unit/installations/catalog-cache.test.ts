@@ -39,47 +39,49 @@ describe("the catalog cache", () => {
     const { catalog, reads } = createScene();
     const name = unique("app");
     await store.applications.insert({ name, active: true });
-    await Promise.all(Array.from({ length: 50 }, async () => await catalog.application(name)));
-    assert.deepEqual(await catalog.application(name), { name, active: true });
+    await Promise.all(Array.from({ length: 50 }, async () => await catalog.getApplication(name)));
+    assert.deepEqual(await catalog.getApplication(name), { name, active: true });
     assert.equal(reads(), 1);
   });
 
   it("finds a name as soon as it is added", async () => {
     const { catalog, pass } = createScene();
     const name = unique("app");
-    assert.equal(await catalog.application(name), undefined);
+    assert.equal(await catalog.getApplication(name), undefined);
     await store.applications.insert({ name, active: true });
     pass(1);
-    assert.deepEqual(await catalog.application(name), { name, active: true });
+    assert.deepEqual(await catalog.getApplication(name), { name, active: true });
   });
 
   it("picks up a change in the background after a second", async () => {
     const { catalog, pass } = createScene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true });
-    await catalog.platform(name);
+    await catalog.getPlatform(name);
     await store.platforms.change(name, { active: false, tokenRule: "apns" });
-    assert.equal((await catalog.platform(name))?.active, true);
+    assert.equal((await catalog.getPlatform(name))?.active, true);
     pass(1_000);
-    await until("the change is picked up", async () => (await catalog.platform(name))?.active === false);
-    assert.deepEqual(await catalog.platform(name), { name, active: false, tokenRule: "apns" });
+    await until("the change is picked up", async () => (await catalog.getPlatform(name))?.active === false);
+    assert.deepEqual(await catalog.getPlatform(name), { name, active: false, tokenRule: "apns" });
   });
 
   it("does not return records read ten seconds ago", async () => {
     const { catalog, pass } = createScene();
     const name = unique("platform");
     await store.platforms.insert({ name, active: true, tokenRule: "fcm" });
-    await catalog.platform(name);
+    await catalog.getPlatform(name);
     await store.platforms.change(name, { tokenRule: null });
     pass(10_000);
-    assert.deepEqual(await catalog.platform(name), { name, active: true, tokenRule: undefined });
+    assert.deepEqual(await catalog.getPlatform(name), { name, active: true, tokenRule: undefined });
   });
 
   it("reads once for many concurrent unknown names", async () => {
     const { catalog, reads } = createScene();
-    await catalog.application("nothing");
+    await catalog.getApplication("nothing");
     const before = reads();
-    await Promise.all(Array.from({ length: 50 }, async (_, i) => await catalog.application(`nothing-${i}`)));
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => await catalog.getApplication(`nothing-${i}`)),
+    );
     assert.ok(reads() - before <= 1, `${reads() - before} reads`);
   });
 });

@@ -104,7 +104,7 @@ describe("applying push feedback to a real store", async () => {
   const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
   const store = createFeedbackStore(database, log);
   const known = (name: string) => Promise.resolve({ name, active: true });
-  const catalog = { application: known, platform: known };
+  const catalog = { getApplication: known, getPlatform: known };
   const key = { group: "group", topic: "feedback", partition: 0 };
   const to = { offset: 1, epoch: 1 };
 
@@ -130,7 +130,7 @@ describe("applying push feedback to a real store", async () => {
         ["other", false],
       ],
     );
-    assert.deepEqual(await store.positions("group", "feedback"), new Map([[0, to]]));
+    assert.deepEqual(await store.findPositions("group", "feedback"), new Map([[0, to]]));
   });
 
   it("changes nothing, and sends no dead letter, for a fenced consumer", async () => {

@@ -98,14 +98,14 @@ describe("the group commit", () => {
     await fc.assert(
       fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
         await records.deleteMany({});
-        const { submit, status } = createGroupCommit(store, { limits: given });
+        const { submit, getStatus } = createGroupCommit(store, { limits: given });
         const answers: Promise<void>[] = [];
         for (const one of traffic) {
           if (one === "turn") await nextTurn();
           else answers.push(submit(one));
         }
         await Promise.all(answers);
-        assert.deepEqual(status(), { waiting: 0, writing: 0 });
+        assert.deepEqual(getStatus(), { waiting: 0, writing: 0 });
         const expected: Model = new Map();
         applyInOrder(
           expected,

@@ -46,7 +46,7 @@ async function listIds(query: InstallationQuery, limit = 1_000): Promise<string[
   const ids: string[] = [];
   let cursor: string | undefined;
   do {
-    const { installations, next } = await listing.page(query, { after: cursor, limit });
+    const { installations, next } = await listing.findPage(query, { after: cursor, limit });
     assert.ok(installations.length <= limit);
     ids.push(...installations.map(({ id }) => id));
     cursor = next;
@@ -94,9 +94,9 @@ describe("listing installations", () => {
       expected((i) => i % 100 === 99),
     );
     assert.deepEqual(await listIds({ tokenSuffix: "n.1234" }), []);
-    const { installations, next, scanned } = await listing.page({ tokenSuffix: "n-7" }, { limit: 1 });
+    const { installations, next, scanned } = await listing.findPage({ tokenSuffix: "n-7" }, { limit: 1 });
     assert.deepEqual([installations.length, scanned], [1, 1]);
-    const rest = await listing.page({ tokenSuffix: "n-7" }, { after: next, limit: 1 });
+    const rest = await listing.findPage({ tokenSuffix: "n-7" }, { after: next, limit: 1 });
     assert.deepEqual([rest.installations, rest.next, rest.scanned >= 1_000], [[], undefined, true]);
   });
 
@@ -107,7 +107,7 @@ describe("listing installations", () => {
   });
 
   it("returns every member of a record", async () => {
-    const { installations } = await listing.page({ token: "token-500" }, { limit: 1 });
+    const { installations } = await listing.findPage({ token: "token-500" }, { limit: 1 });
     const record = await records.findOne({ token: "token-500" });
     assert.deepEqual(installations, [
       {
@@ -130,10 +130,10 @@ describe("listing installations", () => {
   it("rejects foreign cursors and invalid page sizes", async () => {
     const foreign = (text: string) => Buffer.from(text).toString("base64url");
     for (const cursor of ["", "x", foreign("i1:"), foreign("i2:id"), `${foreign("i1:id")}=`, "i1:id"]) {
-      await assert.rejects(listing.page({}, { after: cursor, limit: 1 }), RejectionError, cursor);
+      await assert.rejects(listing.findPage({}, { after: cursor, limit: 1 }), RejectionError, cursor);
     }
     for (const limit of [0, 1_001, 1.5, Number.NaN])
-      await assert.rejects(listing.page({}, { limit }), RejectionError, String(limit));
+      await assert.rejects(listing.findPage({}, { limit }), RejectionError, String(limit));
   });
 });
 

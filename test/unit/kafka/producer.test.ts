@@ -16,7 +16,7 @@ const broker = createBroker(
   { ...readConfig({}).kafka, brokers: [stack.kafka] },
   await createLogger("silent"),
 );
-const producer = broker.producer(topic);
+const producer = broker.createProducer(topic);
 
 before(async () => {
   await admin.connect();

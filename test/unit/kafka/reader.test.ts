@@ -60,7 +60,7 @@ async function beginTransaction(): Promise<Transaction> {
 /** The broker acknowledges the end of a transaction before it writes the markers. */
 const untilStable = (topic: string, offset: number) =>
   until(`records up to ${offset} are stable`, async () => {
-    return (await broker.bounds(topic))?.get(0)?.high === offset;
+    return (await broker.fetchBounds(topic))?.get(0)?.high === offset;
   });
 const listReaderGroups = async () => {
   const { groups } = await admin.listGroups();
@@ -134,7 +134,7 @@ describe("reading a Kafka topic", () => {
       await (commits ? transaction.commit() : transaction.abort());
     }
     await transactional.disconnect();
-    await until("both marks are there", async () => (await broker.bounds(topic))?.get(0)?.high === 4);
+    await until("both marks are there", async () => (await broker.fetchBounds(topic))?.get(0)?.high === 4);
     assert.deepEqual(toTexts(await readAll(topic)), ["kept"]);
     assert.deepEqual(await readAll(topic, new Map([[0, 1]])), []);
   });
@@ -229,7 +229,7 @@ describe("reading a Kafka topic", () => {
       readAll(topic),
       (error) => error instanceof UnavailableError && error.message.includes(topic),
     );
-    assert.equal(await broker.bounds(topic), undefined);
+    assert.equal(await broker.fetchBounds(topic), undefined);
     assert.ok(!(await admin.listTopics()).includes(topic));
   });
 

@@ -19,7 +19,7 @@ function createScene() {
   const lookups: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
   const index = createLiveTopicIndex(
     {
-      async *all() {
+      async *streamAll() {
         const load = Promise.withResolvers<readonly PickableTopic[]>();
         loads.push(load);
         yield* await load.promise;
@@ -44,7 +44,7 @@ describe("the index of topics while it loads", () => {
     const { index, listeners, loads, lookups } = createScene();
     index.start();
     await until("the load has begun", () => loads.length === 1);
-    listeners[0]?.changed([{ externalId: "changed", updatedOn: 1 }]);
+    listeners[0]?.onChanged([{ externalId: "changed", updatedOn: 1 }]);
     await until("the topic is read again", () => lookups.length === 1);
     loads[0]?.resolve([topic("changed"), topic("other")]);
     await until("the topics are loaded", () => index.status().topics > 0);

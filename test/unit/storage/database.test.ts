@@ -190,7 +190,7 @@ describe("a conflicting transaction", () => {
       assert.ok(session !== undefined);
       const _id = unique("record");
       answerWith("insert", answer, 9);
-      await database.transaction(session, async () => {
+      await database.runTransaction(session, async () => {
         await records.insertOne({ _id }, { session });
       });
       await session.endSession();
@@ -204,7 +204,7 @@ describe("a conflicting transaction", () => {
     assert.ok(session !== undefined);
     answerWith("insert", { ok: 0, code: 112, codeName: "WriteConflict", errmsg: "WriteConflict" }, 10_000);
     await assert.rejects(
-      database.transaction(session, async () => {
+      database.runTransaction(session, async () => {
         await database.collection(collections.positions).insertOne({}, { session });
       }),
       { name: "UnavailableError", message: /MongoDB aborted the transaction: WriteConflict/ },

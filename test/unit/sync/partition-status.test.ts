@@ -14,12 +14,12 @@ function createGrowingLog() {
   };
   return {
     observer: {
-      async bounds() {
+      async fetchBounds() {
         const high = await query();
         return new Map([[0, { low: 0, high, stable: high }]]);
       },
-      owners: async () => new Map([[0, String(await query())]]),
-      firstSince: async () => new Map([[0, await query()]]),
+      fetchOwners: async () => new Map([[0, String(await query())]]),
+      findFirstSince: async () => new Map([[0, await query()]]),
     },
     positions: async () => new Map([[0, { offset: await query(), epoch: 1 }]]),
     consumer: (): ConsumerStatus => ({
@@ -42,7 +42,7 @@ describe("the status of a group in a growing log", () => {
         const { partitions } = await readPartitionStatuses(
           {
             ...{ group: "g", topic: "t", observer, consumer },
-            store: { positions: isThere ? positions : () => Promise.reject(new Error("away")) },
+            store: { findPositions: isThere ? positions : () => Promise.reject(new Error("away")) },
           },
           (_, question) => question.catch(() => undefined),
         );
