@@ -4,7 +4,7 @@ import { before } from "node:test";
 import { call } from "./http.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { until } from "./poll.ts";
-import { ownNames, startTopicsync, type TestService } from "./service.ts";
+import { addUser, ownNames, startTopicsync, type TestService } from "./service.ts";
 import { sharedStack, testDatabase, testKafka, type StackAddresses } from "./stack.ts";
 
 interface TopicRecord {
@@ -157,6 +157,34 @@ function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<
     .filter((id) => found.get(id) !== announced.get(id))
     .slice(0, maxDifferences)
     .map((id) => `${id}: found ${found.get(id) ?? "nothing"}, announced ${announced.get(id) ?? "nothing"}`);
+}
+
+/** A database and Kafka topics of this file's own, and a service that uses them: started before its tests, and ready. */
+export function useService(
+  moreSettings: Readonly<Record<string, string>> = {},
+  stack: StackAddresses = sharedStack(),
+) {
+  const { uri, db } = testDatabase(stack.mongodb);
+  const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
+  let service: TestService;
+  before(async () => {
+    service = await startTopicsync(settings);
+    await service.ready();
+  });
+  return {
+    uri,
+    db,
+    settings,
+    get url() {
+      return service.url;
+    },
+    get log() {
+      return service.log;
+    },
+    /** Adds a user by the command line; `options` such as `--role`. */
+    addUser: (user: string, password: string, ...options: string[]) =>
+      addUser(settings, user, password, ...options),
+  };
 }
 
 /** What the service says of itself. */

@@ -138,3 +138,14 @@ export async function runCli(
   if (args[0] === "start") keepLog(output);
   return { code: child.exitCode, output, errors };
 }
+
+/** Adds a user by the command line; `options` such as `--role`. */
+export async function addUser(
+  settings: Readonly<Record<string, string>>,
+  user: string,
+  password: string,
+  ...options: string[]
+): Promise<void> {
+  const { code, errors } = await runCli(["users", "add", user, ...options], settings, password);
+  if (code !== 0) throw new Error(errors);
+}

@@ -1,22 +1,13 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { toBasicAuthorization, call, type Answer } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync(settings);
-  await service.ready();
-});
-
+const service = useService();
+const records = service.db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const topicUrl = (path = "/api/svc_api_notif_mgmt/topic"): string => `${service.url}${path}`;
 const create = (body: unknown): Promise<Answer> => call(topicUrl(), { body });
 const definition = (id = unique("id")): Record<string, string> => ({
@@ -271,8 +262,7 @@ describe("the caller of createTopic", () => {
 
   it("needs the role, which the command line assigns", async () => {
     const user = { user: unique("user"), password: "pass:wörd" };
-    const added = await runCli(["users", "add", user.user], settings, `${user.password}\n`);
-    assert.equal(added.code, 0, added.errors);
+    await service.addUser(user.user, user.password);
     const answer = await call(topicUrl(), { body: definition(), as: user });
     assertError(answer, 403, "FORBIDDEN");
     assert.match(answer.json.error.detail, /svc_api_notif_mgmt\.event_mgmt_integration/);
@@ -318,7 +308,7 @@ describe("the indexes of the database", () => {
     const { indexes } = await import("../../../src/storage/indexes.ts");
     const { collections } = await import("../../../src/storage/names.ts");
     for (const collection of Object.values(collections)) {
-      const found = (await db.collection(collection).indexes()).map(({ name, key, unique: one }) => ({
+      const found = (await service.db.collection(collection).indexes()).map(({ name, key, unique: one }) => ({
         name,
         key,
         unique: one === true,
