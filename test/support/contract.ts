@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-/** An answer to be held against the OpenAPI document. */
-export interface ReceivedAnswer {
+/** A response to check against the OpenAPI document. */
+export interface ReceivedResponse {
   readonly method: string;
   readonly url: string;
   readonly status: number;
@@ -29,7 +29,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** The committed document, which a test of its own holds against the service's. */
+/** The committed document; documentation.test.ts checks that the service serves it. */
 const document = JSON.parse(
   readFileSync(new URL("../../docs/openapi.json", import.meta.url), "utf8"),
 ) as Document;
@@ -37,13 +37,13 @@ const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text));
 const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "date-time": isTime } });
 ajv.addSchema(document, "document");
 
-/** A part of the document, and where it lies. */
+/** A part of the document and its location. */
 interface Part<T> {
   readonly value: T;
   readonly pointer: readonly string[];
 }
 
-/** Looks a part up, past a reference. */
+/** Finds a part, following references. */
 function resolvePart<T>(...pointer: string[]): Part<T> {
   const value = pointer.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
   const { $ref } = value as { $ref?: string };
@@ -64,11 +64,11 @@ const paths = Object.keys(document.paths).map((path) => ({
   pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`),
 }));
 
-/** Throws when the OpenAPI document does not allow an answer, saying what it allows. */
-export function assertKeepsContract(answered: ReceivedAnswer): void {
-  const { method, url, status, headers, text } = answered;
+/** Throws if the OpenAPI document does not allow a response, and says what it allows. */
+export function assertKeepsContract(received: ReceivedResponse): void {
+  const { method, url, status, headers, text } = received;
   const { pathname } = new URL(url);
-  const what = `${method} ${pathname} answered ${status}, "${headers.get("content-type") ?? "no content type"}": ${text.slice(0, 500)}\n`;
+  const what = `${method} ${pathname} returned ${status}, "${headers.get("content-type") ?? "no content type"}": ${text.slice(0, 500)}\n`;
   const path = (paths.find((one) => one.path === pathname) ?? paths.find((one) => one.pattern.test(pathname)))
     ?.path;
   if (path === undefined) {
@@ -81,7 +81,11 @@ export function assertKeepsContract(answered: ReceivedAnswer): void {
   const name = operations[asked] === undefined ? Object.keys(operations)[0] : asked;
   assert.ok(name !== undefined);
   if (name !== asked)
-    assert.equal(status, 405, `${what}The OpenAPI document has ${Object.keys(operations).join(", ")} there`);
+    assert.equal(
+      status,
+      405,
+      `${what}The OpenAPI document describes only ${Object.keys(operations).join(", ")}`,
+    );
   const { responses } = resolvePart<Operation>("paths", path, name).value;
   assert.ok(
     Object.hasOwn(responses, status),
@@ -89,7 +93,7 @@ export function assertKeepsContract(answered: ReceivedAnswer): void {
   );
   const response = resolvePart<Response>("paths", path, name, "responses", String(status));
   assertHeaders(what, response, headers);
-  if (method !== "HEAD") assertBody(what, response, answered);
+  if (method !== "HEAD") assertBody(what, response, received);
 }
 
 function assertHeaders(what: string, { value, pointer }: Part<Response>, headers: Headers): void {
@@ -108,10 +112,10 @@ function assertHeaders(what: string, { value, pointer }: Part<Response>, headers
 function assertBody(
   what: string,
   { value, pointer }: Part<Response>,
-  { headers, text }: ReceivedAnswer,
+  { headers, text }: ReceivedResponse,
 ): void {
   if (value.content === undefined) {
-    assert.equal(text, "", `${what}The OpenAPI document has no body there`);
+    assert.equal(text, "", `${what}The OpenAPI document describes no body`);
     return;
   }
   const given = headers.get("content-type")?.split(";")[0] ?? "";
@@ -122,13 +126,13 @@ function assertBody(
   const body: unknown = type === "application/json" ? JSON.parse(text) : text;
   assert.ok(
     validate(body),
-    `${what}The OpenAPI document allows no such body: ${ajv.errorsText(validate.errors)}`,
+    `${what}The body violates the OpenAPI document: ${ajv.errorsText(validate.errors)}`,
   );
 }
 
 function assertError(what: string, text: string, code: string): void {
   const validate = getValidator("components", "schemas", "ErrorBody");
   const body = JSON.parse(text) as { error: { code: string } };
-  assert.ok(validate(body), `${what}That is no error body: ${ajv.errorsText(validate.errors)}`);
+  assert.ok(validate(body), `${what}The error body is invalid: ${ajv.errorsText(validate.errors)}`);
   assert.equal(body.error.code, code, what);
 }

@@ -2,19 +2,19 @@ import { assertKeepsContract } from "./contract.ts";
 import { keepSecret } from "./secrets.ts";
 import { bootstrap } from "./service.ts";
 
-/** An answer, read whole. */
-export interface Answer {
+/** A response, its body read to the end. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
   /** The text as JSON, or undefined. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into answers of any shape
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read bodies of any shape
   readonly json: any;
 }
 
 export interface Call {
   readonly method?: string;
-  /** A string and bytes are sent as they are; anything else as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   /** `undefined` sends no credentials. */
@@ -25,10 +25,10 @@ export const toBasicAuthorization = ({ user, password }: { user: string; passwor
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
 /**
- * Calls an operation: POST with JSON as the bootstrap user unless told otherwise. Throws when the answer is none that the OpenAPI
- * document has.
+ * Calls an operation, by default POST with JSON as the bootstrap user. Throws if the response is not one that the
+ * OpenAPI document describes.
  */
-export async function call(url: string, options: Call = {}): Promise<Answer> {
+export async function call(url: string, options: Call = {}): Promise<HttpResponse> {
   const { method = "POST", body, headers = {} } = options;
   const as = "as" in options ? options.as : bootstrap;
   keepSecrets(body, as?.password, headers["Authorization"] ?? (as && toBasicAuthorization(as)));
@@ -49,7 +49,8 @@ export async function call(url: string, options: Call = {}): Promise<Answer> {
 
 const toRequestBody = (body: unknown): string | Uint8Array<ArrayBuffer> =>
   typeof body === "string" ? body : body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
-/** What a caller brings that no log may show: a password, the Authorization header behind its scheme, push tokens. */
+
+/** Registers what no log may contain: passwords, the credentials in the Authorization header, push tokens. */
 function keepSecrets(body: unknown, password?: string, authorization?: string): void {
   keepSecret(password, authorization?.replace(/^\w+ +/, ""));
   if (typeof body !== "object" || body === null) return;

@@ -1,20 +1,20 @@
 import { connect, type Socket } from "node:net";
 
-/** An answer as it came over a socket. */
-export interface RawAnswer {
+/** A response as it was read from a socket. */
+export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** What came over a connection until the other side closed it. */
+/** What was received over a connection until the server closed it. */
 export interface Exchange {
-  readonly answers: readonly RawAnswer[];
-  /** How the connection ended: by its orderly end, or with an error. */
+  readonly responses: readonly RawResponse[];
+  /** How the connection ended: "end", or the code of an error. */
   readonly end: string;
 }
 
-/** Opens a connection, lets `talk` write to it, and reads until it is closed by the server. */
+/** Opens a connection, lets `talk` write to it, and reads until the server closes it. */
 export function exchange(url: string, talk: (socket: Socket) => void): Promise<Exchange> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function exchange(url: string, talk: (socket: Socket) => void): Promise<E
       .on("end", () => socket.end())
       .on("error", (error: Error & { code?: string }) => (end = error.code ?? error.message))
       .on("close", () => {
-        resolve({ answers: parseAnswers(text), end });
+        resolve({ responses: parseResponses(text), end });
       })
       .on("connect", () => {
         talk(socket);
@@ -35,17 +35,17 @@ export function exchange(url: string, talk: (socket: Socket) => void): Promise<E
   });
 }
 
-/** Writes all of it, and says what came back. */
+/** Writes all parts and returns what was received. */
 export const send = (url: string, ...parts: string[]): Promise<Exchange> =>
   exchange(url, (socket) => {
     for (const part of parts) socket.write(part);
   });
 
-function parseAnswers(text: string): RawAnswer[] {
-  const answers: RawAnswer[] = [];
+function parseResponses(text: string): RawResponse[] {
+  const responses: RawResponse[] = [];
   for (let rest = text; rest !== "";) {
     const headEnd = rest.indexOf("\r\n\r\n");
-    if (headEnd === -1) throw new Error(`no whole answer: ${JSON.stringify(rest)}`);
+    if (headEnd === -1) throw new Error(`incomplete response: ${JSON.stringify(rest)}`);
     const [statusLine = "", ...lines] = rest.slice(0, headEnd).split("\r\n");
     const headers = Object.fromEntries(
       lines.map((line) => [
@@ -55,8 +55,8 @@ function parseAnswers(text: string): RawAnswer[] {
     );
     const length = Number(headers["content-length"] ?? 0);
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    answers.push({ status, headers, body: rest.slice(headEnd + 4, headEnd + 4 + length) });
+    responses.push({ status, headers, body: rest.slice(headEnd + 4, headEnd + 4 + length) });
     rest = rest.slice(headEnd + 4 + length);
   }
-  return answers;
+  return responses;
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
@@ -24,7 +24,7 @@ before(async () => {
 
 type Kind = "applications" | "platforms";
 
-const post = (rest: string, body?: unknown, as = bootstrap): Promise<Answer> =>
+const post = (rest: string, body?: unknown, as = bootstrap): Promise<HttpResponse> =>
   call(`${here.url}/api/topicsync/v1/${rest}`, { body, as });
 async function list(kind: Kind): Promise<{ name: string }[]> {
   const { status, json } = await call(`${here.url}/api/topicsync/v1/${kind}`, { method: "GET" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { deadLetterMessage } from "../../support/dead-letters.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -36,14 +36,14 @@ before(async () => {
 
 type As = { readonly user: string; readonly password: string } | "nobody";
 const toCredentials = (as: As) => (as === "nobody" ? undefined : as);
-const get = (rest = "", as: As = bootstrap): Promise<Answer> =>
+const get = (rest = "", as: As = bootstrap): Promise<HttpResponse> =>
   call(`${service.url}${path}${rest}`, { method: "GET", as: toCredentials(as) });
 const post = (
   what: "replays" | "replay-outcomes",
   body: object,
   as: As = bootstrap,
   url = service.url,
-): Promise<Answer> => call(`${url}${path}/${what}`, { body, as: toCredentials(as) });
+): Promise<HttpResponse> => call(`${url}${path}/${what}`, { body, as: toCredentials(as) });
 
 /** Waits until the service has applied all announcements; returns the end of the log. */
 async function waitUntilApplied(): Promise<number> {
@@ -232,9 +232,9 @@ describe("dead letters over HTTP", () => {
     await call(`${other.url}${path}/${bad}`, { method: "GET" });
     await get(`/${bad}`);
     const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
-    const answers = await Promise.all(urls.map((url) => post("replays", { ids: [bad] }, bootstrap, url)));
-    const sent = answers.flatMap(({ json }) => json.sent as string[]);
-    const reasons = answers
+    const responses = await Promise.all(urls.map((url) => post("replays", { ids: [bad] }, bootstrap, url)));
+    const sent = responses.flatMap(({ json }) => json.sent as string[]);
+    const reasons = responses
       .flatMap(({ json }) => json.skipped as { reason: string }[])
       .map(({ reason }) => reason);
     assert.deepEqual([sent, reasons], [[bad], Array.from({ length: 9 }, () => "replayed")]);
@@ -260,7 +260,7 @@ describe("dead letters over HTTP", () => {
     await until("it is rejected again", async () => (await list()).total === 2);
   });
 
-  it("answer 503 while Kafka is down", async () => {
+  it("return 503 while Kafka is down", async () => {
     const proxy = await startKafkaProxy(stack.kafka);
     const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
     await cut.ready();

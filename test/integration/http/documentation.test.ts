@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { before, describe, it } from "node:test";
 
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -14,7 +14,7 @@ before(async () => {
   service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
 });
 
-const get = (path: string): Promise<Answer> =>
+const get = (path: string): Promise<HttpResponse> =>
   call(`${service.url}${path}`, { method: "GET", as: undefined });
 
 describe("the OpenAPI document", () => {

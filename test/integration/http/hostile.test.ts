@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { send, type Exchange, type RawAnswer } from "../../support/raw-http.ts";
+import { send, type Exchange, type RawResponse } from "../../support/raw-http.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -34,17 +34,17 @@ const close = "Connection: close";
 const endless = `10000\r\n${"x".repeat(0x10000)}\r\n`.repeat(40);
 
 /** The last response is an error with the standard body, and the connection is closed after it. */
-function assertLast({ answers, end }: Exchange, status: number, code: string): RawAnswer {
-  const answer = answers.at(-1);
-  assert.ok(answer !== undefined, `no answer: ${end}`);
-  assert.equal(answer.status, status, answer.body);
-  const body = JSON.parse(answer.body);
+function assertLast({ responses, end }: Exchange, status: number, code: string): RawResponse {
+  const response = responses.at(-1);
+  assert.ok(response !== undefined, `no response: ${end}`);
+  assert.equal(response.status, status, response.body);
+  const body = JSON.parse(response.body);
   assert.deepEqual(Object.keys(body), ["error", "status"]);
   assert.deepEqual(Object.keys(body.error).toSorted(), ["code", "detail", "details", "message"]);
   assert.equal(body.error.code, code);
-  assert.match(answer.headers["content-type"] ?? "", /^application\/json/);
-  assert.equal(answer.headers["x-content-type-options"], "nosniff");
-  return answer;
+  assert.match(response.headers["content-type"] ?? "", /^application\/json/);
+  assert.equal(response.headers["x-content-type-options"], "nosniff");
+  return response;
 }
 
 describe("every response", () => {
@@ -83,7 +83,7 @@ describe("invalid HTTP", () => {
     });
   }
 
-  it("is answered after earlier requests on the same connection, in order", async () => {
+  it("gets its response after those to earlier requests on the same connection", async () => {
     const one = head("GET /healthz HTTP/1.1");
     const body = registration();
     const two = post(authorization, `Content-Length: ${body.length}`) + body;
@@ -91,7 +91,7 @@ describe("invalid HTTP", () => {
     const all = await send(service.url, one + two + three + "nonsense\r\n\r\n");
     assertLast(all, 400, "BAD_REQUEST");
     assert.deepEqual(
-      all.answers.map(({ status }) => status),
+      all.responses.map(({ status }) => status),
       [200, 200, 404, 400],
     );
   });
@@ -108,12 +108,12 @@ describe("an oversized request", () => {
     const bomb = head("GET /healthz HTTP/1.1", close, ...headers);
     assertLast(await send(service.url, bomb), 431, "HEADERS_TOO_LARGE");
     const few = head("GET /healthz HTTP/1.1", close, ...headers.slice(0, 98));
-    assert.equal((await send(service.url, few)).answers[0]?.status, 200);
+    assert.equal((await send(service.url, few)).responses[0]?.status, 200);
   });
 
   it("returns 414: a URL of more than 2,048 characters", async () => {
-    const answer = await send(service.url, head(`GET /${"x".repeat(2_048)} HTTP/1.1`, close));
-    assertLast(answer, 414, "URI_TOO_LONG");
+    const response = await send(service.url, head(`GET /${"x".repeat(2_048)} HTTP/1.1`, close));
+    assertLast(response, 414, "URI_TOO_LONG");
   });
 });
 
@@ -121,9 +121,9 @@ describe("a body with Expect: 100-continue", () => {
   it("is requested after credentials and headers are checked", async () => {
     const body = registration();
     const good = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`, close);
-    const { answers } = await send(service.url, good, body);
+    const { responses } = await send(service.url, good, body);
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [100, 200],
     );
   });
@@ -142,9 +142,9 @@ describe("a body with Expect: 100-continue", () => {
         url,
       );
       const got = await send(service.url, request);
-      const answer = assertLast(got, status, code);
-      assert.equal(got.answers.length, 1, "no 100");
-      assert.equal(answer.headers["connection"], "close");
+      const response = assertLast(got, status, code);
+      assert.equal(got.responses.length, 1, "no 100");
+      assert.equal(response.headers["connection"], "close");
     }
   });
 
@@ -156,9 +156,9 @@ describe("a body with Expect: 100-continue", () => {
   it("is read without 100 Continue in HTTP/1.0", async () => {
     const body = registration();
     const request = post(authorization, "Expect: 100-continue", `Content-Length: ${body.length}`);
-    const { answers } = await send(service.url, request.replace("HTTP/1.1", "HTTP/1.0"), body);
+    const { responses } = await send(service.url, request.replace("HTTP/1.1", "HTTP/1.0"), body);
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200],
     );
   });
@@ -178,19 +178,19 @@ describe("an unread body", () => {
         "UNSUPPORTED_MEDIA_TYPE",
       ],
     ] as const) {
-      const answer = assertLast(await send(service.url, request, endless), status, code);
-      assert.equal(answer.headers["connection"], "close", code);
+      const response = assertLast(await send(service.url, request, endless), status, code);
+      assert.equal(response.headers["connection"], "close", code);
     }
     const got = await send(service.url, head("GET /healthz HTTP/1.1", "Transfer-Encoding: chunked"), endless);
-    assert.equal(got.answers[0]?.status, 200);
-    assert.equal(got.answers[0].headers["connection"], "close");
+    assert.equal(got.responses[0]?.status, 200);
+    assert.equal(got.responses[0].headers["connection"], "close");
   });
 
   it("is discarded if it is small, and the connection stays open", async () => {
     const rejected = post("Content-Length: 50") + "x".repeat(50);
-    const { answers } = await send(service.url, rejected + head("GET /healthz HTTP/1.1", close));
+    const { responses } = await send(service.url, rejected + head("GET /healthz HTTP/1.1", close));
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [401, 200],
     );
   });
@@ -214,12 +214,12 @@ describe("a hostile path", () => {
     "%F0%9F%98%80",
   ]) {
     it(`matches no application: ${application}`, async () => {
-      const answer = await call(`${service.url}/api/now/push/${application}/installation`, {
+      const response = await call(`${service.url}/api/now/push/${application}/installation`, {
         body: { platform: "ios", token: "token" },
       });
       // `fetch` makes `..` of %2e%2e and goes up with it.
       const expected = application === "%2e%2e" ? [404, "NOT_FOUND"] : [400, "UNKNOWN_APPLICATION"];
-      assert.deepEqual([answer.status, answer.json.error.code], expected);
+      assert.deepEqual([response.status, response.json.error.code], expected);
     });
   }
 

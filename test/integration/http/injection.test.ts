@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 
-import { call, type Answer, type Call } from "../../support/http.ts";
+import { call, type HttpResponse, type Call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -17,9 +17,14 @@ const remove = "/api/now/push/App/removeInstallation";
 const topic = "/api/svc_api_notif_mgmt/topic";
 const pick = "/api/svc_api_notif_mgmt/topic/pick";
 
-const request = (path: string, options: Call): Promise<Answer> => call(`${service.url}${path}`, options);
-const send = (path: string, body: unknown): Promise<Answer> => request(path, { body });
-const sendBytes = (path: string, body: Uint8Array, headers: Record<string, string> = {}): Promise<Answer> =>
+const request = (path: string, options: Call): Promise<HttpResponse> =>
+  call(`${service.url}${path}`, options);
+const send = (path: string, body: unknown): Promise<HttpResponse> => request(path, { body });
+const sendBytes = (
+  path: string,
+  body: Uint8Array,
+  headers: Record<string, string> = {},
+): Promise<HttpResponse> =>
   request(path, { body, headers: { "Content-Type": "application/json", ...headers } });
 
 before(async () => {
@@ -33,7 +38,7 @@ before(async () => {
   await service.ready();
 });
 
-/** The service still answers a valid request and logged no error. */
+/** The service still accepts a valid request and has logged no error. */
 afterEach(async () => {
   assert.equal((await send(register, { platform: "ios", token: unique("token") })).status, 200);
   assert.deepEqual(
@@ -42,17 +47,17 @@ afterEach(async () => {
   );
 });
 
-function assertRejected(answer: Answer, status: number, code: string): void {
-  assert.deepEqual([answer.status, answer.json?.error.code], [status, code], answer.text);
+function assertRejected(response: HttpResponse, status: number, code: string): void {
+  assert.deepEqual([response.status, response.json?.error.code], [status, code], response.text);
 }
 
-const getFaultPaths = ({ json }: Answer): string[] =>
+const getFaultPaths = ({ json }: HttpResponse): string[] =>
   (json.error.details as { path: string }[]).map(({ path }) => path);
 
 async function assertFaults(path: string, body: unknown, faults: readonly string[]): Promise<void> {
-  const answer = await send(path, body);
-  assertRejected(answer, 400, "SCHEMA_VIOLATION");
-  assert.deepEqual(getFaultPaths(answer).toSorted(), faults.toSorted());
+  const response = await send(path, body);
+  assertRejected(response, 400, "SCHEMA_VIOLATION");
+  assert.deepEqual(getFaultPaths(response).toSorted(), faults.toSorted());
 }
 
 /** Values that MongoDB, or a careless program, would interpret. */
@@ -236,9 +241,9 @@ describe("ambiguous or malformed JSON", () => {
 
   it("returns only some of thousands of faults", async () => {
     const members = Array.from({ length: 5_000 }, (_, index) => [`m${index}`, index]);
-    const answer = await send(register, Object.fromEntries(members));
-    assertRejected(answer, 400, "SCHEMA_VIOLATION");
-    assert.ok(getFaultPaths(answer).length <= 51);
+    const response = await send(register, Object.fromEntries(members));
+    assertRejected(response, 400, "SCHEMA_VIOLATION");
+    assert.ok(getFaultPaths(response).length <= 51);
   });
 });
 
@@ -260,8 +265,8 @@ describe("a compressed body", () => {
 
   it("is rejected with an unknown encoding or several", async () => {
     for (const coding of ["zstd", "compress", "gzip, gzip", "gzip, identity", "x"]) {
-      const answer = await sendBytes(register, gzipSync(body), { "Content-Encoding": coding });
-      assertRejected(answer, 400, "UNSUPPORTED_MEDIA_TYPE");
+      const response = await sendBytes(register, gzipSync(body), { "Content-Encoding": coding });
+      assertRejected(response, 400, "UNSUPPORTED_MEDIA_TYPE");
       const other = await sendBytes(topic, gzipSync(body), { "Content-Encoding": coding });
       assertRejected(other, 415, "UNSUPPORTED_MEDIA_TYPE");
     }
@@ -358,12 +363,12 @@ describe("credentials", () => {
       "Bearer x",
       "Digest username=x",
     ]) {
-      const answer = await request(register, {
+      const response = await request(register, {
         as: undefined,
         headers: { Authorization: header },
         body: { platform: "ios", token: "t" },
       });
-      assertRejected(answer, 401, "UNAUTHENTICATED");
+      assertRejected(response, 401, "UNAUTHENTICATED");
     }
   });
 });

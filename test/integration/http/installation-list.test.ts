@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { before, describe, it } from "node:test";
 
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { until } from "../../support/poll.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
@@ -44,13 +44,16 @@ before(async () => {
   assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
 });
 
-const list = (query = "", as: { user: string; password: string } | "nobody" = bootstrap): Promise<Answer> =>
+const list = (
+  query = "",
+  as: { user: string; password: string } | "nobody" = bootstrap,
+): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/installations${query}`, {
     method: "GET",
     as: as === "nobody" ? undefined : as,
   });
-const getUsers = (answer: Answer): string[] => {
-  const { installations } = answer.json as { installations: { user: string }[] };
+const getUsers = (response: HttpResponse): string[] => {
+  const { installations } = response.json as { installations: { user: string }[] };
   return installations.map(({ user }) => user);
 };
 
@@ -66,7 +69,7 @@ describe("listing installations over HTTP", () => {
     let pages = 0;
     let next: string | null = "";
     while (next !== null) {
-      const { status, json }: Answer = await list(`?limit=10${next === "" ? "" : `&after=${next}`}`);
+      const { status, json }: HttpResponse = await list(`?limit=10${next === "" ? "" : `&after=${next}`}`);
       assert.equal(status, 200);
       assert.ok(json.installations.length <= 10);
       found.push(...json.installations.map(({ id }: { id: string }) => id));
@@ -132,8 +135,10 @@ describe("listing installations over HTTP", () => {
 });
 
 describe("deactivating installations by id", () => {
-  const deactivate = (body: unknown, as: { user: string; password: string } = bootstrap): Promise<Answer> =>
-    call(`${service.url}/api/topicsync/v1/installations/deactivate`, { body, as });
+  const deactivate = (
+    body: unknown,
+    as: { user: string; password: string } = bootstrap,
+  ): Promise<HttpResponse> => call(`${service.url}/api/topicsync/v1/installations/deactivate`, { body, as });
   const chosen = [installation("lost-token-one-0123456789"), installation("lost-token-two-0123456789")];
   const ids = chosen.map(({ _id }) => _id);
   const findRecord = (id = "") => records.findOne({ _id: id });
@@ -155,8 +160,8 @@ describe("deactivating installations by id", () => {
 
   it("stores the reason, returns the count, and leaves inactive installations alone", async () => {
     const gone = stored.find(({ active }) => !active)?._id;
-    const answer = await deactivate({ ids: [...ids, gone, "unknown"], reason: "lost telephone" });
-    assert.deepEqual([answer.status, answer.json], [200, { deactivated: 2 }]);
+    const response = await deactivate({ ids: [...ids, gone, "unknown"], reason: "lost telephone" });
+    assert.deepEqual([response.status, response.json], [200, { deactivated: 2 }]);
     for (const id of ids) {
       const record = await findRecord(id);
       assert.deepEqual([record?.active, record?.deactivated_reason], [false, "lost telephone"]);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
 
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -40,10 +40,10 @@ const post = (
   body: unknown,
   as: Caller | undefined = ann,
   app = "Mobile%20Agent",
-): Promise<Answer> => call(`${service.url}/api/now/push/${app}/${operation}`, { body, as });
-const register = (token: string, as = ann, platform = "ios"): Promise<Answer> =>
+): Promise<HttpResponse> => call(`${service.url}/api/now/push/${app}/${operation}`, { body, as });
+const register = (token: string, as = ann, platform = "ios"): Promise<HttpResponse> =>
   post("installation", { platform, token }, as);
-const remove = (as: Caller = ann, platform = "ios"): Promise<Answer> =>
+const remove = (as: Caller = ann, platform = "ios"): Promise<HttpResponse> =>
   post("removeInstallation", { platform }, as);
 
 async function findStored(token: string): Promise<InstallationRecord> {
@@ -52,9 +52,9 @@ async function findStored(token: string): Promise<InstallationRecord> {
   return records[0] as InstallationRecord;
 }
 
-function assertRejected(answer: Answer, code: string): void {
-  assert.equal(answer.status, 400, answer.text);
-  assert.equal(answer.json.error.code, code);
+function assertRejected(response: HttpResponse, code: string): void {
+  assert.equal(response.status, 400, response.text);
+  assert.equal(response.json.error.code, code);
 }
 
 describe("a path", () => {
@@ -79,9 +79,9 @@ describe("a path", () => {
 describe("registering a push token", () => {
   it("returns 200 without a body and stores the token for the caller", async () => {
     const token = unique("token");
-    const answer = await register(token);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.text, "");
+    const response = await register(token);
+    assert.equal(response.status, 200);
+    assert.equal(response.text, "");
     const { user, active, ...rest } = await findStored(token);
     assert.deepEqual({ user, active }, { user: ann.user, active: true });
     assert.match(rest._id, /^[0-9a-f]{32}$/);
@@ -109,10 +109,10 @@ describe("registering a push token", () => {
 
   it("keeps one record when the same token is registered 32 times at once", async () => {
     const token = unique("token");
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 32 }, (_, i) => register(token, i % 2 === 0 ? ann : bob)),
     );
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     await findStored(token);
   });
 
@@ -137,7 +137,7 @@ describe("registering a push token", () => {
   it("replaces the caller's previous token in the same request", async () => {
     const [old, renewed, theirs] = [unique("old"), unique("new"), unique("theirs")] as const;
     await Promise.all([register(old), register(theirs, bob)]);
-    const rotate = (token: string, previousToken: unknown): Promise<Answer> =>
+    const rotate = (token: string, previousToken: unknown): Promise<HttpResponse> =>
       post("installation", { platform: "ios", token, previousToken });
     assert.equal((await rotate(renewed, old)).status, 200);
     assert.equal((await findStored(renewed)).active, true);
@@ -226,8 +226,8 @@ describe("removing push tokens", () => {
       register(android, ann, "android"),
       register(theirs, bob),
     ]);
-    const answer = await remove();
-    assert.deepEqual([answer.status, answer.text], [200, ""]);
+    const response = await remove();
+    assert.deepEqual([response.status, response.text], [200, ""]);
     for (const token of [one, two]) {
       const { active, deactivated_on, deactivated_reason } = await findStored(token);
       assert.equal(active, false);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
@@ -22,7 +22,7 @@ before(async () => {
   await service.ready();
 });
 
-const logIn = (user: string, password: string, from = "192.0.2.1"): Promise<Answer> =>
+const logIn = (user: string, password: string, from = "192.0.2.1"): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/sync`, {
     method: "GET",
     as: { user, password },
@@ -41,10 +41,10 @@ describe("failed logins", () => {
     for (const user of [ann, nobody]) {
       for (let failure = 1; failure <= 10; failure += 1)
         assert.equal((await logIn(user, `wrong ${failure}`)).status, 401);
-      const answer = await logIn(user, "wrong again");
-      assert.equal(answer.status, 429);
-      assert.equal(answer.json.error.code, "TOO_MANY_ATTEMPTS");
-      assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d{0,2}$/);
+      const response = await logIn(user, "wrong again");
+      assert.equal(response.status, 429);
+      assert.equal(response.json.error.code, "TOO_MANY_ATTEMPTS");
+      assert.match(response.headers.get("retry-after") ?? "", /^[1-9]\d{0,2}$/);
     }
     assert.equal((await logIn(ann, `password of ${ann}`)).status, 200);
     assert.equal((await logIn(bootstrap.user, bootstrap.password)).status, 200);
@@ -73,7 +73,7 @@ describe("failed logins", () => {
   it("on the console are counted together with other requests", async () => {
     const [user, from] = [unique("user"), "203.0.113.5"];
     await addUser(user);
-    const signIn = (password: string): Promise<Answer> =>
+    const signIn = (password: string): Promise<HttpResponse> =>
       call(`${service.url}/api/topicsync/v1/session`, {
         as: undefined,
         headers: { "X-Forwarded-For": from },
@@ -93,9 +93,9 @@ describe("failed logins", () => {
       Array.from({ length: 50 }, (_, index) => logIn(unique("flood"), `wrong ${index}`)),
     ).finally(() => (flood.ended = true));
     while (!flood.ended) assert.equal((await logIn(bootstrap.user, bootstrap.password)).status, 200);
-    const answers = await flooding;
-    assert.deepEqual([...new Set(answers.map(({ status }) => status))].toSorted(), [401, 503]);
-    for (const { status, json, headers } of answers) {
+    const responses = await flooding;
+    assert.deepEqual([...new Set(responses.map(({ status }) => status))].toSorted(), [401, 503]);
+    for (const { status, json, headers } of responses) {
       if (status !== 503) continue;
       assert.equal(json.error.code, "OVERLOADED");
       assert.match(headers.get("retry-after") ?? "", /^\d+$/);

@@ -8,7 +8,7 @@ import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { audience, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -30,16 +30,16 @@ const as = (token: string, scheme = "Bearer") => ({
   as: undefined,
   headers: { Authorization: `${scheme} ${token}` },
 });
-const getSync = (token: string, scheme?: string): Promise<Answer> =>
+const getSync = (token: string, scheme?: string): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token, scheme) });
-const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<Answer> =>
+const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<HttpResponse> =>
   call(`${at.url}/api/svc_api_notif_mgmt/topic`, { body: { name: externalId, externalId }, ...as(token) });
 const now = (): number => Math.floor(Date.now() / 1_000);
 
-function assertRejected(answer: Answer, why: RegExp): void {
-  assert.equal(answer.status, 401, answer.text);
-  assert.equal(answer.json.error.code, "UNAUTHENTICATED");
-  const challenge = answer.headers.get("www-authenticate") ?? "";
+function assertRejected(response: HttpResponse, why: RegExp): void {
+  assert.equal(response.status, 401, response.text);
+  assert.equal(response.json.error.code, "UNAUTHENTICATED");
+  const challenge = response.headers.get("www-authenticate") ?? "";
   assert.match(
     challenge,
     /^Bearer realm="topicsync", error="invalid_token", error_description="[^"]*", Basic realm=/,
@@ -94,10 +94,10 @@ describe("a bearer token", () => {
   it("works beside HTTP Basic, and a 401 offers both schemes", async () => {
     const url = `${service.url}/api/topicsync/v1/sync`;
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
-    const answer = await call(url, { method: "GET", as: undefined });
-    assert.equal(answer.status, 401);
+    const response = await call(url, { method: "GET", as: undefined });
+    assert.equal(response.status, 401);
     assert.equal(
-      answer.headers.get("www-authenticate"),
+      response.headers.get("www-authenticate"),
       'Basic realm="topicsync", charset="UTF-8", Bearer realm="topicsync"',
     );
     const { json } = await call(`${service.url}/openapi.json`, { method: "GET", as: undefined });
@@ -174,8 +174,8 @@ describe("a hostile token", () => {
   });
 
   it("of 20 kB exceeds the header limit", async () => {
-    const answer = await getSync(await issuer.token({ padding: "x".repeat(20_000) }));
-    assert.deepEqual([answer.status, answer.json.error.code], [431, "HEADERS_TOO_LARGE"]);
+    const response = await getSync(await issuer.token({ padding: "x".repeat(20_000) }));
+    assert.deepEqual([response.status, response.json.error.code], [431, "HEADERS_TOO_LARGE"]);
   });
 });
 
@@ -188,23 +188,23 @@ describe("the issuer", () => {
     assert.ok(issuer.getKeyRequests() - before <= 1);
   });
 
-  it("may be down: bearer tokens are then answered with 503, and everything else works", async () => {
+  it("may be down: bearer tokens then get 503, and everything else works", async () => {
     const away = await startIssuer();
     const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
     const url = `${other.url}/api/topicsync/v1/sync`;
-    const ask = async (): Promise<Answer> => call(url, { method: "GET", ...as(await away.token()) });
+    const ask = async (): Promise<HttpResponse> => call(url, { method: "GET", ...as(await away.token()) });
     for (const behaviour of ["failing", "garbled"] as const) {
       away.setBehaviour(behaviour);
-      const answer = await until("it is asked", async () => {
+      const response = await until("it is asked", async () => {
         for (let times = 0; times < 19; times += 1) await ask();
         const one = await ask();
         return away.countRequests() > 0 ? one : undefined;
       });
       assert.ok(away.countRequests() < 10, "the issuer is not asked for each token");
-      assert.deepEqual([answer.status, answer.json.error.code], [503, "UNAVAILABLE"]);
-      assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
-      assert.doesNotMatch(answer.text, /127\.0\.0\.1/, "the address of the issuer is not disclosed");
+      assert.deepEqual([response.status, response.json.error.code], [503, "UNAVAILABLE"]);
+      assert.match(response.headers.get("retry-after") ?? "", /^\d+$/);
+      assert.doesNotMatch(response.text, /127\.0\.0\.1/, "the address of the issuer is not disclosed");
     }
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
     away.setBehaviour("well");

@@ -9,7 +9,7 @@ import { before, beforeEach, describe, it } from "node:test";
 import { readConfig } from "../../../src/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { roles } from "../../../src/users/user.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { audience, goodCode, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
@@ -44,7 +44,7 @@ before(async () => {
   await Promise.all([here.ready(), there.ready()]);
 });
 
-const get = (url: string, cookie?: string): Promise<Answer> =>
+const get = (url: string, cookie?: string): Promise<HttpResponse> =>
   call(url, { method: "GET", as: undefined, headers: cookie === undefined ? {} : { Cookie: cookie } });
 
 /** A browser that was redirected to the provider: its cookie, and the parameters of the redirect. */
@@ -54,10 +54,10 @@ interface Sent {
 }
 
 async function beginSignIn(): Promise<Sent> {
-  const answer = await get(`${here.url}${path}/openid`);
-  assert.equal(answer.status, 302);
-  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
-  const asked = new URL(answer.headers.get("location") ?? "").searchParams;
+  const response = await get(`${here.url}${path}/openid`);
+  assert.equal(response.status, 302);
+  const [cookie = ""] = (response.headers.get("set-cookie") ?? "").split(";", 1);
+  const asked = new URL(response.headers.get("location") ?? "").searchParams;
   keepSecret(cookie.split("=")[1]);
   return { cookie, asked };
 }
@@ -68,28 +68,28 @@ function returnFromProvider(
   {
     claims = {},
     header = {},
-    answer = {},
+    response = {},
     at = here,
   }: {
     claims?: Readonly<Record<string, unknown>>;
     header?: Readonly<Record<string, unknown>>;
-    answer?: Readonly<Record<string, string>>;
+    response?: Readonly<Record<string, string>>;
     at?: TestService;
   } = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   issuer.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
   const good = { code: goodCode, state: asked.get("state") ?? "", iss: issuer.url };
-  const query = new URLSearchParams({ ...good, ...answer }).toString();
+  const query = new URLSearchParams({ ...good, ...response }).toString();
   return get(`${at.url}${path}/openid/callback?${query}`, cookie);
 }
 
-const findSessionCookie = (answer: Answer): string =>
-  answer.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
+const findSessionCookie = (response: HttpResponse): string =>
+  response.headers.getSetCookie().find((one) => one.startsWith("__Host-topicsync_session=")) ?? "";
 
 /** Asserts that nobody is signed in and that the redirect names the reason. */
-function assertFailed(answer: Answer, reason: string): void {
+function assertFailed(response: HttpResponse, reason: string): void {
   assert.deepEqual(
-    [answer.status, answer.headers.get("location"), findSessionCookie(answer)],
+    [response.status, response.headers.get("location"), findSessionCookie(response)],
     [302, `/console?sign-in=${reason}`, ""],
   );
 }
@@ -101,8 +101,8 @@ const waitForLog = (reason: RegExp): Promise<unknown> =>
 
 describe("signing in with OpenID", () => {
   it("redirects the browser to the provider, with a state that is bound to this browser", async () => {
-    const answer = await get(`${here.url}${path}/openid`);
-    const location = new URL(answer.headers.get("location") ?? "");
+    const response = await get(`${here.url}${path}/openid`);
+    const location = new URL(response.headers.get("location") ?? "");
     assert.equal(`${location.origin}${location.pathname}`, `${issuer.url}/authorize`);
     const { state, nonce, code_challenge: challenge, ...rest } = Object.fromEntries(location.searchParams);
     assert.deepEqual(rest, {
@@ -113,10 +113,10 @@ describe("signing in with OpenID", () => {
       code_challenge_method: "S256",
     });
     assert.match(
-      answer.headers.get("set-cookie") ?? "",
+      response.headers.get("set-cookie") ?? "",
       /^__Host-topicsync_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
-    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.equal(response.headers.get("cache-control"), "no-store");
     const other = Object.fromEntries((await beginSignIn()).asked);
     const all = [state, nonce, challenge, other["state"], other["nonce"], other["code_challenge"]];
     assert.equal(new Set(all).size, 6);
@@ -126,18 +126,18 @@ describe("signing in with OpenID", () => {
   it("starts a session with the name and roles from the provider, on any instance", async () => {
     const sub = unique("ann");
     const sent = await beginSignIn();
-    const answer = await returnFromProvider(sent, {
+    const response = await returnFromProvider(sent, {
       claims: { sub, roles: [roles.eventManagement, "something-else"] },
       at: there,
     });
-    assert.deepEqual([answer.status, answer.headers.get("location")], [302, "/console"]);
+    assert.deepEqual([response.status, response.headers.get("location")], [302, "/console"]);
     assert.match(
-      findSessionCookie(answer),
+      findSessionCookie(response),
       /^__Host-topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+; HttpOnly; Secure; SameSite=Strict$/,
     );
-    assert.match(answer.headers.getSetCookie().join("\n"), /^__Host-topicsync_sign_in=; Max-Age=0;/m);
+    assert.match(response.headers.getSetCookie().join("\n"), /^__Host-topicsync_sign_in=; Max-Age=0;/m);
 
-    const [cookie = ""] = findSessionCookie(answer).split(";", 1);
+    const [cookie = ""] = findSessionCookie(response).split(";", 1);
     const { status, json } = await get(`${here.url}${path}`, cookie);
     keepSecret(cookie.split("=")[1], json.csrfToken);
     assert.deepEqual([status, json.user, json.roles], [200, `oidc:${sub}`, [roles.eventManagement]]);
@@ -174,8 +174,8 @@ describe("signing in with OpenID", () => {
 
   it("grants no role if the provider names none of ours", async () => {
     for (const given of [undefined, ["other"], { [roles.eventManagement]: true }]) {
-      const answer = await returnFromProvider(await beginSignIn(), { claims: { roles: given } });
-      const [cookie = ""] = findSessionCookie(answer).split(";", 1);
+      const response = await returnFromProvider(await beginSignIn(), { claims: { roles: given } });
+      const [cookie = ""] = findSessionCookie(response).split(";", 1);
       assert.deepEqual((await get(`${here.url}${path}`, cookie)).json.roles, []);
     }
   });
@@ -190,16 +190,16 @@ describe("a sign-in of another browser", () => {
     // Over TLS, a cookie without the prefix is ignored: another host could have set it.
     const plain = strangers.cookie.replace("__Host-", "");
     assertFailed(await returnFromProvider({ ...strangers, cookie: plain }), "expired");
-    const answer = await returnFromProvider(mine);
-    assert.equal(answer.headers.get("location"), "/console");
-    const after = (answer.headers.getSetCookie()[1] ?? "").split(";", 1)[0] ?? "";
+    const response = await returnFromProvider(mine);
+    assert.equal(response.headers.get("location"), "/console");
+    const after = (response.headers.getSetCookie()[1] ?? "").split(";", 1)[0] ?? "";
     assertFailed(await returnFromProvider({ ...mine, cookie: after }), "expired");
   });
 
   it("fails with a missing, wrong or repeated state", async () => {
     const sent = await beginSignIn();
     for (const state of ["", "x", sent.cookie.split("=")[1] ?? ""])
-      assertFailed(await returnFromProvider(sent, { answer: { state } }), "expired");
+      assertFailed(await returnFromProvider(sent, { response: { state } }), "expired");
     const url = `${here.url}${path}/openid/callback`;
     assertFailed(await get(url, sent.cookie), "expired");
     const twice = `${url}?code=${goodCode}&state=${sent.asked.get("state")}&state=x&iss=${issuer.url}`;
@@ -207,7 +207,7 @@ describe("a sign-in of another browser", () => {
   });
 
   it("keeps existing sessions, and starts a new one each time", async () => {
-    const getCookie = (answer: Answer) => findSessionCookie(answer).split(";", 1)[0] ?? "";
+    const getCookie = (response: HttpResponse) => findSessionCookie(response).split(";", 1)[0] ?? "";
     const one = getCookie(await returnFromProvider(await beginSignIn()));
     const other = getCookie(await returnFromProvider(await beginSignIn()));
     assert.notEqual(one, other);
@@ -228,17 +228,22 @@ describe("a response of the provider", () => {
 
   const now = () => Math.floor(Date.now() / 1_000);
   for (const [what, change, reason, why] of [
-    ["that names another issuer", { answer: { iss: "https://evil.example.org" } }, "rejected", /iss/],
-    ["with an invalid code", { answer: { code: "stolen" } }, "rejected", /invalid_grant/],
-    ["that the user declined", { answer: { error: "access_denied" } }, "declined", undefined],
-    ["that it is overloaded", { answer: { error: "temporarily_unavailable" } }, "unavailable", /temporarily/],
+    ["that names another issuer", { response: { iss: "https://evil.example.org" } }, "rejected", /iss/],
+    ["with an invalid code", { response: { code: "stolen" } }, "rejected", /invalid_grant/],
+    ["that the user declined", { response: { error: "access_denied" } }, "declined", undefined],
+    [
+      "that it is overloaded",
+      { response: { error: "temporarily_unavailable" } },
+      "unavailable",
+      /temporarily/,
+    ],
     [
       "that the client is not authorized",
-      { answer: { error: "unauthorized_client" } },
+      { response: { error: "unauthorized_client" } },
       "rejected",
       /unauthorized_client/,
     ],
-    ["with an unknown error", { answer: { error: "constructor" } }, "rejected", /constructor/],
+    ["with an unknown error", { response: { error: "constructor" } }, "rejected", /constructor/],
     ["with a token for another client", { claims: { aud: "another" } }, "rejected", /aud/],
     ["with a token of another issuer", { claims: { iss: "https://evil.example.org" } }, "rejected", /iss/],
     ["with a token of another sign-in", { claims: { nonce: "another" } }, "rejected", /nonce/],
@@ -263,7 +268,7 @@ describe("a response of the provider", () => {
 
   it("is throttled after repeated failures", async () => {
     const sent = await beginSignIn();
-    const madeUp = { answer: { code: "made-up" }, at: there };
+    const madeUp = { response: { code: "made-up" }, at: there };
     for (let tried = 0; tried < 10; tried += 1)
       assertFailed(await returnFromProvider(sent, madeUp), "rejected");
     assertFailed(await returnFromProvider(sent, madeUp), "throttled");
@@ -297,7 +302,7 @@ describe("the provider", () => {
     const withUserInfo = await startIssuer(userInfo);
     const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
     await other.ready();
-    const signInAs = async (sub: string): Promise<Answer> => {
+    const signInAs = async (sub: string): Promise<HttpResponse> => {
       const begun = await get(`${other.url}${path}/openid`);
       const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
       keepSecret(cookie.split("=")[1]);
@@ -319,10 +324,10 @@ describe("the provider", () => {
   });
 
   it("can be replaced in the settings, which invalidates sign-ins begun with the old one", async () => {
-    const answer = await returnFromProvider(await beginSignIn(), {
+    const response = await returnFromProvider(await beginSignIn(), {
       claims: { roles: [roles.eventManagement] },
     });
-    const [cookie = ""] = findSessionCookie(answer).split(";", 1);
+    const [cookie = ""] = findSessionCookie(response).split(";", 1);
     assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
     const { modifiedCount } = await db
       .collection("topicsync_sessions")

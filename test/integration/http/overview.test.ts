@@ -37,13 +37,13 @@ async function addUser(given: readonly string[] = []): Promise<{ user: string; p
 async function watch(
   headers: Readonly<Record<string, string>> = { Authorization: toBasicAuthorization(bootstrap) },
 ) {
-  const answer = await fetch(`${service.url}${path}/events`, {
+  const response = await fetch(`${service.url}${path}/events`, {
     headers: { ...headers, Accept: "text/event-stream" },
   });
-  const watched = { answer, text: "", over: false };
+  const watched = { response, text: "", over: false };
   void (async () => {
     const decoder = new TextDecoder();
-    for await (const bytes of answer.body ?? []) watched.text += decoder.decode(bytes as Uint8Array);
+    for await (const bytes of response.body ?? []) watched.text += decoder.decode(bytes as Uint8Array);
   })().finally(() => (watched.over = true));
   return watched;
 }
@@ -56,11 +56,11 @@ const parseEvents = ({ text }: { readonly text: string }): Overview[] =>
     .map((event) => JSON.parse(event.slice("data: ".length)) as Overview);
 
 async function signIn(as: { user: string; password: string }): Promise<Record<string, string>> {
-  const answer = await call(`${service.url}/api/topicsync/v1/session`, { as: undefined, body: as });
-  assert.equal(answer.status, 200, answer.text);
-  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
-  keepSecret(cookie.split("=")[1], answer.json.csrfToken);
-  return { Cookie: cookie, "X-CSRF-Token": answer.json.csrfToken };
+  const response = await call(`${service.url}/api/topicsync/v1/session`, { as: undefined, body: as });
+  assert.equal(response.status, 200, response.text);
+  const [cookie = ""] = (response.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(cookie.split("=")[1], response.json.csrfToken);
+  return { Cookie: cookie, "X-CSRF-Token": response.json.csrfToken };
 }
 
 describe("the overview over HTTP", () => {
@@ -112,7 +112,7 @@ describe("the overview over HTTP", () => {
       "disabled, with a password": await watch({ Authorization: toBasicAuthorization(known) }),
     };
     const continuing = await watch(await signIn(staying));
-    for (const one of [...Object.values(ending), continuing]) assert.equal(one.answer.status, 200);
+    for (const one of [...Object.values(ending), continuing]) assert.equal(one.response.status, 200);
     const end = `${service.url}/api/topicsync/v1/session/end`;
     assert.equal((await call(end, { as: undefined, headers: session, body: {} })).status, 200);
     for (const { user } of [disabled, known])
@@ -129,19 +129,22 @@ describe("the overview over HTTP", () => {
     const user = await addUser();
     const headers = { Authorization: toBasicAuthorization(user) };
     const all = await Promise.all(Array.from({ length: 10 }, () => watch(headers)));
-    assert.deepEqual([...new Set(all.map(({ answer }) => answer.status))], [200]);
-    assert.equal((await watch(headers)).answer.status, 503);
-    assert.equal((await watch({ Authorization: toBasicAuthorization(await addUser()) })).answer.status, 200);
+    assert.deepEqual([...new Set(all.map(({ response }) => response.status))], [200]);
+    assert.equal((await watch(headers)).response.status, 503);
+    assert.equal(
+      (await watch({ Authorization: toBasicAuthorization(await addUser()) })).response.status,
+      200,
+    );
     await users.updateOne({ user_name: user.user }, { $set: { active: false } });
     await until("all have ended", () => all.every(({ over }) => over));
     await users.updateOne({ user_name: user.user }, { $set: { active: true } });
-    await until("a new stream is accepted", async () => (await watch(headers)).answer.status === 200);
+    await until("a new stream is accepted", async () => (await watch(headers)).response.status === 200);
   });
 
   it("streams until the service stops, which does not wait for clients", async () => {
     const watched = await watch();
-    assert.equal(watched.answer.status, 200);
-    assert.equal(watched.answer.headers.get("content-type"), "text/event-stream");
+    assert.equal(watched.response.status, 200);
+    assert.equal(watched.response.headers.get("content-type"), "text/event-stream");
     await until("two events have arrived", () => parseEvents(watched).length >= 2);
     assert.equal(parseEvents(watched)[0]?.ready, true);
 
@@ -152,7 +155,7 @@ describe("the overview over HTTP", () => {
       others.push(await watch(headers));
       others.push(...(await Promise.all(Array.from({ length: 9 }, () => watch(headers)))));
     }
-    const statuses = others.map(({ answer }) => answer.status);
+    const statuses = others.map(({ response }) => response.status);
     assert.deepEqual([...new Set(statuses)], [200, 503], "at most 200 streams in total");
     assert.ok(statuses.filter((status) => status === 200).length < 200);
     assert.equal(await service.stop(), 0);

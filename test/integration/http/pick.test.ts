@@ -4,7 +4,7 @@ import { before, describe, it } from "node:test";
 import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
 import { createValidator } from "../../../src/lib/validation.ts";
 import { getPort } from "../../unit/embedded/local.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
@@ -16,13 +16,16 @@ const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka }
 const check = createValidator<PickResponse>(pickResponseSchema);
 let service: TestService;
 
-const create = (externalId: string, filters: object): Promise<Answer> =>
+const create = (externalId: string, filters: object): Promise<HttpResponse> =>
   call(`${service.url}/api/svc_api_notif_mgmt/topic`, {
     body: { externalId, name: `Topic ${externalId}`, namespace: "assurance", ...filters },
   });
-const pick = (body: unknown, query = "", path = "/api/svc_api_notif_mgmt/topic/pick"): Promise<Answer> =>
-  call(`${service.url}${path}${query}`, { body });
-const getExternalIds = ({ json }: Answer): string[] =>
+const pick = (
+  body: unknown,
+  query = "",
+  path = "/api/svc_api_notif_mgmt/topic/pick",
+): Promise<HttpResponse> => call(`${service.url}${path}${query}`, { body });
+const getExternalIds = ({ json }: HttpResponse): string[] =>
   (json as PickResponse).topics.map(({ externalId }) => externalId);
 
 const event = {
@@ -48,16 +51,16 @@ before(async () => {
 
 describe("picking the topics of an event", () => {
   it("loads the topics for the first event and returns the four members of each match", async () => {
-    const answer = await pick(event);
-    assert.equal(answer.status, 200, answer.text);
-    assert.ok(check(answer.json).ok);
-    assert.deepEqual(getExternalIds(answer), ["critical", "tickets"]);
-    const { id, ...rest } = (answer.json as PickResponse).topics[0] ?? {};
+    const response = await pick(event);
+    assert.equal(response.status, 200, response.text);
+    assert.ok(check(response.json).ok);
+    assert.deepEqual(getExternalIds(response), ["critical", "tickets"]);
+    const { id, ...rest } = (response.json as PickResponse).topics[0] ?? {};
     assert.match(id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(rest, { externalId: "critical", name: "Topic critical", namespace: "assurance" });
   });
 
-  it("answers 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
+  it("returns 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
     const proxy = await startMongoProxy(getPort(stack.mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
     const other = await startTopicsync({
@@ -83,8 +86,8 @@ describe("picking the topics of an event", () => {
   it("works under every version and the original segment", async () => {
     for (const prefix of ["/api/svc_api_notif_mgmt", "/api/sn_api_notif_mgmt"]) {
       for (const version of ["", "/v1", "/v2"]) {
-        const answer = await pick(event, "", `${prefix}${version}/topic/pick`);
-        assert.deepEqual(getExternalIds(answer), ["critical", "tickets"], answer.text);
+        const response = await pick(event, "", `${prefix}${version}/topic/pick`);
+        assert.deepEqual(getExternalIds(response), ["critical", "tickets"], response.text);
       }
     }
   });
@@ -95,9 +98,9 @@ describe("picking the topics of an event", () => {
   });
 
   it("explains a topic condition by condition", async () => {
-    const answer = await pick(event, "?explain=minor");
-    assert.ok(check(answer.json).ok, answer.text);
-    assert.deepEqual((answer.json as PickResponse).explain, {
+    const response = await pick(event, "?explain=minor");
+    assert.ok(check(response.json).ok, response.text);
+    assert.deepEqual((response.json as PickResponse).explain, {
       externalId: "minor",
       matches: false,
       conditions: [
@@ -129,9 +132,9 @@ describe("picking the topics of an event", () => {
 
   it("rejects what is not an event, and callers without the role", async () => {
     for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }]) {
-      const answer = await pick(body);
-      assert.equal(answer.status, 400, JSON.stringify(body));
-      assert.equal(answer.json.error.code, "SCHEMA_VIOLATION");
+      const response = await pick(body);
+      assert.equal(response.status, 400, JSON.stringify(body));
+      assert.equal(response.json.error.code, "SCHEMA_VIOLATION");
     }
     await runCli(["users", "add", "device"], settings, "secret secret\n");
     const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;

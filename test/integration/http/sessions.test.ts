@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
@@ -37,7 +37,7 @@ async function addUser(): Promise<string> {
   return user;
 }
 
-const signIn = (user: string, given = password): Promise<Answer> =>
+const signIn = (user: string, given = password): Promise<HttpResponse> =>
   call(`${here.url}${path}`, { as: undefined, body: { user, password: given } });
 
 /** The headers that a browser sends after signing in. */
@@ -47,17 +47,17 @@ interface Browser {
 }
 
 async function signInBrowser(user: string): Promise<Browser> {
-  const answer = await signIn(user);
-  assert.equal(answer.status, 200, answer.text);
-  const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";", 1);
-  keepSecret(cookie.split("=")[1], answer.json.csrfToken);
-  return { Cookie: cookie, "X-CSRF-Token": answer.json.csrfToken };
+  const response = await signIn(user);
+  assert.equal(response.status, 200, response.text);
+  const [cookie = ""] = (response.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(cookie.split("=")[1], response.json.csrfToken);
+  return { Cookie: cookie, "X-CSRF-Token": response.json.csrfToken };
 }
 
-const getSession = (at: TestService, headers: Partial<Browser>): Promise<Answer> =>
+const getSession = (at: TestService, headers: Partial<Browser>): Promise<HttpResponse> =>
   call(`${at.url}${path}`, { method: "GET", as: undefined, headers: { ...headers } });
 
-const register = (headers: Partial<Browser>): Promise<Answer> =>
+const register = (headers: Partial<Browser>): Promise<HttpResponse> =>
   call(`${here.url}/api/now/push/App/installation`, {
     as: undefined,
     headers: { ...headers },
@@ -67,12 +67,12 @@ const register = (headers: Partial<Browser>): Promise<Answer> =>
 describe("a session", () => {
   it("starts with the right password, in a cookie for this service only, and is valid on every instance", async () => {
     const user = await addUser();
-    const answer = await signIn(user);
+    const response = await signIn(user);
     assert.match(
-      answer.headers.get("set-cookie") ?? "",
+      response.headers.get("set-cookie") ?? "",
       /^topicsync_session=[\w-]{43}; Path=\/; Expires=[^;]+ GMT; HttpOnly; SameSite=Strict$/,
     );
-    assert.equal(answer.headers.get("cache-control"), "no-store");
+    assert.equal(response.headers.get("cache-control"), "no-store");
     const browser = await signInBrowser(user);
     for (const one of [here, there]) {
       const { status, json } = await getSession(one, browser);
@@ -82,10 +82,10 @@ describe("a session", () => {
   });
 
   it("does not start with a wrong password, and the browser is not prompted for one", async () => {
-    const answer = await signIn(await addUser(), "wrong");
-    assert.equal(answer.status, 401);
-    assert.equal(answer.headers.get("www-authenticate"), 'Session realm="topicsync"');
-    assert.equal(answer.headers.get("set-cookie"), null);
+    const response = await signIn(await addUser(), "wrong");
+    assert.equal(response.status, 401);
+    assert.equal(response.headers.get("www-authenticate"), 'Session realm="topicsync"');
+    assert.equal(response.headers.get("set-cookie"), null);
   });
 
   it("changes nothing without its CSRF token", async () => {
@@ -150,7 +150,7 @@ describe("a session", () => {
   });
 
   it("starts with a password only, unless an OpenID provider is configured", async () => {
-    const get = (rest: string): Promise<Answer> =>
+    const get = (rest: string): Promise<HttpResponse> =>
       call(`${here.url}${path}${rest}`, { method: "GET", as: undefined });
     assert.deepEqual((await get("/sign-in-methods")).json, {});
     for (const rest of ["/openid", "/openid/callback?code=x&state=y"])

@@ -5,7 +5,7 @@ import { createCursorFormat } from "../../../src/lib/cursor.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -68,13 +68,13 @@ before(async () => {
 });
 
 const path = "/api/topicsync/v1/topics";
-const get = (rest = "", as?: { user: string; password: string }): Promise<Answer> =>
+const get = (rest = "", as?: { user: string; password: string }): Promise<HttpResponse> =>
   call(`${service.url}${path}${rest}`, { method: "GET", ...(as && { as }) });
-const post = (rest: string, body: object = {}): Promise<Answer> =>
+const post = (rest: string, body: object = {}): Promise<HttpResponse> =>
   call(`${service.url}${path}${rest}`, { body });
-const check = (body: object): Promise<Answer> =>
+const check = (body: object): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/topic-check`, { body });
-const toExternalIds = ({ json }: Answer): string[] =>
+const toExternalIds = ({ json }: HttpResponse): string[] =>
   (json.topics as { externalId: string }[]).map(({ externalId }) => externalId);
 
 /** Reads a whole list in pages of seven and returns the external ids. */
@@ -82,11 +82,11 @@ async function listAll(query: Record<string, string>): Promise<string[]> {
   const found: string[] = [];
   for (let after: string | null = ""; after !== null;) {
     const page = new URLSearchParams({ ...query, limit: "7", ...(after !== "" && { after }) });
-    const answer: Answer = await get(`?${page.toString()}`);
-    assert.equal(answer.status, 200, answer.text);
-    found.push(...toExternalIds(answer));
-    after = answer.json.next;
-    assert.ok(after === null ? toExternalIds(answer).length <= 7 : toExternalIds(answer).length === 7);
+    const response: HttpResponse = await get(`?${page.toString()}`);
+    assert.equal(response.status, 200, response.text);
+    found.push(...toExternalIds(response));
+    after = response.json.next;
+    assert.ok(after === null ? toExternalIds(response).length <= 7 : toExternalIds(response).length === 7);
   }
   return found;
 }

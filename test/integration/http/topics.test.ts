@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { toBasicAuthorization, call, type Answer } from "../../support/http.ts";
+import { toBasicAuthorization, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
@@ -9,7 +9,7 @@ import { bootstrap } from "../../support/service.ts";
 const service = useService();
 const records = service.db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const topicUrl = (path = "/api/svc_api_notif_mgmt/topic"): string => `${service.url}${path}`;
-const create = (body: unknown): Promise<Answer> => call(topicUrl(), { body });
+const create = (body: unknown): Promise<HttpResponse> => call(topicUrl(), { body });
 const definition = (id = unique("id")): Record<string, string> => ({
   name: `Tickets ${id}`,
   externalId: id,
@@ -19,17 +19,17 @@ const definition = (id = unique("id")): Record<string, string> => ({
 });
 
 /** Asserts the shape and the code of an error. */
-function assertError(answer: Answer, status: number, code: string): void {
-  assert.equal(answer.status, status, answer.text);
-  assert.deepEqual(Object.keys(answer.json).toSorted(), ["error", "status"]);
-  assert.deepEqual(Object.keys(answer.json.error).toSorted(), ["code", "detail", "details", "message"]);
-  assert.equal(answer.json.status, "failure");
-  assert.equal(answer.json.error.code, code);
-  assert.match(answer.headers.get("content-type") ?? "", /^application\/json/);
+function assertError(response: HttpResponse, status: number, code: string): void {
+  assert.equal(response.status, status, response.text);
+  assert.deepEqual(Object.keys(response.json).toSorted(), ["error", "status"]);
+  assert.deepEqual(Object.keys(response.json.error).toSorted(), ["code", "detail", "details", "message"]);
+  assert.equal(response.json.status, "failure");
+  assert.equal(response.json.error.code, code);
+  assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
 }
 
 describe("creating a topic", () => {
-  it("answers 201 with exactly the six response fields and stores the record of specification 2.4", async () => {
+  it("returns 201 with exactly the six response fields and stores the record of specification 2.4", async () => {
     const body = definition();
     const { status, json } = await create(body);
     assert.equal(status, 201);
@@ -81,11 +81,11 @@ describe("creating a topic", () => {
   it("rejects an existing external id, asking for a unique topic external id", async () => {
     const body = definition();
     await create(body);
-    const answer = await create({ ...body, name: "another name" });
-    assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
-    assert.match(answer.json.error.message, /unique topic external id/);
+    const response = await create({ ...body, name: "another name" });
+    assertError(response, 400, "DUPLICATE_EXTERNAL_ID");
+    assert.match(response.json.error.message, /unique topic external id/);
     assert.deepEqual(
-      answer.json.error.details.map((one: { path: string }) => one.path),
+      response.json.error.details.map((one: { path: string }) => one.path),
       ["/externalId"],
     );
   });
@@ -93,17 +93,17 @@ describe("creating a topic", () => {
   it("rejects an existing combination, asking for a unique combination", async () => {
     const body = definition();
     await create(body);
-    const answer = await create({ ...body, externalId: unique("id") });
-    assertError(answer, 400, "DUPLICATE_COMBINATION");
-    assert.match(answer.json.error.message, /unique combination/);
+    const response = await create({ ...body, externalId: unique("id") });
+    assertError(response, 400, "DUPLICATE_COMBINATION");
+    assert.match(response.json.error.message, /unique combination/);
   });
 
   it("reports both duplicates, the external id first", async () => {
     const body = definition();
     await create(body);
-    const answer = await create(body);
-    assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
-    const messages = answer.json.error.details.map((one: { message: string }) => one.message);
+    const response = await create(body);
+    assertError(response, 400, "DUPLICATE_EXTERNAL_ID");
+    const messages = response.json.error.details.map((one: { message: string }) => one.message);
     assert.equal(messages.length, 2);
     assert.match(messages[0], /unique topic external id/);
     assert.match(messages[1], /unique combination/);
@@ -111,13 +111,13 @@ describe("creating a topic", () => {
 
   it("creates one topic when the same one is sent 64 times concurrently", async () => {
     const body = definition();
-    const answers = await Promise.all(Array.from({ length: 64 }, () => create(body)));
-    assert.equal(answers.filter(({ status }) => status === 201).length, 1);
-    const rejected = answers.filter(({ status }) => status !== 201);
+    const responses = await Promise.all(Array.from({ length: 64 }, () => create(body)));
+    assert.equal(responses.filter(({ status }) => status === 201).length, 1);
+    const rejected = responses.filter(({ status }) => status !== 201);
     assert.equal(rejected.length, 63);
-    for (const answer of rejected) {
-      assertError(answer, 400, "DUPLICATE_EXTERNAL_ID");
-      assert.match(answer.json.error.message, /unique topic external id/);
+    for (const response of rejected) {
+      assertError(response, 400, "DUPLICATE_EXTERNAL_ID");
+      assert.match(response.json.error.message, /unique topic external id/);
     }
     assert.equal(await records.countDocuments({ topic_id: body["externalId"] }), 1);
   });
@@ -134,9 +134,9 @@ describe("creating a topic", () => {
 
 describe("an invalid topic", () => {
   const faults = async (body: unknown): Promise<unknown> => {
-    const answer = await create(body);
-    assertError(answer, 400, "SCHEMA_VIOLATION");
-    return answer.json.error.details.map((one: { path: string }) => one.path).toSorted();
+    const response = await create(body);
+    assertError(response, 400, "SCHEMA_VIOLATION");
+    return response.json.error.details.map((one: { path: string }) => one.path).toSorted();
   };
 
   it("is rejected with all its faults at once, each with its path", async () => {
@@ -158,9 +158,9 @@ describe("an invalid topic", () => {
   });
 
   it("is rejected for an unknown member, with a suggestion", async () => {
-    const answer = await create({ ...definition(), headerquery: "x" });
-    assertError(answer, 400, "SCHEMA_VIOLATION");
-    assert.deepEqual(answer.json.error.details, [
+    const response = await create({ ...definition(), headerquery: "x" });
+    assertError(response, 400, "SCHEMA_VIOLATION");
+    assert.deepEqual(response.json.error.details, [
       { path: "/headerquery", message: "is not a known member; did you mean headerQuery?" },
     ]);
   });
@@ -168,14 +168,14 @@ describe("an invalid topic", () => {
   it("is rejected for an invalid filter, with its path and position", async () => {
     const externalId = unique("id");
     const filters = { headerQuery: "eventType==A", contentQuery: "a=1;b=2" };
-    const answer = await create({ ...definition(externalId), ...filters });
-    assertError(answer, 400, "BAD_FILTER");
+    const response = await create({ ...definition(externalId), ...filters });
+    assertError(response, 400, "BAD_FILTER");
     assert.deepEqual(
-      answer.json.error.details.map(({ path }: { path: string }) => path),
+      response.json.error.details.map(({ path }: { path: string }) => path),
       ["/headerQuery", "/contentQuery"],
     );
-    assert.match(answer.json.error.details[0].message, /second "=".*at character 11$/);
-    assert.match(answer.json.error.details[1].message, /TMF630.*at character 4$/);
+    assert.match(response.json.error.details[0].message, /second "=".*at character 11$/);
+    assert.match(response.json.error.details[1].message, /TMF630.*at character 4$/);
     assert.equal(await records.findOne({ topic_id: externalId }), null);
   });
 
@@ -232,8 +232,8 @@ describe("an invalid topic", () => {
   });
 
   it("is rejected with 406 when JSON is not acceptable", async () => {
-    const answer = await call(topicUrl(), { body: definition(), headers: { Accept: "application/xml" } });
-    assertError(answer, 406, "NOT_ACCEPTABLE");
+    const response = await call(topicUrl(), { body: definition(), headers: { Accept: "application/xml" } });
+    assertError(response, 406, "NOT_ACCEPTABLE");
     const any = await call(topicUrl(), { body: definition(), headers: { Accept: "text/html, */*;q=0.1" } });
     assert.equal(any.status, 201);
   });
@@ -242,17 +242,17 @@ describe("an invalid topic", () => {
 describe("the caller of createTopic", () => {
   it("gets 401 for missing, wrong and malformed credentials", async () => {
     for (const as of [undefined, { ...bootstrap, password: "wrong" }, { user: "nobody", password: "x" }]) {
-      const answer = await call(topicUrl(), { body: definition(), as });
-      assertError(answer, 401, "UNAUTHENTICATED");
-      assert.match(answer.headers.get("www-authenticate") ?? "", /^Basic realm=/);
+      const response = await call(topicUrl(), { body: definition(), as });
+      assertError(response, 401, "UNAUTHENTICATED");
+      assert.match(response.headers.get("www-authenticate") ?? "", /^Basic realm=/);
     }
     for (const header of ["Basic", "Basic !!!", "Bearer abc", "Basic Og=="]) {
-      const answer = await call(topicUrl(), {
+      const response = await call(topicUrl(), {
         body: definition(),
         as: undefined,
         headers: { Authorization: header },
       });
-      assertError(answer, 401, "UNAUTHENTICATED");
+      assertError(response, 401, "UNAUTHENTICATED");
     }
   });
 
@@ -263,14 +263,14 @@ describe("the caller of createTopic", () => {
   it("needs the role, which the command line assigns", async () => {
     const user = { user: unique("user"), password: "pass:wörd" };
     await service.addUser(user.user, user.password);
-    const answer = await call(topicUrl(), { body: definition(), as: user });
-    assertError(answer, 403, "FORBIDDEN");
-    assert.match(answer.json.error.detail, /svc_api_notif_mgmt\.event_mgmt_integration/);
+    const response = await call(topicUrl(), { body: definition(), as: user });
+    assertError(response, 403, "FORBIDDEN");
+    assert.match(response.json.error.detail, /svc_api_notif_mgmt\.event_mgmt_integration/);
   });
 });
 
 describe("paths and methods", () => {
-  it("answer 404 for unknown paths and versions", async () => {
+  it("return 404 for unknown paths and versions", async () => {
     for (const path of [
       "/api",
       "/api/svc_api_notif_mgmt/v3/topic",
@@ -281,17 +281,19 @@ describe("paths and methods", () => {
     }
   });
 
-  it("answer 405 at a fixed path that a path parameter would match as well", async () => {
-    const answer = await call(topicUrl("/api/topicsync/v1/dead-letters/replay-outcomes"), { method: "GET" });
-    assertError(answer, 405, "METHOD_NOT_ALLOWED");
-    assert.equal(answer.headers.get("allow"), "POST");
+  it("return 405 at a fixed path that a path parameter would match as well", async () => {
+    const response = await call(topicUrl("/api/topicsync/v1/dead-letters/replay-outcomes"), {
+      method: "GET",
+    });
+    assertError(response, 405, "METHOD_NOT_ALLOWED");
+    assert.equal(response.headers.get("allow"), "POST");
   });
 
-  it("answer 405 with the allowed methods", async () => {
+  it("return 405 with the allowed methods", async () => {
     for (const method of ["GET", "PUT", "DELETE", "PATCH"]) {
-      const answer = await call(topicUrl(), { method });
-      assertError(answer, 405, "METHOD_NOT_ALLOWED");
-      assert.equal(answer.headers.get("allow"), "POST");
+      const response = await call(topicUrl(), { method });
+      assertError(response, 405, "METHOD_NOT_ALLOWED");
+      assert.equal(response.headers.get("allow"), "POST");
     }
   });
 

@@ -3,7 +3,7 @@ import { before, describe, it } from "node:test";
 
 import type { UserList } from "../../../schemas/user.ts";
 import { hashPassword } from "../../../src/users/password.ts";
-import { call, type Answer } from "../../support/http.ts";
+import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { keepSecret } from "../../support/secrets.ts";
@@ -23,11 +23,11 @@ before(async () => {
   await service.ready();
 });
 
-const post = (rest: string, body?: unknown, as: Credentials = bootstrap): Promise<Answer> =>
+const post = (rest: string, body?: unknown, as: Credentials = bootstrap): Promise<HttpResponse> =>
   call(`${service.url}${path}${rest}`, { body, as });
-const list = (query = "", as: Credentials = bootstrap): Promise<Answer> =>
+const list = (query = "", as: Credentials = bootstrap): Promise<HttpResponse> =>
   call(`${service.url}${path}${query}`, { method: "GET", as });
-const getNames = ({ json }: Answer): string[] => (json as UserList).users.map(({ name }) => name);
+const getNames = ({ json }: HttpResponse): string[] => (json as UserList).users.map(({ name }) => name);
 
 interface Credentials {
   readonly user: string;

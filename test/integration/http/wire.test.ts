@@ -8,7 +8,7 @@ import { afterEach, before, describe, it } from "node:test";
 import { assertKeepsContract } from "../../support/contract.ts";
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { send, type RawAnswer } from "../../support/raw-http.ts";
+import { send, type RawResponse } from "../../support/raw-http.ts";
 import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -40,7 +40,7 @@ before(async () => {
   await service.ready();
 });
 
-/** The service still answers a valid request and logged no error. */
+/** The service still accepts a valid request and has logged no error. */
 afterEach(async () => {
   const good = await call(`${service.url}${register}`, { body: { platform: "ios", token: unique("token") } });
   assert.equal(good.status, 200);
@@ -51,20 +51,20 @@ afterEach(async () => {
 });
 
 /** Sends the text and returns the responses once the service has closed the connection. */
-const exchangeRaw = async (text: string): Promise<readonly RawAnswer[]> =>
-  (await send(service.url, text)).answers;
+const exchangeRaw = async (text: string): Promise<readonly RawResponse[]> =>
+  (await send(service.url, text)).responses;
 
-const getStatuses = (answers: readonly RawAnswer[]): number[] => answers.map(({ status }) => status);
+const getStatuses = (responses: readonly RawResponse[]): number[] => responses.map(({ status }) => status);
 
-const getCode = (answer: RawAnswer): string => String(JSON.parse(answer.body).error.code);
+const getCode = (response: RawResponse): string => String(JSON.parse(response.body).error.code);
 
-/** The only response is a documented error; a request sent after it is not answered. */
+/** The only response is a documented error; a request sent after it gets none. */
 async function assertRejected(text: string, path = register, method = "POST"): Promise<void> {
-  const answers = await exchangeRaw(text + get("/healthz"));
-  assert.deepEqual(getStatuses(answers), [400], JSON.stringify(text.slice(0, 300)));
-  const [answer] = answers as [RawAnswer];
-  assert.equal(getCode(answer), "BAD_REQUEST");
-  const { status, headers, body: content } = answer;
+  const responses = await exchangeRaw(text + get("/healthz"));
+  assert.deepEqual(getStatuses(responses), [400], JSON.stringify(text.slice(0, 300)));
+  const [response] = responses as [RawResponse];
+  assert.equal(getCode(response), "BAD_REQUEST");
+  const { status, headers, body: content } = response;
   const url = `${service.url}${path}`;
   assertKeepsContract({ method, url, status, headers: new Headers(headers), text: content });
 }
@@ -171,17 +171,17 @@ describe("a request in a request", () => {
       [post().replace("application/json", "text/plain"), 400],
       [post(), 400],
     ] as const) {
-      const answers = await exchangeRaw(withBody(request) + get("/healthz", close));
-      assert.deepEqual(getStatuses(answers), [status, 200], request);
+      const responses = await exchangeRaw(withBody(request) + get("/healthz", close));
+      assert.deepEqual(getStatuses(responses), [status, 200], request);
     }
   });
 
-  it("is not answered after an oversized body", async () => {
+  it("gets no response after an oversized body", async () => {
     const large = post("Content-Length: 200000") + "x".repeat(200_000) + hidden;
     assert.deepEqual(getStatuses(await exchangeRaw(large)), [413]);
   });
 
-  it("is not answered after an upgrade request", async () => {
+  it("gets no response after an upgrade request", async () => {
     const upgrade = get("/healthz", "Connection: Upgrade", "Upgrade: websocket");
     assert.deepEqual(getStatuses(await exchangeRaw(upgrade + hidden)), [200]);
   });
@@ -197,7 +197,7 @@ describe("a request in a request", () => {
 });
 
 describe("pipelined requests", () => {
-  it("are answered in order, even if some fail", async () => {
+  it("get their responses in order, even if some fail", async () => {
     const kinds = [
       [200, get("/healthz")],
       [404, get("/nothing")],
@@ -216,9 +216,9 @@ describe("pipelined requests", () => {
     const text = expected
       .map(({ id, request }) => request.replace("Host: test\r\n", `Host: test\r\nX-Request-Id: ${id}\r\n`))
       .join("");
-    const answers = await exchangeRaw(text + get("/healthz", close, "X-Request-Id: last"));
+    const responses = await exchangeRaw(text + get("/healthz", close, "X-Request-Id: last"));
     assert.deepEqual(
-      answers.map(({ status, headers }) => ({ id: headers["x-request-id"], status })),
+      responses.map(({ status, headers }) => ({ id: headers["x-request-id"], status })),
       [...expected.map(({ id, status }) => ({ id, status })), { id: "last", status: 200 }],
     );
   });
@@ -256,9 +256,9 @@ describe("a line or a header", () => {
       "X-HTTP-Method-Override: DELETE",
       "X-Original-URL: /metrics",
     ];
-    const answers = await exchangeRaw(get("/healthz", ...names, close));
+    const responses = await exchangeRaw(get("/healthz", ...names, close));
     assert.deepEqual(
-      answers.map((answer) => answer.body),
+      responses.map((response) => response.body),
       ['{"status":"alive"}'],
     );
   });
@@ -272,8 +272,8 @@ describe("a line or a header", () => {
       ["<script>"],
       ['","level":60'],
     ]) {
-      const [answer] = await exchangeRaw(get("/healthz", ...ids.map((id) => `X-Request-Id: ${id}`), close));
-      assert.match(answer?.headers["x-request-id"] ?? "", /^[\da-f]{8}-[\da-f-]{27}$/);
+      const [response] = await exchangeRaw(get("/healthz", ...ids.map((id) => `X-Request-Id: ${id}`), close));
+      assert.match(response?.headers["x-request-id"] ?? "", /^[\da-f]{8}-[\da-f-]{27}$/);
     }
   });
 });
@@ -293,8 +293,8 @@ describe("a host", () => {
       " ",
       "",
     ]) {
-      const answers = await exchangeRaw(from(host).replace("\r\n\r\n", `\r\n${close}\r\n\r\n`));
-      assert.deepEqual(getStatuses(answers), [200], host);
+      const responses = await exchangeRaw(from(host).replace("\r\n\r\n", `\r\n${close}\r\n\r\n`));
+      assert.deepEqual(getStatuses(responses), [200], host);
     }
   });
 
@@ -329,16 +329,16 @@ describe("a target", () => {
       ["http:///healthz", 404],
       ["ftp://test/healthz", 404],
     ] as const) {
-      const [answer] = await exchangeRaw(get(target, close));
-      assert.equal(answer?.status, status, target);
-      assert.match(answer.headers["content-type"] ?? "", /^application\/json/, target);
+      const [response] = await exchangeRaw(get(target, close));
+      assert.equal(response?.status, status, target);
+      assert.match(response.headers["content-type"] ?? "", /^application\/json/, target);
     }
   });
 
   it("may be an absolute URL without a path, which means the root (section 3.2.1)", async () => {
     for (const target of ["http://test", "http://test?/healthz"]) {
-      const [answer] = await exchangeRaw(get(target, close));
-      assert.deepEqual([answer?.status, answer?.headers["location"]], [302, "/console"], target);
+      const [response] = await exchangeRaw(get(target, close));
+      assert.deepEqual([response?.status, response?.headers["location"]], [302, "/console"], target);
     }
   });
 
@@ -358,9 +358,9 @@ describe("a target", () => {
     }
     assert.deepEqual(getStatuses(await exchangeRaw(get("/healthz?/../metrics#x", close))), [200]);
     const dots = (post(close, length) + body).replace("/App/", "/../");
-    const [answer] = await exchangeRaw(dots);
+    const [response] = await exchangeRaw(dots);
     assert.equal(
-      JSON.parse(answer?.body ?? "").error.code,
+      JSON.parse(response?.body ?? "").error.code,
       "UNKNOWN_APPLICATION",
       "no application has that name",
     );
@@ -385,10 +385,10 @@ describe("a method", () => {
       "LINK",
       "QUERY",
     ]) {
-      const [answer] = await exchangeRaw(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
-      assert.equal(answer?.status, 405, method);
-      assert.equal(answer.headers["allow"], "GET, HEAD");
-      assert.doesNotMatch(answer.body, /secret/);
+      const [response] = await exchangeRaw(head(`${method} /healthz HTTP/1.1`, close, "X-Secret: secret"));
+      assert.equal(response?.status, 405, method);
+      assert.equal(response.headers["allow"], "GET, HEAD");
+      assert.doesNotMatch(response.body, /secret/);
     }
   });
 
@@ -399,8 +399,8 @@ describe("a method", () => {
   });
 
   it("HEAD returns what GET does, without the body", async () => {
-    const [answer] = await exchangeRaw(head("HEAD /healthz HTTP/1.1", close));
-    assert.deepEqual([answer?.status, answer?.body], [200, ""]);
+    const [response] = await exchangeRaw(head("HEAD /healthz HTTP/1.1", close));
+    assert.deepEqual([response?.status, response?.body], [200, ""]);
   });
 });
 

@@ -28,10 +28,10 @@ after(() => server.close());
 async function post(contentType: string, body: string, framing?: string): Promise<unknown[]> {
   const length = framing ?? `Content-Length: ${Buffer.byteLength(body)}`;
   const head = `POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: ${contentType}\r\n${length}`;
-  const { answers } = await send(server.url, `${head}\r\n\r\n${body}`);
-  return answers.flatMap(({ status, body: text }) => {
-    const answer = JSON.parse(text) as { body?: unknown; error?: { code: string } };
-    return [status, answer.error?.code ?? answer.body];
+  const { responses } = await send(server.url, `${head}\r\n\r\n${body}`);
+  return responses.flatMap(({ status, body: text }) => {
+    const response = JSON.parse(text) as { body?: unknown; error?: { code: string } };
+    return [status, response.error?.code ?? response.body];
   });
 }
 

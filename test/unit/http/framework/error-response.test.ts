@@ -29,9 +29,9 @@ after(() => server.close());
 
 it("logs an error after the headers are sent like any other, and closes the connection", async () => {
   const print = mock.method(console, "error", () => undefined);
-  const { answers } = await send(server.url, "GET /half HTTP/1.1\r\nHost: test\r\n\r\n");
+  const { responses } = await send(server.url, "GET /half HTTP/1.1\r\nHost: test\r\n\r\n");
   print.mock.restore();
-  assert.deepEqual([answers[0]?.status, answers[0]?.body], [200, "half"]);
+  assert.deepEqual([responses[0]?.status, responses[0]?.body], [200, "half"]);
   assert.equal(print.mock.callCount(), 0);
   assert.equal(lines.length, 1);
   assert.match(lines[0] ?? "", /"msg":"response failed"/);
@@ -51,8 +51,8 @@ it("sends the security headers also with the response to what is no request", as
     "x-frame-options",
   ];
   for (const name of names) {
-    assert.ok(other.answers[0]?.headers[name], name);
+    assert.ok(other.responses[0]?.headers[name], name);
     if (name !== "content-security-policy")
-      assert.equal(other.answers[0].headers[name], request.answers[0]?.headers[name], name);
+      assert.equal(other.responses[0].headers[name], request.responses[0]?.headers[name], name);
   }
 });

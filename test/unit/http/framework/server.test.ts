@@ -15,7 +15,7 @@ import {
   type ListenOptions,
 } from "../../../../http/framework/server.ts";
 import { createLogger } from "../../../../src/lib/logger.ts";
-import { exchange, send, type RawAnswer } from "../../../support/raw-http.ts";
+import { exchange, send, type RawResponse } from "../../../support/raw-http.ts";
 
 const log = await createLogger("silent");
 const servers: HttpServer[] = [];
@@ -49,37 +49,37 @@ const impatient = { headersTimeout: 100, requestTimeout: 200, connectionsCheckin
 const whole =
   "POST / HTTP/1.1\r\nHost: test\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
-function assertTimeout(answers: readonly RawAnswer[]): void {
+function assertTimeout(responses: readonly RawResponse[]): void {
   assert.deepEqual(
-    answers.map(({ status, body }) => [status, String(JSON.parse(body).error.code)]),
+    responses.map(({ status, body }) => [status, String(JSON.parse(body).error.code)]),
     [[408, "REQUEST_TIMEOUT"]],
   );
 }
 
 describe("a slow request", () => {
   it("returns 408 when its headers are incomplete", async () => {
-    assertTimeout((await send(await start({ limits: impatient }), "POST / HTTP/1.1\r\nHost:")).answers);
+    assertTimeout((await send(await start({ limits: impatient }), "POST / HTTP/1.1\r\nHost:")).responses);
   });
 
   it("returns 408 when its body is incomplete", async () => {
     const url = await start({ limits: impatient });
-    assertTimeout((await send(url, whole.replace("Length: 2", "Length: 3"))).answers);
+    assertTimeout((await send(url, whole.replace("Length: 2", "Length: 3"))).responses);
   });
 
   it("returns 408 when nothing is sent", async () => {
-    assertTimeout((await send(await start({ limits: impatient }))).answers);
+    assertTimeout((await send(await start({ limits: impatient }))).responses);
   });
 
   it("closes the connection when bytes arrive one at a time forever", async () => {
     const url = await start({ limits: impatient });
-    const { answers } = await exchange(url, (socket) => {
+    const { responses } = await exchange(url, (socket) => {
       socket.write("POST / HTTP/1.1\r\nHost: test\r\nX-Slow: ");
       const drip = setInterval(() => socket.write("x"), 20);
       socket.on("close", () => {
         clearInterval(drip);
       });
     });
-    assertTimeout(answers);
+    assertTimeout(responses);
   });
 });
 
@@ -89,12 +89,12 @@ describe("a connection", () => {
     const port = Number(new URL(url).port);
     const [one, two] = [connect(port, "127.0.0.1"), connect(port, "127.0.0.1")];
     await Promise.all([once(one, "connect"), once(two, "connect")]);
-    assert.deepEqual((await send(url, whole)).answers, []);
+    assert.deepEqual((await send(url, whole)).responses, []);
     one.destroy();
     two.destroy();
     for (;;) {
-      const { answers } = await send(url, whole.replace("Host", "Connection: close\r\nHost"));
-      if (answers.length > 0) break;
+      const { responses } = await send(url, whole.replace("Host", "Connection: close\r\nHost"));
+      if (responses.length > 0) break;
     }
   });
 
@@ -113,16 +113,16 @@ describe("a connection", () => {
 
   it("is closed when idle, both after a response and during a request", async () => {
     const quiet = { keepAliveTimeout: 50, idleTimeout: 50 };
-    assert.deepEqual((await send(await start({ limits: quiet }), whole)).answers.length, 1);
+    assert.deepEqual((await send(await start({ limits: quiet }), whole)).responses.length, 1);
     const begun = await send(await start({ limits: quiet }), whole.slice(0, -1));
-    assert.deepEqual(begun.answers, []);
+    assert.deepEqual(begun.responses, []);
   });
 
   it("is closed after the maximum number of requests", async () => {
     const url = await start({ limits: { requestsPerConnection: 3 } });
-    const { answers } = await send(url, whole.repeat(5));
+    const { responses } = await send(url, whole.repeat(5));
     assert.deepEqual(
-      answers.map(({ status, headers }) => [status, headers["connection"]]),
+      responses.map(({ status, headers }) => [status, headers["connection"]]),
       [
         [200, "keep-alive"],
         [200, "keep-alive"],
