@@ -1,15 +1,34 @@
 import { after } from "node:test";
 
 import { createLogger } from "../../src/lib/logger.ts";
-import { createDatabase } from "../../src/storage/database.ts";
+import { createDatabase, type Database } from "../../src/storage/database.ts";
+import { getPort } from "../unit/embedded/local.ts";
+import { startMongoProxy, type MongoProxyOptions } from "./mongo-faults.ts";
 import { sharedStack, testDatabase } from "./stack.ts";
 
-/** Connects to a new database until the tests of this file end; `db` is a separate connection to it. */
-export async function connectDatabase() {
-  const { uri, db } = testDatabase(sharedStack().mongodb);
-  const log = await createLogger("silent");
+const log = await createLogger("silent");
+
+/** Connects to a database until the tests of this file end. */
+async function connectUntilEnd(uri: string): Promise<Database> {
   const database = createDatabase(uri, log);
   await database.connect(new AbortController().signal);
   after(() => database.close());
-  return { uri, db, database, log };
+  return database;
+}
+
+/**
+ * Connects to a new database until the tests of this file end; `db` is a separate connection to it. `connect` opens
+ * another, as a second process would.
+ */
+export async function connectDatabase() {
+  const { uri, db } = testDatabase();
+  const connect = (at = uri): Promise<Database> => connectUntilEnd(at);
+  return { uri, db, database: await connect(), connect, log };
+}
+
+/** Connects to a new database through a proxy that can fail commands; `db` is a direct connection to it. */
+export async function connectProxiedDatabase(options: MongoProxyOptions = {}) {
+  const { db } = testDatabase();
+  const proxy = await startMongoProxy(getPort(sharedStack().mongodb), options);
+  return { db, database: await connectUntilEnd(proxy.uri(db.databaseName)), proxy, log };
 }

@@ -55,10 +55,10 @@ export function databaseUri(store: string, database: string): string {
 }
 
 /**
- * A database of its own. It is left where it is: it goes with its store after the run, and to drop a large one takes
- * SecantusDB longer than most tests.
+ * Creates a database, of the shared store by default. It is not dropped: that takes SecantusDB longer than most tests,
+ * and its store is removed after the run.
  */
-export function testDatabase(store: string, name = unique("test")): { uri: string; db: Db } {
+export function testDatabase(store = sharedStack().mongodb, name = unique("test")): { uri: string; db: Db } {
   const uri = databaseUri(store, name);
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10_000 });
   const db = client.db();

@@ -8,7 +8,10 @@ import type { Position } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 
 const createRecord = (offset: number, timestamp: number | string): LogRecord => ({
-  ...{ offset, key: null, value: null, headers: {} },
+  offset,
+  key: null,
+  value: null,
+  headers: {},
   timestamp: String(timestamp),
 });
 

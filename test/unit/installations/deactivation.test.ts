@@ -1,31 +1,25 @@
 import assert from "node:assert/strict";
-import { after, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 
 import { UnavailableError } from "../../../src/lib/errors.ts";
 import { createGroupCommit } from "../../../src/installations/group-commit.ts";
 import { shareDeactivations, sweep } from "../../../src/installations/deactivation.ts";
 import { createInstallationListing } from "../../../src/installations/listing.ts";
 import type { DeactivateAllRequest } from "../../../src/installations/stores.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { createInstallationReader } from "../../../src/storage/installation-reader.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { getPort } from "../embedded/local.ts";
+import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
+import { mongoErrors } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
-import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { db } = testDatabase(stack.mongodb);
-const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 /** The number of ids in each update. */
 const updates: number[] = [];
 let lastIds: readonly string[] = [];
-const proxy = await startMongoProxy(getPort(stack.mongodb), {
+const { db, database, proxy } = await connectProxiedDatabase({
   onCommand({ update, updates: statements }) {
     const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: { $in?: string[] } } }];
     if (update === undefined || q?._id?.$in === undefined) return;
@@ -33,12 +27,7 @@ const proxy = await startMongoProxy(getPort(stack.mongodb), {
     updates.push(lastIds.length);
   },
 });
-const database = createDatabase(
-  databaseUri(`mongodb://127.0.0.1:${proxy.port}/?directConnection=true`, db.databaseName),
-  await createLogger("silent"),
-);
-await database.connect(new AbortController().signal);
-after(() => database.close());
+const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 const deactivator = createInstallationDeactivator(database);
 const { deactivateAll } = deactivator;
 const { submit } = createGroupCommit(createInstallationStore(database, newId));

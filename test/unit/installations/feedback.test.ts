@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { RejectionError } from "../../../src/lib/errors.ts";
 import {
@@ -7,13 +7,11 @@ import {
   type DecodedReport,
   type SeenInstallation,
 } from "../../../src/installations/feedback.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import { FencedError } from "../../../src/sync/positions.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createFeedbackStore } from "../../../src/storage/push-feedback.ts";
 import { applyFeedback } from "../../support/apply-batch.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { installation as record, type InstallationRecord } from "../../support/installations.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const at = (hour: number): Date => new Date(Date.UTC(2026, 10, 21, hour));
 
@@ -96,11 +94,7 @@ describe("deciding push feedback", () => {
 });
 
 describe("applying push feedback to a real store", async () => {
-  const { uri, db } = testDatabase(sharedStack().mongodb);
-  const log = await createLogger("silent");
-  const database = createDatabase(uri, log);
-  await database.connect(new AbortController().signal);
-  after(() => database.close());
+  const { db, database, log } = await connectDatabase();
   const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
   const store = createFeedbackStore(database, log);
   const known = (name: string) => Promise.resolve({ name, active: true });

@@ -1,34 +1,26 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
 import { OverloadedError, UnavailableError } from "../../../src/lib/errors.ts";
 import { createGroupCommit } from "../../../src/installations/group-commit.ts";
 import type { InstallationWrite } from "../../../src/installations/stores.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
-import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+import { databaseUri, sharedStack } from "../../support/stack.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { applyInOrder, type Model } from "./model.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
+const { db, database, connect } = await connectDatabase();
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
-const log = await createLogger("silent");
-
-async function openStore(at = uri) {
-  const database = createDatabase(at, log);
-  await database.connect(new AbortController().signal);
-  after(() => database.close());
-  return createInstallationStore(database, newId);
-}
-const store = await openStore();
+const store = createInstallationStore(database, newId);
+/** Another store of the same installations, as a second process would have. */
+const connectStore = async (uri?: string) => createInstallationStore(await connect(uri), newId);
 
 const application = "Mobile Agent";
 const registration = (token: string, user = "ann", previousToken?: string): InstallationWrite => ({
@@ -64,7 +56,7 @@ const anyRemoval = fc
     reason: "removed",
   }));
 const anyWrite = fc.oneof({ weight: 5, arbitrary: anyRegistration }, { weight: 2, arbitrary: anyRemoval });
-/** Requests with turns of the event loop in between; those of one turn are gathered. */
+/** Requests, and turns of the event loop between them: the requests of one turn share a batch. */
 const anyTraffic = fc.array(
   fc.oneof({ weight: 4, arbitrary: anyWrite }, { weight: 1, arbitrary: fc.constant("turn" as const) }),
   {
@@ -86,11 +78,11 @@ async function readModel(): Promise<Model> {
   );
 }
 
-/** Resolves after the callbacks of this turn of the event loop. */
+/** Resolves in the next turn of the event loop. */
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe("the group commit", () => {
-  it("has the same result as the requests one by one in their order", async () => {
+  it("has the same result as the requests one by one, in order", async () => {
     const limits = fc.record({
       writesPerBatch: fc.constantFrom(1, 3, 500),
       batchesInFlight: fc.constantFrom(1, 3),
@@ -132,11 +124,11 @@ describe("the group commit", () => {
     const lone = submit(registration(unique("lone")));
     assert.deepEqual(sizes, [1, 1], "it does not wait for the end of the turn");
     await Promise.all([lone, submitMany(15)]);
-    assert.deepEqual(sizes, [1, 1, 15], "so few are not flushed beside another batch");
+    assert.deepEqual(sizes, [1, 1, 15], "a small batch waits for the one in flight");
     await submitMany(10);
-    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "those of one turn are flushed at its end");
+    assert.deepEqual(sizes.splice(0), [1, 1, 15, 10], "the requests of one turn are flushed at its end");
     await submitMany(26);
-    assert.deepEqual(sizes.splice(0), [10, 16], "the second is flushed beside the first");
+    assert.deepEqual(sizes.splice(0), [10, 16], "the second is flushed while the first is in flight");
     await submitMany(100);
     assert.deepEqual(sizes.splice(0), [16, 16, 50, 18], "a third is flushed only when full");
   });
@@ -206,11 +198,9 @@ describe("the group commit", () => {
   });
 
   it("fails only the requests of a failed batch", async () => {
-    const proxy = await startTcpProxy(getPort(stack.mongodb));
+    const proxy = await startTcpProxy(getPort(sharedStack().mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true&serverSelectionTimeoutMS=500`;
-    const { submit } = createGroupCommit(
-      await openStore(databaseUri(proxied, new URL(uri).pathname.slice(1))),
-    );
+    const { submit } = createGroupCommit(await connectStore(databaseUri(proxied, db.databaseName)));
     await submit(registration(unique("before")));
     proxy.cut();
     const lost = await Promise.allSettled([1, 2, 3].map(() => submit(registration(unique("lost")))));
@@ -222,7 +212,7 @@ describe("the group commit", () => {
     assert.equal(await records.countDocuments({ token: kept }), 1);
   });
 
-  it("fails a rejected write and not its neighbours", async () => {
+  it("fails a rejected write but not the others of its batch", async () => {
     const { submit } = createGroupCommit(store);
     const [left, broken, right] = [unique("left"), unique("broken"), unique("right")] as const;
     await submit(registration(broken, "bob"));
@@ -241,7 +231,7 @@ describe("the group commit", () => {
   });
 
   it("keeps one record and every owner when two instances register the same tokens for different users", async () => {
-    const [here, there] = [createGroupCommit(store), createGroupCommit(await openStore())];
+    const [here, there] = [createGroupCommit(store), createGroupCommit(await connectStore())];
     const names = Array.from({ length: 20 }, () => unique("raced"));
     for (let round = 0; round < 5; round += 1) {
       await Promise.all(

@@ -4,9 +4,9 @@ import { it } from "node:test";
 import { getErrorMessage } from "../../../src/lib/errors.ts";
 import { serializeError } from "../../../src/lib/logger.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { testDatabase } from "../../support/stack.ts";
 
-const { db } = testDatabase(sharedStack().mongodb);
+const { db } = testDatabase();
 
 it("logs an error of MongoDB without its documents and tokens", async () => {
   const token = unique('secret "token"');

@@ -8,11 +8,15 @@ import { createLiveTopicIndex } from "../../../src/matching/live-topic-index.ts"
 import { until } from "../../support/poll.ts";
 
 const topic = (externalId: string): PickableTopic => ({
-  ...{ id: externalId, externalId, name: externalId, namespace: "" },
-  ...{ headerQuery: "", contentQuery: "a=1" },
+  id: externalId,
+  externalId,
+  name: externalId,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "a=1",
 });
 
-/** An index whose feed hands each topic of a load, and each answer to a look-up, over by hand. */
+/** An index whose loads and look-ups the test resolves. */
 function createScene() {
   const listeners: FeedListener[] = [];
   const loads: PromiseWithResolvers<readonly PickableTopic[]>[] = [];

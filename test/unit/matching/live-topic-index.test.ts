@@ -21,7 +21,7 @@ import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const log = pino({ level: "silent" });
-const { uri, db } = testDatabase(sharedStack().mongodb);
+const { uri, db } = testDatabase();
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 
 describe("the live index of topics", () => {
@@ -39,8 +39,12 @@ describe("the live index of topics", () => {
 
   /** A record from before filters were checked. */
   const createOldTopic = (externalId: string, contentQuery: string) => ({
-    ...{ topic_id: externalId, topic_name: externalId, namespace: "", header_query: "" },
-    ...{ content_query: contentQuery, sys_updated_on: new Date() },
+    topic_id: externalId,
+    topic_name: externalId,
+    namespace: "",
+    header_query: "",
+    content_query: contentQuery,
+    sys_updated_on: new Date(),
   });
 
   it("loads the stored topics at the first pick, which waits for them", async () => {
@@ -53,7 +57,7 @@ describe("the live index of topics", () => {
     assert.deepEqual(await pickExternalIds(there, 1), ["early"]);
   });
 
-  it("reports a long load as such, and picks once the topics are loaded", async () => {
+  it("reports that the topics are not loaded yet, and picks once they are", async () => {
     const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const one = await connectIndex(proxy.uri(db.databaseName));
     try {
@@ -77,7 +81,7 @@ describe("the live index of topics", () => {
     await one.database.close();
   });
 
-  it("knows writes of its own process immediately, and those of others soon", async () => {
+  it("sees writes of its own process immediately, and those of others soon", async () => {
     await here.service.create(createBody("later", "a=1,2"), "user");
     assert.deepEqual(await pickExternalIds(here, 2), ["later"]);
     assert.deepEqual(await pickExternalIds(here, 1), ["early", "later"]);
@@ -131,7 +135,7 @@ describe("the live index of topics", () => {
     await apply(2, undefined);
     assert.deepEqual(await pickExternalIds(here, 8), []);
     await until(
-      "the other has as many topics",
+      "both have the same number of topics",
       () => there.index.status().topics === here.index.status().topics,
     );
     assert.deepEqual(await pickExternalIds(there, 8), []);

@@ -12,21 +12,19 @@ import { createPositions } from "../../../src/storage/positions.ts";
 import { getPort } from "../embedded/local.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
-import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const store = await startMongoProxy(getPort(stack.mongodb));
+const { db } = testDatabase();
+const store = await startMongoProxy(getPort(sharedStack().mongodb));
 const log = await createLogger("silent");
 const { signal: never } = new AbortController();
 afterEach(() => {
   store.clear();
 });
 
-/** Creates a database behind the proxy and closes it after the tests of this file. */
+/** Creates a database that connects through the proxy; it is closed after the tests of this file. */
 function open(options = ""): Database {
-  const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true${options}`;
-  const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
+  const database = createDatabase(`${store.uri(db.databaseName)}${options}`, log);
   after(() => database.close());
   return database;
 }

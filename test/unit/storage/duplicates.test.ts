@@ -1,38 +1,27 @@
 import assert from "node:assert/strict";
-import { after, afterEach, describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createLogger } from "../../../src/lib/logger.ts";
 import type { Installation } from "../../../src/installations/installation.ts";
-import { createDatabase } from "../../../src/storage/database.ts";
 import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { getPort } from "../embedded/local.ts";
-import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
+import { connectProxiedDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
-import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
 const inserted: Document[] = [];
-const store = await startMongoProxy(getPort(stack.mongodb), {
+const { db, database, proxy, log } = await connectProxiedDatabase({
   onCommand: (command) => {
     if ("insert" in command) inserted.push(command);
   },
 });
-const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
-const log = await createLogger("silent");
-const database = createDatabase(databaseUri(proxied, new URL(uri).pathname.slice(1)), log);
-await database.connect(new AbortController().signal);
-after(() => database.close());
 afterEach(() => {
-  assert.equal(store.pending(), 0, "the store gave every answer it was to give");
+  assert.equal(proxy.pending(), 0, "every error was returned");
 });
 
 const service = createTopicService(createTopicStore(database, log));
@@ -41,40 +30,49 @@ const installations = createInstallationStore(database, newId);
 /** The responses of stores when a unique index rejects the first write of a command. */
 const answers: Readonly<Record<string, Document>> = {
   "of an index whose name says nothing": {
-    ...{ ok: 1, n: 0 },
+    ok: 1,
+    n: 0,
     writeErrors: [
       { index: 0, code: 11000, errmsg: "E11000 duplicate key error collection: a.b index: i dup key: {}" },
     ],
   },
   "with the index's name in quotes": {
-    ...{ ok: 1, n: 0 },
+    ok: 1,
+    n: 0,
     writeErrors: [
       { index: 0, code: 11000, errmsg: "Duplicate key violation on the requested collection: Index 'i'" },
     ],
   },
   "without a message": { ok: 1, n: 0, writeErrors: [{ index: 0, code: 11000, errmsg: "" }] },
   "of the command as a whole": {
-    ...{ ok: 0, code: 11000, codeName: "DuplicateKey" },
+    ok: 0,
+    code: 11000,
+    codeName: "DuplicateKey",
     errmsg: "Duplicate key violation on the requested collection.",
   },
   "as a write conflict": {
-    ...{ ok: 0, code: 112, codeName: "WriteConflict" },
+    ok: 0,
+    code: 112,
+    codeName: "WriteConflict",
     errmsg: "Duplicate key violation on the requested collection.",
   },
 };
 
 const definition = (externalId: string): TopicDefinition => ({
-  ...{ externalId, name: externalId },
-  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+  externalId,
+  name: externalId,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
 });
 
 for (const [how, answer] of Object.entries(answers))
   describe(`a duplicate key that the store reports ${how}`, () => {
     const rejectOnce = (command: string): void => {
-      store.fail({ command, executed: false, answer, times: 1 });
+      proxy.fail({ command, executed: false, answer, times: 1 });
     };
 
-    it("makes the batch be decided again, with the stored topics", async () => {
+    it("makes the sync decide the batch again, with the stored topics", async () => {
       const key = { group: unique("group"), topic: unique("announcements"), partition: 0 };
       const topics = createTopicStore(database, log);
       await topics.claim(key);
@@ -121,16 +119,18 @@ for (const [how, answer] of Object.entries(answers))
   });
 
 const createInstallation = (): Installation => ({
-  ...{
-    id: newId(),
-    token: unique("token"),
-    application: "agent",
-    platform: "ios",
-    user: "ann",
-    active: true,
-  },
-  ...{ createdOn: new Date(), updatedOn: new Date(), lastSeenOn: new Date() },
-  ...{ deactivatedOn: undefined, deactivatedReason: undefined, previousOwners: [] },
+  id: newId(),
+  token: unique("token"),
+  application: "agent",
+  platform: "ios",
+  user: "ann",
+  active: true,
+  createdOn: new Date(),
+  updatedOn: new Date(),
+  lastSeenOn: new Date(),
+  deactivatedOn: undefined,
+  deactivatedReason: undefined,
+  previousOwners: [],
 });
 
 describe("an import of installations", () => {
@@ -140,7 +140,7 @@ describe("an import of installations", () => {
     assert.equal((await importStore.add([stored])).size, 0);
     const sameId = { ...createInstallation(), id: stored.id };
     const sameToken = { ...createInstallation(), token: stored.token };
-    store.fail({ command: "insert", executed: true, answer: createNamelessError(1), times: 1 });
+    proxy.fail({ command: "insert", executed: true, answer: createNamelessError(1), times: 1 });
     assert.deepEqual(
       await importStore.add([other, sameToken, sameId]),
       new Map([

@@ -14,9 +14,8 @@ import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
 const sent: Record<string, unknown>[] = [];
-const store = await startMongoProxy(getPort(stack.mongodb), {
+const store = await startMongoProxy(getPort(sharedStack().mongodb), {
   onCommand: (command) => void sent.push(command),
 });
 afterEach(() => {
@@ -50,7 +49,7 @@ describe("a user without the privilege to create indexes", () => {
   };
 
   it("can use a database that has all indexes, under any names", async () => {
-    const { db } = testDatabase(stack.mongodb);
+    const { db } = testDatabase();
     await connect(db.databaseName);
     await db.collection("sys_user").dropIndex("unique_user_name");
     await db.collection("sys_user").createIndex({ user_name: 1 }, { unique: true, name: "by_hand" }, {});
@@ -59,7 +58,7 @@ describe("a user without the privilege to create indexes", () => {
   });
 
   it("gets an error that lists what is missing", async () => {
-    const { db } = testDatabase(stack.mongodb);
+    const { db } = testDatabase();
     await connect(db.databaseName);
     await db.collection("sys_user").dropIndex("unique_user_name");
     await db.collection("sys_user").createIndex({ user_name: 1 }, { name: "unique_user_name" }, {});
@@ -78,7 +77,7 @@ describe("a user without the privilege to create indexes", () => {
 
 describe("an update of a record", () => {
   it("sends no empty operator, which older products reject, and nothing without a change", async () => {
-    const { db } = testDatabase(stack.mongodb);
+    const { db } = testDatabase();
     const database = createDatabase(store.uri(db.databaseName), pino({ level: "silent" }));
     await database.connect(new AbortController().signal);
     const users = createUserStore(database, newId);

@@ -1,31 +1,23 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { Document } from "mongodb";
 
-import { createLogger } from "../../../src/lib/logger.ts";
 import { socketTimeoutMs } from "../../../src/storage/client-options.ts";
-import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import type { Database } from "../../../src/storage/database.ts";
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
-import { getPort } from "../embedded/local.ts";
+import { connectProxiedDatabase } from "../../support/database.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
+import { mongoErrors } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { db } = testDatabase(stack.mongodb);
 const proxied: Document[] = [];
-const store = await startMongoProxy(getPort(stack.mongodb), {
+const { db, database, proxy, log } = await connectProxiedDatabase({
   onCommand: (command) => void proxied.push(command),
 });
-const log = await createLogger("silent");
-const database = createDatabase(store.uri(db.databaseName), log);
-await database.connect(new AbortController().signal);
-after(() => database.close());
 
 /** Every command on installations. */
 const sent: Document[] = [];
@@ -107,7 +99,7 @@ describe("a record that another program stored without times", () => {
 
 describe("a write that may conflict with an open transaction", () => {
   it("is not sent again after a timeout", async () => {
-    store.fail({ command: "update", executed: false, answer: mongoErrors.tooSlow, times: 1 });
+    proxy.fail({ command: "update", executed: false, answer: mongoErrors.tooSlow, times: 1 });
     sent.length = 0;
     const write = { kind: "register", key: createKey(), user: "ann" } as const;
     await assert.rejects(installations.write([write]), {

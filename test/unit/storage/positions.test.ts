@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { UUID, type Binary } from "mongodb";
 
 import { storeBatch } from "../../../consumers/batch.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import {
   FencedError,
   type Position,
@@ -13,7 +12,7 @@ import {
   type PositionStore,
   type PositionKey,
 } from "../../../src/sync/positions.ts";
-import { createDatabase, type Database } from "../../../src/storage/database.ts";
+import type { Database } from "../../../src/storage/database.ts";
 import { collections } from "../../../src/storage/names.ts";
 import {
   createPositions,
@@ -22,8 +21,8 @@ import {
   type SessionOptions,
   type WriteInSession,
 } from "../../../src/storage/positions.ts";
+import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 interface Written {
   _id: string;
@@ -31,17 +30,8 @@ interface Written {
   offset: number;
 }
 
-const { uri, db } = testDatabase(sharedStack().mongodb);
-const log = await createLogger("silent");
-
-/** Connects like another process. */
-async function connect(): Promise<Database> {
-  const database = createDatabase(uri, log);
-  await database.connect(new AbortController().signal);
-  after(() => database.close());
-  return database;
-}
-const [one, other] = await Promise.all([connect(), connect()]);
+const { db, database: one, connect, log } = await connectDatabase();
+const other = await connect();
 
 const createKey = (): PositionKey => ({ group: unique("group"), topic: "announcements", partition: 0 });
 const createPosition = (offset: number): Position => ({ offset, epoch: 1 });
@@ -129,7 +119,7 @@ describe("the records of a batch and the position after it", () => {
         );
       const left: Promise<boolean>[] = [];
       for (let turn = reader; ; turn += 1) {
-        assert.ok(turn < 1_000, "it comes no further");
+        assert.ok(turn < 1_000, "there is no progress");
         const claimed = await positions.claim(key).then(
           (position) => ({ position }),
           () => undefined,

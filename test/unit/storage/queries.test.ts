@@ -4,7 +4,7 @@ import { before, describe, test } from "node:test";
 import type { Filter } from "mongodb";
 
 import { findPage, toPrefixRange, type SortValue } from "../../../src/storage/queries.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { testDatabase } from "../../support/stack.ts";
 
 interface Thing {
   _id: string;
@@ -13,7 +13,7 @@ interface Thing {
   on: Date;
 }
 
-const { db } = testDatabase(sharedStack().mongodb);
+const { db } = testDatabase();
 const things = db.collection<Thing>("things");
 
 /** 300 things; only the last sort field is unique, and names sort differently in UTF-8 and UTF-16. */

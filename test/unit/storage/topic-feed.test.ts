@@ -20,13 +20,13 @@ import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 type StoredDocument = Document & { _id: string };
 
-const store = sharedStack().mongodb;
-
-/** An index behind a proxy, a second index, and the log lines and commands of the first. */
+/** An index whose database is behind a proxy, a second index, and the log lines and commands of the first. */
 async function createScene(t: TestContext) {
-  const { uri, db } = testDatabase(store);
+  const { uri, db } = testDatabase();
   const sent: Document[] = [];
-  const proxy = await startMongoProxy(getPort(store), { onCommand: (command) => void sent.push(command) });
+  const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
+    onCommand: (command) => void sent.push(command),
+  });
   const lines: string[] = [];
   const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
   const [here, there] = await Promise.all([connectIndex(proxy.uri(db.databaseName), log), connectIndex(uri)]);
@@ -49,7 +49,9 @@ const loadedAgain = "topics must be loaded again";
 const loaded = "topics loaded";
 const polling = "no change streams";
 const standalone = {
-  ...{ ok: 0, code: 40573, codeName: "Location40573" },
+  ok: 0,
+  code: 40573,
+  codeName: "Location40573",
   errmsg: "The $changeStream stage is only supported on replica sets",
 };
 
@@ -144,6 +146,6 @@ describe("the feed of stored topics", () => {
     await here.index.close();
     const closedOn = Date.now();
     // A second after a change, the topic is read once more.
-    await until("that moment is over", () => Date.now() > closedOn + 1_100);
+    await until("more than a second has passed", () => Date.now() > closedOn + 1_100);
   });
 });

@@ -41,7 +41,10 @@ describe("the status of a group in a growing log", () => {
       for (let times = 1; times <= 20; times += 1) {
         const { partitions } = await readPartitionStatuses(
           {
-            ...{ group: "g", topic: "t", observer, consumer },
+            group: "g",
+            topic: "t",
+            observer,
+            consumer,
             store: { findPositions: isThere ? positions : () => Promise.reject(new Error("away")) },
           },
           (_, question) => question.catch(() => undefined),

@@ -25,7 +25,9 @@ const definition = (externalId: string, combination = externalId): TopicDefiniti
 /** The previous definition of a topic. */
 const toPrevious = (combination: string) => ({
   name: combination,
-  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
 });
 const define = (offset: number, externalId: string, combination = externalId): Announcement => ({
   kind: "define",

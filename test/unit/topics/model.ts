@@ -122,7 +122,11 @@ const toModelDefinition = ({
   contentQuery,
   source,
 }: TopicDefinition & Pick<Topic, "source">): Omit<ModelTopic, "previous"> => ({
-  ...{ externalId, name, namespace, headerQuery, contentQuery },
+  externalId,
+  name,
+  namespace,
+  headerQuery,
+  contentQuery,
   owner: source.kind === "http" ? "http" : "channel",
   offset: source.kind === "http" ? -1 : source.offset,
 });

@@ -22,7 +22,9 @@ const service = createTopicService(store);
 const createBody = (externalId: string, name = externalId) => ({ externalId, name });
 const toDefinition = (externalId: string): TopicDefinition => ({
   ...createBody(externalId),
-  ...{ namespace: "", headerQuery: "", contentQuery: "" },
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
 });
 
 /** Applies announcements of a new channel, like the consumer. */
