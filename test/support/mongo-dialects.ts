@@ -2,22 +2,22 @@ import type { Document } from "mongodb";
 
 type Command = Readonly<Document>;
 
-/** One difference to MongoDB, for the commands that `on` holds of. */
+/** One difference from MongoDB, for the commands that `on` selects. */
 export interface DialectRule {
   readonly on: (command: Command) => boolean;
-  /** The error that the client gets; the store never sees the command. */
+  /** The error that the client gets; the store never gets the command. */
   readonly reject?: Document;
   /** What the store gets instead of the command. */
   readonly send?: (command: Command) => Document;
-  /** What the client gets instead of the store's answer. */
+  /** What the client gets instead of the store's response. */
   readonly answer?: (answer: Document, command: Command) => Document;
 }
 
-/** How a product differs from a MongoDB replica set, as far as topicsync meets it. */
+/** How a product differs from a MongoDB replica set, as far as it concerns topicsync. */
 export interface Dialect {
-  /** What its connection strings carry; `directConnection=true` where nothing is said. */
+  /** The options of its connection strings; `directConnection=true` by default. */
   readonly uriOptions?: string;
-  /** What it says of itself when a client connects. */
+  /** Its response to the handshake. */
   readonly hello?: (hello: Document) => Document;
   readonly hasTransactions: boolean;
   readonly hasChangeStreams: boolean;
@@ -38,19 +38,27 @@ const isRetryableWrite = (command: Command): boolean => "txnNumber" in command &
 const opensChangeStream = ({ pipeline }: Command): boolean =>
   Array.isArray(pipeline) && pipeline.some((stage: Document) => "$changeStream" in stage);
 
-/** Says nothing of a replica set. Without a topology version the driver asks again each time. */
+/** Without the members of a replica set. Without a topology version the driver polls. */
 const asStandalone = omit(
-  ...["setName", "setVersion", "hosts", "passives", "arbiters", "primary", "me", "electionId", "secondary"],
+  "setName",
+  "setVersion",
+  "hosts",
+  "passives",
+  "arbiters",
+  "primary",
+  "me",
+  "electionId",
+  "secondary",
   "topologyVersion",
 );
 
-/** Says that it is a mongos, as Azure DocumentDB and the open-source gateway do. */
+/** Reports a mongos, as Azure DocumentDB and the open-source gateway do. */
 const asMongos = (hello: Document): Document => ({ ...asStandalone(hello), msg: "isdbgrid" });
 
 const duplicateKey = 11000;
 const parseIndexName = (message: string): string => /index: (\S+)/.exec(message)?.[1] ?? "<unknown>";
 
-/** Changes the message of each duplicate key that the answer tells of. */
+/** Changes the message of each duplicate key in the response. */
 const rewordDuplicates =
   (rephrase: (message: string) => string) =>
   (answer: Document): Document => {
@@ -76,7 +84,7 @@ const postgresDuplicates: DialectRule = {
   ),
 };
 
-/** The gateway makes a write conflict of it, at the top of the answer and without the index's name. */
+/** The gateway turns it into a write conflict, at the top of the response and without the index's name. */
 const conflictInTransaction: DialectRule = {
   on: isInTransaction,
   answer: (answer) =>
@@ -104,7 +112,7 @@ const noChangeStreams: DialectRule = {
   },
 };
 
-/** The products, by what they are called in docs/deployment.md. */
+/** The products, by their names in docs/deployment.md. */
 export const dialects = {
   "Atlas M0": {
     hasTransactions: true,
@@ -118,7 +126,7 @@ export const dialects = {
   },
 
   "Azure DocumentDB": {
-    // As its portal gives them.
+    // As in the connection strings of its portal.
     uriOptions: "retrywrites=false&maxIdleTimeMS=120000",
     hello: asMongos,
     hasTransactions: true,
@@ -169,7 +177,7 @@ export const dialects = {
         on: isNamed(name),
         reject: { code: 59, codeName: "CommandNotFound", errmsg: `no such command: '${name}'` },
       })),
-      // It overlooks what makes a command part of a transaction.
+      // It ignores the fields that make a command part of a transaction.
       {
         on: isInTransaction,
         send: omit("lsid", "txnNumber", "autocommit", "startTransaction"),
@@ -181,7 +189,7 @@ export const dialects = {
   },
 
   "Amazon DocumentDB": {
-    // As its console gives them.
+    // As in the connection strings of its console.
     uriOptions: "directConnection=true&readPreference=secondaryPreferred&retryWrites=false",
     hasTransactions: true,
     hasChangeStreams: false,
@@ -190,7 +198,7 @@ export const dialects = {
         on: isRetryableWrite,
         reject: { code: 301, errmsg: "Retryable writes are not supported" },
       },
-      // Off until somebody enables them by `modifyChangeStreams`. It has no code of its own for that.
+      // Off until they are enabled by `modifyChangeStreams`; the error has no code of its own.
       {
         on: opensChangeStream,
         reject: { code: 1, codeName: "InternalError", errmsg: "Change streams are not enabled" },

@@ -5,7 +5,7 @@ import type { Document } from "mongodb";
 /** Actions of MongoDB's access control, by collection. */
 export type Privileges = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What the manual says that a command needs on its collection, and what more where a statement of it may insert. */
+/** The actions that a command needs on its collection, by the manual; `insert` as well if it may upsert. */
 const requiredActions: Readonly<Record<string, readonly string[]>> = {
   find: ["find"],
   count: ["find"],
@@ -19,13 +19,20 @@ const requiredActions: Readonly<Record<string, readonly string[]>> = {
   listIndexes: ["listIndexes"],
 };
 
-/** Commands that every user may send, about connections and about what is its own. */
+/** Commands that every user may send: about connections, and about the user's own sessions and cursors. */
 const unrestrictedCommands = new Set([
-  ...["hello", "ismaster", "ping", "endSessions", "killSessions", "commitTransaction", "abortTransaction"],
-  ...["getMore", "killCursors"],
+  "hello",
+  "ismaster",
+  "ping",
+  "endSessions",
+  "killSessions",
+  "commitTransaction",
+  "abortTransaction",
+  "getMore",
+  "killCursors",
 ]);
 
-/** Notes the privileges that commands need. */
+/** Records the privileges that commands need. */
 export function createPrivilegeRecorder(): {
   readonly record: (command: Document) => void;
   readonly privileges: Privileges;
@@ -37,7 +44,7 @@ export function createPrivilegeRecorder(): {
       const [name = ""] = Object.keys(command);
       if (unrestrictedCommands.has(name)) return;
       const actions = requiredActions[name];
-      // A command that nobody foresaw needs a privilege that nobody documented.
+      // An unknown command would need a privilege that is not documented.
       const collection = actions === undefined ? name : String(command[name]);
       const recorded = privileges.get(collection) ?? new Set();
       privileges.set(collection, recorded);
@@ -75,7 +82,7 @@ export function readRoles(script: string): RoleDocument[] {
 export const toPrivileges = ({ privileges }: RoleDocument): Privileges =>
   new Map(privileges.map(({ resource, actions }) => [resource.collection, new Set(actions)]));
 
-/** Comparable, and readable where they differ. */
+/** A form that is comparable, and readable in a diff. */
 export const toLines = (privileges: Privileges): string[] =>
   [...privileges]
     .flatMap(([collection, actions]) => [...actions].map((action) => `${collection}: ${action}`))

@@ -1,28 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { identifyTopic } from "../../../consumers/announcements/decode.ts";
-import { readConfig } from "../../../src/config.ts";
 import { createDeadLetterIndex } from "../../../src/dead-letters/dead-letter-index.ts";
 import { readPage } from "../../../src/dead-letters/page.ts";
 import { createRecordCache } from "../../../src/dead-letters/record-cache.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
+import { connectBroker } from "../../support/broker.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testKafka } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
 
-const stack = sharedStack();
-const { admin, producer } = testKafka(stack.kafka);
-const log = await createLogger("silent");
-const broker = createBroker({ ...readConfig({}).kafka, brokers: [stack.kafka] }, log);
+const { admin, producer } = stage();
+const broker = await connectBroker();
 const { signal: never } = new AbortController();
-
-before(async () => {
-  await Promise.all([admin.connect(), producer.connect(), broker.reach(never)]);
-});
-after(() => broker.close());
 
 /** A dead-letter topic and an index of it. */
 async function createScene(maxDeadLetters: number, numPartitions = 1) {

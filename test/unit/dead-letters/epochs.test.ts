@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { connectDeadLetters } from "../../support/dead-letters.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
-import { runCli, startTopicsync } from "../../support/service.ts";
+import { runCli } from "../../support/service.ts";
 
 const { scene, producer } = stage();
 
@@ -17,7 +17,7 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     await own.createTopic();
     await announceInvalid("first");
     await own.announce(0, 2);
-    const first = await startTopicsync(settings);
+    const first = await own.start();
     await own.reached(3);
     assert.equal(await deadLetters(), 1);
 
@@ -36,7 +36,7 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     await own.deleteTopic();
     await own.createTopic();
     await announceInvalid("second");
-    const second = await startTopicsync(settings);
+    const second = await own.start();
     await until("the second epoch is applied", async () => (await positions.findOne({}))?.epoch === 2);
     await own.reached(1);
 

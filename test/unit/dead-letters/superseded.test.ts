@@ -4,19 +4,18 @@ import { describe, it, type TestContext } from "node:test";
 import { NotLoadedError } from "../../../src/lib/errors.ts";
 import { connectDeadLetters } from "../../support/dead-letters.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
 
 const { scene, producer } = stage();
 
 /** An announcements topic, and functions to announce and to replay dead letters. */
 async function prepare(t: TestContext) {
   const own = scene();
-  const { settings, topic, reached, topics } = own;
+  const { start, topic, reached, topics } = own;
   await own.createTopic();
   const { open, plan } = await connectDeadLetters(t, own);
   const announce = (value: string | Buffer, key: string | Buffer | null = null) =>
     producer.send({ topic, messages: [{ key, value: Buffer.from(value) }] });
-  return { settings, topic, reached, topics, open, plan, announce };
+  return { start, topic, reached, topics, open, plan, announce };
 }
 
 const frame = Buffer.from([0, 0, 0, 0, 5]);
@@ -28,8 +27,8 @@ const toReasons = (some: readonly { readonly reason: string; readonly message: s
 
 describe("a replay", () => {
   it("overwrites nothing newer, in any envelope", async (t) => {
-    const { settings, reached, plan, announce } = await prepare(t);
-    const service = await startTopicsync(settings);
+    const { start, reached, plan, announce } = await prepare(t);
+    const service = await start();
     const notification = (id: string) =>
       JSON.stringify({
         eventType: "TopicCreateEvent",
@@ -59,8 +58,8 @@ describe("a replay", () => {
   });
 
   it("does not overwrite pending announcements", async (t) => {
-    const { settings, topic, reached, open, plan, announce } = await prepare(t);
-    const service = await startTopicsync(settings);
+    const { start, topic, reached, open, plan, announce } = await prepare(t);
+    const service = await start();
     await announce(toInvalid("a"), "a");
     await announce(toInvalid("b"), "b");
     await reached(2);
@@ -76,8 +75,8 @@ describe("a replay", () => {
   });
 
   it("does not overwrite announcements sent after it was planned, applied or pending", async (t) => {
-    const { settings, topic, reached, topics, open, plan, announce } = await prepare(t);
-    const service = await startTopicsync(settings);
+    const { start, topic, reached, topics, open, plan, announce } = await prepare(t);
+    const service = await start();
     for (const id of ["a", "b", "c"]) await announce(toInvalid(id), id);
     await reached(3);
     const planned = await plan();
@@ -96,8 +95,8 @@ describe("a replay", () => {
   });
 
   it("is rejected while too many announcements are pending, unless forced", async (t) => {
-    const { settings, topic, reached, plan, announce } = await prepare(t);
-    const service = await startTopicsync(settings);
+    const { start, topic, reached, plan, announce } = await prepare(t);
+    const service = await start();
     await announce(toInvalid("a"), "a");
     await reached(1);
     await service.stop();
@@ -112,8 +111,8 @@ describe("a replay", () => {
   });
 
   it("sends the dead letters of one topic in order, also across batches", async (t) => {
-    const { settings, topic, reached, open, plan, announce } = await prepare(t);
-    const service = await startTopicsync(settings);
+    const { start, topic, reached, open, plan, announce } = await prepare(t);
+    const service = await start();
     // More than one batch: each has up to half a megabyte.
     const large = (n: number) => `${toInvalid("a").slice(0, -1)},"namespace":"${String(n).repeat(90_000)}"}`;
     for (let n = 0; n < 8; n += 1) await announce(large(n), "a");

@@ -1,29 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 
-import { readConfig } from "../../../src/config.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import type { OutgoingRecord } from "../../../src/sync/records.ts";
+import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
-import { sharedStack, testKafka } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
 
-const stack = sharedStack();
-const { admin } = testKafka(stack.kafka);
+const { admin } = stage();
 const topic = unique("produced");
-const broker = createBroker(
-  { ...readConfig({}).kafka, brokers: [stack.kafka] },
-  await createLogger("silent"),
-);
+const broker = await connectBroker();
 const producer = broker.createProducer(topic);
 
 before(async () => {
-  await admin.connect();
   const configEntries = [{ name: "max.message.bytes", value: "2000" }];
   await createKafkaTopics(admin, { topic, numPartitions: 3, configEntries });
 });
-after(() => Promise.all([producer.close(), broker.close()]));
+after(() => producer.close());
 
 const createRecord = (value: string, more: Partial<OutgoingRecord> = {}): OutgoingRecord => ({
   key: null,

@@ -1,33 +1,22 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 
 import kafkajs, { type Transaction } from "kafkajs";
 
-import { readConfig } from "../../../src/config.ts";
 import { UnavailableError } from "../../../src/lib/errors.ts";
-import { createBroker } from "../../../src/kafka/client.ts";
-import { createLogger } from "../../../src/lib/logger.ts";
 import type { PartitionRecord } from "../../../src/sync/records.ts";
+import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { sharedStack, testKafka } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
 
 const { CompressionTypes } = kafkajs;
-const stack = sharedStack();
-const { kafka, admin, producer } = testKafka(stack.kafka);
+const { kafka, admin, producer } = stage();
 const groupId = unique("group");
-const broker = createBroker(
-  { ...readConfig({}).kafka, groupId, brokers: [stack.kafka] },
-  await createLogger("silent"),
-);
+const broker = await connectBroker(groupId);
 const { signal: never } = new AbortController();
-
-before(async () => {
-  await Promise.all([admin.connect(), producer.connect(), broker.reach(never)]);
-});
-after(() => broker.close());
 
 async function createTopic(numPartitions = 1): Promise<string> {
   const topic = unique("log");
@@ -127,14 +116,17 @@ describe("reading a Kafka topic", () => {
     await transactional.connect();
     for (const [value, commits] of [
       ["kept", true],
-      ["given up", false],
+      ["aborted", false],
     ] as const) {
       const transaction = await transactional.transaction();
       await transaction.send({ topic, messages: [{ value }] });
       await (commits ? transaction.commit() : transaction.abort());
     }
     await transactional.disconnect();
-    await until("both marks are there", async () => (await broker.fetchBounds(topic))?.get(0)?.high === 4);
+    await until(
+      "both markers are written",
+      async () => (await broker.fetchBounds(topic))?.get(0)?.high === 4,
+    );
     assert.deepEqual(toTexts(await readAll(topic)), ["kept"]);
     assert.deepEqual(await readAll(topic, new Map([[0, 1]])), []);
   });
@@ -240,14 +232,14 @@ describe("reading a Kafka topic", () => {
       await producer.send({ topic, messages: Array.from({ length: 50 }, () => ({ value })) });
     }
     let count = 0;
-    let most = 0;
+    let maxGrowth = 0;
     const before = process.memoryUsage().rss;
     for await (const { record } of broker.read(topic, { abort: never })) {
       assert.equal(record.offset, count);
       count += 1;
-      if (count % 1_000 === 0) most = Math.max(most, process.memoryUsage().rss - before);
+      if (count % 1_000 === 0) maxGrowth = Math.max(maxGrowth, process.memoryUsage().rss - before);
     }
     assert.equal(count, 12_000);
-    assert.ok(most < 80 * 1024 * 1024, `it took ${most} bytes`);
+    assert.ok(maxGrowth < 80 * 1024 * 1024, `memory grew by ${maxGrowth} bytes`);
   });
 });

@@ -42,7 +42,7 @@ describe("waiting until something is available", () => {
     await assert.rejects(given, { name: "UnavailableError", message: "rejected 1 times" });
   });
 
-  it("reports a missing answer if there was none at all", async () => {
+  it("reports that there was no answer if no attempt has ended", async () => {
     const abort = new AbortController();
     const given = wait(abort.signal, () => {
       abort.abort();
@@ -56,7 +56,7 @@ describe("waiting until something is available", () => {
     await assert.rejects(tried, { name: "UnavailableError", message: "no answer" });
   });
 
-  it("is not repeated after other errors", async () => {
+  it("does not retry after other errors", async () => {
     const given = wait(new AbortController().signal, (tries) =>
       Promise.reject(new TypeError(`try ${tries}`)),
     );

@@ -49,7 +49,7 @@ describe("the sessions of a user who is disabled", () => {
     assert.equal(await isAccepted(await beginSession(name)), true);
   });
 
-  it("do not start at the same moment either", async () => {
+  it("do not start while the user is being disabled", async () => {
     const name = await createUser();
     const slow: SessionStore = {
       ...store,

@@ -21,7 +21,7 @@ const isRejected = (error: unknown): boolean => {
 };
 
 describe("failed logins", () => {
-  for (const [limit, most, attemptAt, next] of [
+  for (const [limit, count, attemptAt, next] of [
     [
       "userAtAddress",
       10,
@@ -41,14 +41,14 @@ describe("failed logins", () => {
       { name: "ann", address: "198.51.100.1" },
     ],
   ] as const satisfies readonly [LoginLimit, number, (at: number) => Attempt, Attempt][]) {
-    it(`are rejected beyond ${most} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
+    it(`are rejected beyond ${count} of the kind ${limit}, for up to five minutes, and reported once`, async () => {
       const { throttle, reached } = createThrottle();
-      for (let at = 0; at < most; at += 1) {
+      for (let at = 0; at < count; at += 1) {
         await throttle.check(next);
         await throttle.recordFailure(attemptAt(at));
       }
       await assert.rejects(throttle.check(next), isRejected);
-      await throttle.recordFailure(attemptAt(most));
+      await throttle.recordFailure(attemptAt(count));
       assert.deepEqual(reached, [limit]);
     });
   }

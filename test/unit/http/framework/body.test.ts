@@ -51,7 +51,7 @@ describe("a JSON body", () => {
     'application/json; x="; charset=utf-8"; charset=utf-7',
     "application/json; charset=utf-8; charset=utf-7",
   ]) {
-    it(`is read as UTF-8 whatever ${type} says`, async () => {
+    it(`is read as UTF-8 even if its type is ${type}`, async () => {
       // Hides a duplicate member from every check that does not know UTF-7.
       assert.deepEqual(await post(type, "+AHsAIg-a+ACIAOg-1,+ACI-a+ACIAOg-2+AH0-"), [400, "MALFORMED_JSON"]);
       assert.deepEqual(await post(type, '{"a":"+AHs-"}'), [200, { a: "+AHs-" }]);

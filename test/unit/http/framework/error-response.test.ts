@@ -38,7 +38,7 @@ it("logs an error after the headers are sent like any other, and closes the conn
   assert.doesNotMatch(lines[0] ?? "", /a push token/);
 });
 
-it("sends the security headers also with the response to what is no request", async () => {
+it("sends the security headers also with the response to a malformed request", async () => {
   const [request, other] = await Promise.all([
     send(server.url, "GET /none HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"),
     send(server.url, "FOO\r\n\r\n"),

@@ -118,7 +118,7 @@ describe("the work for an event", () => {
         sign === "=" || sign === "!=" ? `${path}${sign}${values.join()}` : `${path}${sign}${values[0] ?? 0}`,
       );
     const filters = fc.array(condition, { minLength: 1, maxLength: 8 }).map((all) => all.join("&"));
-    // Equalities of the same paths, so that groups are large and asked by many keys.
+    // Equalities of the same paths, so that groups are large and looked up by many keys.
     const alike = fc
       .record({ count: fc.integer({ min: 3, max: 8 }), size: fc.integer({ min: 1, max: 60 }) })
       .map(({ count, size }) =>
@@ -158,7 +158,7 @@ describe("the work for an event", () => {
     const alternatives = range(200);
     const headerQueries = [`a=${alternatives.join()}`, ...range(300).map((i) => `a=0&m${i}=1`)];
     const event = { a: alternatives, ...Object.fromEntries(range(300).map((i) => [`m${i}`, 1])) };
-    // What the constructor does with a list is no step, but it calls `add` for each element.
+    // The work of the Set constructor is not counted as steps, but it calls `add` for each element.
     const { mock: added } = mock.method(Set.prototype, "add");
     try {
       await pickWithinBound(toNamed(headerQueries.map((headerQuery) => ({ headerQuery }))), event);
