@@ -1,5 +1,5 @@
 /**
- * `npm test`: starts a broker and a store by the project's own resolver, runs every test on them, and ends them.
+ * `npm test`: starts a broker and stores by the project's own resolver, runs every test, and stops them.
  * `npm test -- integration/http` runs the files whose path contains one of the words.
  */
 import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -18,11 +18,11 @@ import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
-/** Tests wait nearly as much as they work: three files at a time keep two cores busy. */
+/** Tests wait nearly as long as they compute: three files at a time keep two cores busy. */
 const maxConcurrentFiles = 3;
-/** A store for each: one SecantusDB answers one question at a time, and what one file asks for at length the others would wait for. */
+/** One store for each: SecantusDB executes one command at a time. */
 const maxStores = maxConcurrentFiles;
-/** Java's optimising compiler takes half of a broker's first minutes, and most brokers of the tests do not live longer. */
+/** Java's optimising compiler takes half of the CPU in a broker's first minutes; few test brokers live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -35,8 +35,8 @@ function findTestFiles(): string[] {
 }
 
 /**
- * Each folder's files evenly over the whole run: those of one folder are much alike, and where some wait (the sync for a
- * store that is away) and others work (the console's pages), both cores have something to do all the time.
+ * Distributes the files of each folder evenly over the run. Those of one folder are alike; mixing those that wait
+ * (for a store that is away) with those that compute (the console's pages) keeps both cores busy.
  */
 function spread(files: readonly string[]): string[] {
   const places = [...Map.groupBy(files, (file) => dirname(file)).values()].flatMap((folder) =>
@@ -78,7 +78,7 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     TEST_STORES: inUse,
     TEST_KAFKA_BROKERS: broker.address,
     TEST_LOGS: logs,
-    // Hundreds of processes are started, each of which would compile the same sources.
+    // Without it, each of hundreds of processes would compile the same sources.
     NODE_COMPILE_CACHE: join(folder, "compiled"),
   });
   const passed = await runFiles(files);
@@ -86,7 +86,7 @@ async function runTests(files: readonly string[]): Promise<boolean> {
   return checkLogs(logs) && passed;
 }
 
-/** Runs the files in this order, each in a process of its own. Whether every test passed. */
+/** Runs the files in this order, each in its own process. Returns whether every test passed. */
 async function runFiles(files: readonly string[]): Promise<boolean> {
   const abort = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -108,7 +108,7 @@ async function runFiles(files: readonly string[]): Promise<boolean> {
   return passed;
 }
 
-/** Whether no log of the run shows a secret. */
+/** Returns whether the logs of the run are free of secrets. */
 function checkLogs(logs: string): boolean {
   const { leaks, lines, secrets } = findLeaks(logs);
   if (lines > 0 && secrets === 0) print("The tests kept logs, but no secret to search them for.");

@@ -15,18 +15,18 @@ function findChromium(): string {
   throw new Error(`the console's tests need Chromium: none of ${names.join(", ")} is on the PATH`);
 }
 
-/** What the tests of this file started. */
+/** The browsers that the tests of this file started. */
 const browsers: Browser[] = [];
 after(async () => {
   await Promise.all(browsers.map((browser) => browser.close()));
 });
 
-/** Starts a Chromium that asks nothing of the network by itself. It is closed after the tests of this file. */
+/** Starts a Chromium without background network requests. It is closed after the tests of this file. */
 export async function startBrowser(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: findChromium(),
     args: [
-      // Its sandbox does not work for root, nor in most containers; the pages are our own.
+      // Its sandbox does not work for root or in most containers; the pages are our own.
       "--no-sandbox",
       "--disable-gpu",
       "--disable-quic",

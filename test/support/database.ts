@@ -17,8 +17,8 @@ async function connectUntilEnd(uri: string): Promise<Database> {
 }
 
 /**
- * Connects to a new database until the tests of this file end; `db` is a separate connection to it. `connect` opens
- * another, as a second process would.
+ * Connects to a new database until the tests of this file end; `db` is a separate connection to it.
+ * `connect` opens another, as a second process would.
  */
 export async function connectDatabase() {
   const { uri, db } = testDatabase();

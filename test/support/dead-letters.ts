@@ -10,7 +10,7 @@ import type { Scene } from "./scene.ts";
 
 const { signal: never } = new AbortController();
 
-/** Connects to the broker and store of a scene; the result opens its dead letters again each time, as every command does. */
+/** Connects to the broker and store of a scene. `open` reads its dead letters again, as each command does. */
 export async function connectDeadLetters(t: TestContext, { settings, uri }: Pick<Scene, "settings" | "uri">) {
   const log = await createLogger("silent");
   const config = { ...readConfig(settings).kafka, brokers: [settings.KAFKA_BROKERS] };

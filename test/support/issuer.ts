@@ -11,29 +11,29 @@ export interface Issuer {
   readonly url: string;
   /** The public key, PEM. */
   readonly publicKey: string;
-  /** How often its keys were asked for. */
+  /** The number of requests for its keys. */
   readonly getKeyRequests: () => number;
-  /** A good token for the audience `topicsync`, unless the claims (undefined: left out) or the header say otherwise. */
+  /** Signs a valid token for `topicsync`; claims (undefined omits one) and header override its own. */
   token(
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,
   ): Promise<string>;
-  /** What it gives for a code from now on: an ID token with these claims (and this header) instead of the good ones. */
+  /** Overrides claims and header of the ID tokens that it returns for codes from now on. */
   setCodeToken(claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>): void;
-  /** What it was asked with a code last. */
+  /** The last request for a token. */
   readonly getLastExchange: () => { readonly authorization: string; readonly body: URLSearchParams };
-  /** What it answers from now on: as it should, with 500, or with what is no JSON. */
+  /** How it responds from now on: correctly, with 500, or with invalid JSON. */
   setBehaviour(as: "well" | "failing" | "garbled"): void;
-  /** How often anything was asked since. */
+  /** The number of requests since the last `setBehaviour`. */
   readonly countRequests: () => number;
 }
 
 export const audience = "topicsync";
 
-/** The one for which it gives tokens. */
+/** The client that gets tokens. */
 export const goodCode = "a-good-code";
 
-/** Starts a provider; it ends with the tests of the file. With `userInfo` it has a UserInfo endpoint that answers with these claims. */
+/** Starts a provider until the tests of the file end; `userInfo` are the claims of its UserInfo endpoint, if any. */
 export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>): Promise<Issuer> {
   const kid = "key-1";
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });

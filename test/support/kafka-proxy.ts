@@ -3,13 +3,13 @@ import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 /** A proxy before a broker. */
 export interface KafkaProxy extends TcpProxy {
   readonly address: string;
-  /** From now on every answer ends behind its head. */
+  /** Truncates every response after its header from now on. */
   truncateAnswers(): void;
-  /** From now on every connection is reset when somebody asks who coordinates a group, until told not to. */
+  /** Resets every connection that asks for the coordinator of a group, until switched off. */
   hideCoordinators(hidden: boolean): void;
-  /** How many requests of this kind have come. */
+  /** The number of requests of this kind so far. */
   requests(apiKey: number): number;
-  /** From now on requests of this kind are never answered, nor what follows on their connections: a broker answers in order. */
+  /** Holds requests of this kind and all later ones of their connections: a broker responds in order. */
   hold(apiKey: number): void;
 }
 
@@ -17,19 +17,19 @@ export interface KafkaProxy extends TcpProxy {
 export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15 } as const;
 
 /**
- * Starts a proxy before a broker (`host:port`). A broker tells its clients where it is; this proxy puts its own port there, so
- * that they come back to it.
+ * Starts a proxy before a broker (`host:port`). A broker advertises its address to clients; the proxy replaces
+ * the port with its own, so that they connect to the proxy again.
  */
 export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   const [host = "", port = ""] = broker.split(":");
   const brokerAddress = encodeAddress(host, Number(port));
-  // Known only once the proxy listens, and needed only then.
+  // Known once the proxy listens, and not needed earlier.
   let proxyAddress = brokerAddress;
   let isTruncating = false;
   let hidden = false;
   const counts = new Map<number, number>();
   const held = new Set<number>();
-  /** Connections on which a held request came, by their function that passes requests on. */
+  /** Connections with a held request, by the function that passes their requests on. */
   const blocked = new WeakSet<object>();
   const messages: Messages = {
     readLength: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
@@ -59,7 +59,7 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   };
 }
 
-/** A host and its port as they stand in the answers of Kafka. */
+/** A host and its port as encoded in Kafka's responses. */
 function encodeAddress(host: string, port: number): Buffer {
   const bytes = Buffer.alloc(host.length + 4);
   bytes.write(host, "latin1");
@@ -67,7 +67,7 @@ function encodeAddress(host: string, port: number): Buffer {
   return bytes;
 }
 
-/** The length and the id of the request, and nothing else. */
+/** Only the length and the correlation id. */
 function truncateToHead(answer: Buffer): Buffer {
   const head = Buffer.from(answer.subarray(0, 8));
   head.writeInt32BE(4);

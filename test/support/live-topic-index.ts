@@ -6,7 +6,7 @@ import { createTopicStore } from "../../src/storage/topics.ts";
 import { createTopicService, type TopicService } from "../../src/topics/service.ts";
 import { until } from "./poll.ts";
 
-/** What each running service has to pick topics with. */
+/** The index of one service, with what it needs. */
 export interface IndexInstance {
   readonly database: Database;
   readonly index: LiveTopicIndex;
@@ -14,7 +14,7 @@ export interface IndexInstance {
   close(): Promise<void>;
 }
 
-/** Connects to a database and makes a index of its topics. */
+/** Connects to a database and creates an index of its topics. */
 export async function connectIndex(uri: string, log?: Logger): Promise<IndexInstance> {
   const logger = log ?? (await createLogger("silent"));
   const database = createDatabase(uri, logger);

@@ -5,25 +5,25 @@ import * as wire from "./op-msg.ts";
 import { databaseUri } from "./stack.ts";
 import { startTcpProxy, type Messages, type TcpProxy } from "./tcp-proxy.ts";
 
-/** What becomes of commands of one name. */
+/** A fault that commands of one name meet. */
 export interface MongoFault {
   /** `insert`, `commitTransaction`, … */
   readonly command: string;
-  /** Only those of more bytes than this; 0 where nothing is said. */
+  /** Only commands of more bytes than this; 0 by default. */
   readonly largerThan?: number;
-  /** Whether the store carries the command out, although its client is told `answer`. */
+  /** Whether the store executes the command, although its client gets `answer`. */
   readonly executed: boolean;
-  /** What stands in the answer beside or instead of what the store says. */
+  /** The response; merged into the store's if the command is executed. */
   readonly answer: Document;
-  /** How much later the store gets the command, in milliseconds. */
+  /** The delay before the store gets the command. */
   readonly delayMs?: number;
-  /** How many commands it befalls. */
+  /** The number of commands that meet it. */
   readonly times: number;
 }
 
-/** Errors as a MongoDB says them. */
+/** Errors in MongoDB's own form. */
 export const mongoErrors = {
-  /** Within a transaction, by a server that is not the primary any more. */
+  /** In a transaction, from a server that is no longer the primary. */
   notWritablePrimary: {
     ok: 0,
     code: 10107,
@@ -39,7 +39,7 @@ export const mongoErrors = {
     errmsg: "not primary",
     errorLabels: ["RetryableWriteError"],
   },
-  /** To a commit that too few members confirmed in time. */
+  /** To a commit that too few members acknowledged in time. */
   writeConcernTimeout: {
     writeConcernError: {
       code: 64,
@@ -48,9 +48,9 @@ export const mongoErrors = {
       errInfo: { wtimeout: true },
     },
   },
-  /** To a write that took longer than the server was told to let it. */
+  /** To a write that exceeded its `maxTimeMS`. */
   tooSlow: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "operation exceeded time limit" },
-  /** To a commit, by a server that is being shut down. */
+  /** To a commit, from a server that is shutting down. */
   shutdownInProgress: {
     ok: 0,
     code: 91,
@@ -60,22 +60,22 @@ export const mongoErrors = {
   },
 } as const satisfies Record<string, Document>;
 
-/** A proxy before a store that can also lie in the store's name. */
+/** A proxy before a store that can also respond in the store's place. */
 export interface MongoProxy extends TcpProxy {
   /** The connection string of a database behind the proxy. */
   uri(database: string): string;
-  /** Whatever comes next of this command fares so. */
+  /** Makes the next commands of this name meet a fault. */
   fail(fault: MongoFault): void;
-  /** Nothing of what was told so far comes any more. */
+  /** Removes the faults that are still pending. */
   clear(): void;
-  /** How many commands of the faults told so far are still to come. */
+  /** The number of commands that are still to meet a fault. */
   pending(): number;
 }
 
 export interface MongoProxyOptions {
-  /** The product that the store passes for; MongoDB where nothing is said. */
+  /** The product that the store imitates; MongoDB by default. */
   readonly dialect?: Dialect;
-  /** Called with each command that is sent, the documents beside its body included. */
+  /** Called with each command, including the documents of its sequences. */
   readonly onCommand?: (command: Document) => void;
 }
 
@@ -95,10 +95,10 @@ export async function startMongoProxy(
   }
 
   function createMessages(): Messages {
-    /** What becomes of answers, by the id of the request. */
+    /** Changes to responses, by the id of the request. */
     const changes = new Map<number, (answer: Document) => Document>();
 
-    /** Applies the dialect to a command, and gives what the store is sent; undefined when it is rejected. */
+    /** Applies the dialect to a command. Returns what the store is sent, or undefined if it is rejected. */
     function translate(
       message: Buffer,
       command: Document,

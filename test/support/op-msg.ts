@@ -1,6 +1,6 @@
 import { BSON, type Document } from "mongodb";
 
-/** MongoDB's wire protocol, as far as the proxies need it. Drivers shake hands by OP_QUERY and OP_REPLY; the rest is OP_MSG. */
+/** The part of MongoDB's wire protocol that the proxies need: OP_QUERY and OP_REPLY of handshakes, and OP_MSG. */
 const opReply = 1;
 const opMsg = 2013;
 const headBytes = 16;
@@ -14,10 +14,10 @@ export const readRequestId = (message: Buffer): number => message.readInt32LE(4)
 export const readResponseTo = (message: Buffer): number => message.readInt32LE(8);
 export const isHandshakeReply = (message: Buffer): boolean => message.readInt32LE(12) === opReply;
 
-/** What is written again keeps its types: the driver insists on a 64-bit id of a cursor. */
+/** Preserves types when a document is written again: the driver requires a 64-bit cursor id. */
 const parse = (bytes: Uint8Array): Document => BSON.deserialize(bytes, { promoteLongs: false });
 
-/** A section of an OP_MSG: the body (kind 0), or a sequence of documents beside it (kind 1). */
+/** A section of an OP_MSG: the body (kind 0) or a sequence of documents (kind 1). */
 interface Section {
   readonly kind: number;
   readonly bytes: Buffer;
@@ -33,14 +33,14 @@ function readSections(message: Buffer): Section[] {
   return sections;
 }
 
-/** The body of an OP_MSG, without the documents that are sent beside it; undefined for another message. */
+/** The body of an OP_MSG, without document sequences; undefined for another message. */
 export function readBody(message: Buffer): Document | undefined {
   if (message.readInt32LE(12) !== opMsg) return undefined;
   const body = readSections(message).find(({ kind }) => kind === 0);
   return body === undefined ? undefined : parse(body.bytes);
 }
 
-/** The whole command of an OP_MSG, with the documents that are sent beside its body. */
+/** The whole command of an OP_MSG, including document sequences. */
 export function readCommand(message: Buffer): Document | undefined {
   const body = readBody(message);
   if (body === undefined) return undefined;
@@ -66,7 +66,7 @@ export function withBody(message: Buffer, body: Document): Buffer {
   ]);
 }
 
-/** An OP_MSG that answers a request. */
+/** An OP_MSG that responds to a request. */
 export function createReply(requestId: number, body: Document): Buffer {
   const head = Buffer.alloc(headBytes + flagBytes + 1);
   head.writeInt32LE(requestId, 8);

@@ -7,7 +7,7 @@ import { after } from "node:test";
 import { exportJWK, generateKeyPair } from "jose";
 import Provider, { type Configuration } from "oidc-provider";
 
-/** Somebody whom the provider knows. */
+/** A user of the provider. */
 export interface Person {
   readonly name: string;
   readonly roles: readonly string[];
@@ -20,7 +20,7 @@ export interface Client {
   readonly redirectUri: string;
 }
 
-/** What the tests of this file started. */
+/** The servers that the tests of this file started. */
 const servers: Server[] = [];
 after(() => {
   for (const server of servers) {
@@ -30,9 +30,10 @@ after(() => {
 });
 
 /**
- * Starts a certified OpenID provider on this machine, with a page that asks for a name alone. It ends with the tests of the file.
+ * Starts a certified OpenID provider on this machine whose page asks only for a name. It is stopped after the
+ * tests of the file.
  *
- * @returns Its issuer. It is named `localhost`, which for a browser is another site than `127.0.0.1`.
+ * @returns Its issuer, at `localhost`: for a browser that is another site than `127.0.0.1`.
  */
 export async function startOpenIdProvider(client: Client, people: readonly Person[]): Promise<string> {
   const server = createServer().listen(0, "localhost");
@@ -65,7 +66,7 @@ async function createConfiguration(client: Client, people: readonly Person[]): P
       const person = people.find(({ name }) => name === sub);
       return person && { accountId: sub, claims: () => ({ sub, roles: person.roles }) };
     },
-    // Nobody is asked whether the console may know of them.
+    // Users are not asked for consent.
     async loadExistingGrant({ oidc }) {
       const { client: asking, session } = oidc;
       const grant = new oidc.provider.Grant({ clientId: asking?.clientId, accountId: session?.accountId });
@@ -76,7 +77,7 @@ async function createConfiguration(client: Client, people: readonly Person[]): P
   };
 }
 
-/** Asks for a name, and goes on with it, or without. */
+/** Asks for a name; the form continues the sign-in or cancels it. */
 async function interact(
   provider: Provider,
   request: IncomingMessage,

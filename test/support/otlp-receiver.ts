@@ -30,7 +30,7 @@ export interface Receiver {
   close(): void;
 }
 
-/** A receiver of OTLP over HTTP with protobuf, ended after the tests of this file. */
+/** Starts a receiver of OTLP over HTTP with protobuf; it is stopped after the tests of this file. */
 export async function startReceiver(): Promise<Receiver> {
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {
@@ -50,7 +50,7 @@ export async function startReceiver(): Promise<Receiver> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, spans, close };
 }
 
-/** Fields of a message of protobuf by number: bytes, or a number of whatever width. */
+/** The fields of a protobuf message by number: bytes, or a number of any width. */
 type Message = ReadonlyMap<number, readonly (Buffer | bigint)[]>;
 
 /** The spans of an `ExportTraceServiceRequest` (opentelemetry-proto, trace/v1). */

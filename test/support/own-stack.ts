@@ -8,23 +8,23 @@ import { startBroker, startStore } from "../../src/embedded/resolve.ts";
 import type { Running, RunningBroker } from "../../src/embedded/stack.ts";
 import { getPort, toolsFolder } from "../unit/embedded/local.ts";
 
-/** A server of a test's own, which it may end and start again. */
+/** A server that only this test uses, so that it can stop and restart it. */
 export interface Restartable<R extends Running> {
   readonly address: string;
   readonly running: () => R;
   stop(): Promise<void>;
-  /** Starts it again on the same data and the same port. */
+  /** Starts it again with the same data and port. */
   start(): Promise<void>;
 }
 
-/** A broker of this file's own. */
+/** Starts a broker for this file only. */
 export const startOwnBroker = (): Promise<Restartable<RunningBroker>> =>
   startRestartable("broker", startBroker);
 
-/** A store of this file's own. */
+/** Starts a store for this file only. */
 export const startOwnStore = (): Promise<Restartable<Running>> => startRestartable("store", startStore);
 
-/** The same kind of stack as the shared one, whatever else is set. */
+/** The settings that choose the same kind of stack as the shared one. */
 const pickStackSettings = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(environment).filter(([name]) => name.startsWith("TOPICSYNC_")));
 

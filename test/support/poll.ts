@@ -2,22 +2,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const defaultLimitMs = 150_000;
 
-/** How long to wait before asking again: ever longer, since what is asked for may cost the store more than what is waited for. */
+/** The pause before the next attempt. It grows: polling may cost the store more than the awaited work. */
 const firstWaitMs = 25;
 const maxWaitMs = 200;
 const growth = 1.1;
 
-/** Who can tell why something did not happen. */
+/** Functions that explain why a condition was not met. */
 const contexts: (() => string)[] = [];
 
-/** What a witness says stands in the error of every wait that is in vain. */
+/** Adds the explanation of a witness to the error of every wait that times out. */
 export function addWaitContext(witness: () => string): void {
   contexts.push(witness);
 }
 
 /**
- * Asks again and again until the answer is not undefined or false, and gives it. Throws after the limit, with the last
- * error if asking threw.
+ * Polls until the result is neither undefined nor false, and returns it. Throws after the limit, with the last
+ * error of the condition as the cause.
  */
 export async function until<T>(
   what: string,
@@ -34,8 +34,8 @@ export async function until<T>(
       last = error;
     }
     if (Date.now() > end) {
-      const said = contexts.map((witness) => witness()).join("");
-      throw new Error(`waited ${limitMs} ms in vain until ${what}${said}`, { cause: last });
+      const explanations = contexts.map((witness) => witness()).join("");
+      throw new Error(`timed out after ${limitMs} ms waiting until ${what}${explanations}`, { cause: last });
     }
     await sleep(waitMs);
   }

@@ -12,7 +12,7 @@ export interface Given {
   readonly headers?: RecordHeaders;
 }
 
-/** What `decode` makes of a record at offset 5. */
+/** Decodes a record at offset 5. */
 export const decodeRecord = ({ value, key = null, headers = {} }: Given): Announcement =>
   decode({
     offset: 5,
@@ -22,7 +22,7 @@ export const decodeRecord = ({ value, key = null, headers = {} }: Given): Announ
     value: value === null ? null : toBytes(value),
   });
 
-/** The rejection of a record that must be rejected. */
+/** Asserts that a record is rejected, and returns the rejection. */
 export function decodeRejection(given: Given): RejectionError {
   const announcement = decodeRecord(given);
   assert.ok(
@@ -53,7 +53,7 @@ const attributes = {
   id: "1234-1234-1234",
 };
 
-/** A structured CloudEvent with more members or others. */
+/** A structured CloudEvent, with members added or replaced. */
 export const createCloudEvent = (members: object): object => ({ ...attributes, ...members });
 
 /** The headers of a CloudEvent in binary mode. */
@@ -64,7 +64,7 @@ export const createBinaryHeaders = (more: RecordHeaders = {}): RecordHeaders => 
 
 export const toBase64 = (value: string | Buffer | object): string => toBytes(value).toString("base64");
 
-/** A TMF688 notification, with the members that the API's own document gives one. */
+/** A TMF688 notification, with the members of the example in the API's document. */
 export const createNotification = (eventType: string, topic: object): object => ({
   eventId: "00001",
   eventTime: "2026-11-16T16:42:25-04:00",

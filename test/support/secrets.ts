@@ -1,13 +1,13 @@
 import { appendFileSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Where `npm test` keeps the logs of a run, and what must not be in them; undefined outside of one. */
+/** The folder where `npm test` keeps the logs of a run and their secrets; undefined outside of a run. */
 const folder = process.env["TEST_LOGS"];
 
-/** Shorter ones stand in logs by chance. */
+/** Shorter texts occur in logs by chance. */
 const minLength = 8;
 
-/** Remembers texts that no log of this test's services and commands may have: passwords, tokens, credentials. */
+/** Records texts that no log of this test's services and commands may contain, such as passwords. */
 export function keepSecret(...texts: readonly unknown[]): void {
   if (folder === undefined) return;
   for (const text of texts) {
@@ -16,24 +16,24 @@ export function keepSecret(...texts: readonly unknown[]): void {
   }
 }
 
-/** Keeps what a service or a command of this test logged, so that it is looked through after the run. */
+/** Keeps the log of a service or a command of this test, to be searched after the run. */
 export function keepLog(text: string): void {
   if (folder !== undefined && text !== "") appendFileSync(join(folder, `${process.pid}.log`), text);
 }
 
-/** A file of a service's own log that is looked through as well. */
+/** Returns a file for a service's own log, which is searched as well. */
 export const ownLogFile = (name: string): string =>
   join(folder ?? ".topicsync", `${process.pid}-${name}.log`);
 
-/** What a run's logs were found to have. */
+/** The result of the search. */
 export interface Findings {
-  /** Lines with a secret, each with the file that it is in. */
+  /** Lines with a secret, each with its file. */
   readonly leaks: readonly string[];
   readonly lines: number;
   readonly secrets: number;
 }
 
-/** Looks through the logs of a run. Each test's logs are held against the secrets of that test. */
+/** Searches the logs of a run: those of each test for the secrets of that test. */
 export function findLeaks(logs: string): Findings {
   const leaks: string[] = [];
   let lines = 0;
@@ -49,7 +49,7 @@ export function findLeaks(logs: string): Findings {
   return { leaks, lines, secrets };
 }
 
-/** As they are, and as they stand in JSON. */
+/** The texts themselves, and their form within JSON. */
 function readSecrets(file: string): string[] {
   let text: string;
   try {

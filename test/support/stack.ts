@@ -10,13 +10,13 @@ import { boundFetches } from "../../src/kafka/workarounds/bounded-fetches.ts";
 import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "./names.ts";
 
-/** Where a broker and a store are. */
+/** The addresses of a broker and a store. */
 export interface StackAddresses {
   readonly mongodb: string;
   readonly kafka: string;
 }
 
-/** The broker that `npm test` started, and of its stores one that no other file of tests uses now. */
+/** The broker that `npm test` started, and one of its stores that no other test file is using. */
 export function sharedStack(): StackAddresses {
   const { TEST_KAFKA_BROKERS: kafka } = process.env;
   const mongodb = (ownStore ??= takeStore());
@@ -27,7 +27,7 @@ export function sharedStack(): StackAddresses {
 
 let ownStore: string | undefined;
 
-/** Who makes a store's folder has the store, until its process ends. There are as many as files run at once. */
+/** Takes a free store, by creating its folder, until the process ends. There is one for each concurrent file. */
 function takeStore(): string | undefined {
   const { TEST_MONGODB_URIS: stores = "", TEST_STORES: folder = "" } = process.env;
   const all = stores.split(" ").filter((store) => store !== "");
@@ -43,7 +43,7 @@ function takeStore(): string | undefined {
     });
     return store;
   }
-  // The process that had one was killed.
+  // A process that had one was killed and left its folder.
   return all[0];
 }
 
@@ -55,8 +55,8 @@ export function databaseUri(store: string, database: string): string {
 }
 
 /**
- * Creates a database, of the shared store by default. It is not dropped: that takes SecantusDB longer than most tests,
- * and its store is removed after the run.
+ * Creates a database, of the shared store by default. It is not dropped: that takes SecantusDB longer than most
+ * tests, and its store is removed after the run.
  */
 export function testDatabase(store = sharedStack().mongodb, name = unique("test")): { uri: string; db: Db } {
   const uri = databaseUri(store, name);
@@ -66,7 +66,7 @@ export function testDatabase(store = sharedStack().mongodb, name = unique("test"
   return { uri, db };
 }
 
-/** A connection to a broker, ended after the tests of this file. */
+/** Clients of a broker, disconnected after the tests of this file. */
 export function testKafka(brokers: string): { kafka: Kafka; admin: Admin; producer: Producer } {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
   stopIdleChecks();

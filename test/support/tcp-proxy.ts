@@ -2,30 +2,30 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { after } from "node:test";
 
-/** How a protocol cuts its stream into messages, and what is done with each. */
+/** How a protocol splits its stream into messages, and how each is handled. */
 export interface Messages {
-  /** The length of the message that begins here, its head included; undefined when the head is not there yet. */
+  /** The length of the message that begins here, with its header; undefined while the header is incomplete. */
   readLength(head: Buffer): number | undefined;
-  /** Takes a request: passes it on, now or later, or answers it in the server's place. */
+  /** Handles a request: passes it on, now or later, or responds in the server's place. */
   request?(message: Buffer, pass: (message: Buffer) => void, reply: (answer: Buffer) => void): void;
-  /** What is passed on of an answer. */
+  /** Returns what is passed on instead of a response. */
   answer?(message: Buffer): Buffer;
 }
 
-/** A proxy on 127.0.0.1 that can be a bad network. It is closed after the tests of the file. */
+/** A proxy on 127.0.0.1 that simulates network faults. It is closed after the tests of the file. */
 export interface TcpProxy {
   readonly port: number;
-  /** Resets every connection and every new one, until it is healed. */
+  /** Resets all connections, and new ones until `heal`. */
   cut(): void;
-  /** Resets every connection; new ones work. */
+  /** Resets all connections; new ones work. */
   reset(): void;
-  /** Keeps every connection open and swallows whatever comes, on new ones as well, until it is healed. */
+  /** Keeps all connections open but drops their data, also that of new ones until `heal`. */
   freeze(): void;
-  /** Every answer comes so much later, in milliseconds. */
+  /** Delays every response, in milliseconds. */
   delay(ms: number): void;
-  /** New connections work at once. Those that were frozen stay dead, as after a router forgot them. */
+  /** Lets new connections work. Frozen ones stay dead, as if a router had dropped their state. */
   heal(): void;
-  /** Calls back once, when so many bytes of answers have been passed on from now. */
+  /** Calls back once, after this many more bytes of responses have been passed on. */
   afterAnswers(bytes: number, then: () => void): void;
 }
 
@@ -36,7 +36,7 @@ interface Connection {
 
 const localhost = "127.0.0.1";
 
-/** Starts a proxy before a server on this machine. `protocol` is asked once for each connection. */
+/** Starts a proxy before a server on this machine. `protocol` is called once for each connection. */
 export async function startTcpProxy(targetPort: number, protocol?: () => Messages): Promise<TcpProxy> {
   let state: "open" | "cut" | "frozen" = "open";
   let delayMs = 0;
@@ -130,15 +130,15 @@ export async function startTcpProxy(targetPort: number, protocol?: () => Message
 }
 
 /**
- * Resets a connection. One that is being ended already is closed instead: Node fails to reset it, and waits for it at the
- * process's end, for ever.
+ * Resets a connection. One that is already ending is closed instead: Node fails to reset it, and then waits for it
+ * and never exits.
  */
 function reset(socket: Socket): void {
   if (socket.readyState === "open") socket.resetAndDestroy();
   else socket.destroy();
 }
 
-/** Cuts a stream into its messages; without a protocol every chunk is one. */
+/** Splits a stream into messages; without a protocol each chunk is one. */
 function createSplitter(
   messages: Messages | undefined,
   take: (message: Buffer) => void,

@@ -1,7 +1,7 @@
 import { newId } from "../../src/lib/sys-id.ts";
 import { toTopicRecord, type TopicRecord } from "../../src/storage/topic-records.ts";
 
-/** The record of a topic, as one is stored that came before filters were checked. */
+/** The record of a topic that was stored before filters were validated. */
 export function createTopicRecord(definition: {
   readonly externalId: string;
   readonly headerQuery?: string;
