@@ -22,7 +22,7 @@ const words = process.argv.slice(2);
 const maxConcurrentFiles = 3;
 /** One store for each: SecantusDB executes one command at a time. */
 const maxStores = maxConcurrentFiles;
-/** Java's optimising compiler takes half of the CPU in a broker's first minutes; few test brokers live longer. */
+/** Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. */
 const quickJava = "-XX:TieredStopAtLevel=1";
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -35,8 +35,8 @@ function findTestFiles(): string[] {
 }
 
 /**
- * Distributes the files of each folder evenly over the run. Those of one folder are alike; mixing those that wait
- * (for a store that is away) with those that compute (the console's pages) keeps both cores busy.
+ * Distributes the files of each folder evenly over the run. Those of one folder are alike; mixing those that
+ * wait (for a store that is away) with those that compute (the console's pages) keeps both cores busy.
  */
 function spread(files: readonly string[]): string[] {
   const places = [...Map.groupBy(files, (file) => dirname(file)).values()].flatMap((folder) =>

@@ -4,9 +4,9 @@ import { after, before, describe, it } from "node:test";
 import { pino } from "pino";
 
 import { NotLoadedError } from "../../../src/lib/errors.ts";
+import type { TopicRecord } from "../../../src/storage/topic-records.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import {
@@ -18,11 +18,13 @@ import {
 } from "../../support/live-topic-index.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
+import { definition } from "../../support/scene.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const log = pino({ level: "silent" });
 const { uri, db } = testDatabase();
-const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
+const records = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
 
 describe("the live index of topics", () => {
   let here: IndexInstance;
@@ -31,20 +33,10 @@ describe("the live index of topics", () => {
   before(async () => {
     [here, there] = await Promise.all([connectIndex(uri), connectIndex(uri)]);
     await here.service.create(createBody("early", "a=1"), "user");
-    await records.insertOne({ _id: newId(), ...createOldTopic("unreadable", "a==1") });
+    await records.insertOne(createTopicRecord({ externalId: "unreadable", contentQuery: "a==1" }));
   });
   after(async () => {
     await Promise.all([here.close(), there.close()]);
-  });
-
-  /** A record from before filters were checked. */
-  const createOldTopic = (externalId: string, contentQuery: string) => ({
-    topic_id: externalId,
-    topic_name: externalId,
-    namespace: "",
-    header_query: "",
-    content_query: contentQuery,
-    sys_updated_on: new Date(),
   });
 
   it("loads the stored topics at the first pick, which waits for them", async () => {
@@ -105,13 +97,6 @@ describe("the live index of topics", () => {
     const store = createTopicStore(database, log);
     const apply = async (offset: number, contentQuery: string | undefined): Promise<void> => {
       const from = await store.claim(key);
-      const definition = {
-        externalId: "channel",
-        name: "n",
-        namespace: "",
-        headerQuery: "",
-        contentQuery: "",
-      };
       await applyAnnouncements({
         store,
         topics: service,
@@ -121,7 +106,11 @@ describe("the live index of topics", () => {
         announcements: [
           contentQuery === undefined
             ? { kind: "retire", offset, externalId: "channel" }
-            : { kind: "define", offset, definition: { ...definition, contentQuery } },
+            : {
+                kind: "define",
+                offset,
+                definition: { ...definition("channel"), headerQuery: "", contentQuery },
+              },
         ],
       });
     };

@@ -8,11 +8,11 @@ import { createInstallationImportStore } from "../../../src/storage/installation
 import { createInstallationStore } from "../../../src/storage/installations.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
-import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { connectProxiedDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
+import { definition } from "../../support/scene.ts";
 
 const inserted: Document[] = [];
 const { db, database, proxy, log } = await connectProxiedDatabase({
@@ -57,14 +57,6 @@ const answers: Readonly<Record<string, Document>> = {
     errmsg: "Duplicate key violation on the requested collection.",
   },
 };
-
-const definition = (externalId: string): TopicDefinition => ({
-  externalId,
-  name: externalId,
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "",
-});
 
 for (const [how, answer] of Object.entries(answers))
   describe(`a duplicate key that the store reports ${how}`, () => {

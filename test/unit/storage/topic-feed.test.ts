@@ -6,7 +6,6 @@ import type { Document } from "mongodb";
 import { pino } from "pino";
 
 import { indexes } from "../../../src/storage/indexes.ts";
-import { newId } from "../../../src/lib/sys-id.ts";
 import { getPort } from "../embedded/local.ts";
 import {
   createBody,
@@ -17,6 +16,7 @@ import {
 import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 type StoredDocument = Document & { _id: string };
 
@@ -101,16 +101,10 @@ describe("the feed of stored topics", () => {
     await there.service.create(createBody("polled", "a=2"), "user");
     // A long transaction decided this long ago and commits only now.
     const decidedOn = new Date(Date.now() - 80_000);
-    const late = {
-      topic_id: "late",
-      topic_name: "late",
-      namespace: "",
-      header_query: "",
-      content_query: "a=3",
-    };
+    const late = createTopicRecord({ externalId: "late", contentQuery: "a=3" });
     const topics = db.collection<StoredDocument>("svc_api_notif_mgmt_topic");
     const retired = db.collection<StoredDocument>("svc_api_notif_mgmt_topic_retired");
-    await topics.insertOne({ _id: newId(), ...late, sys_updated_on: decidedOn });
+    await topics.insertOne({ ...late, sys_updated_on: decidedOn });
     await topics.deleteOne({ topic_id: "early" });
     const early = { topic_id: "early", retired_by: { kind: "announcement" }, retired_on: decidedOn };
     await retired.insertOne({ _id: "t-0-1", ...early });
