@@ -80,7 +80,7 @@ const createTopic = (number: number, now: Date): Topic => ({
   updatedOn: now,
 });
 
-/** Reads pages with the service behind the HTTP operation, one after another. */
+/** Reads pages one after another, with the service that the HTTP operation uses. */
 export async function measurePages(listing: TopicListing, count: number): Promise<Report> {
   const rows: (string | number)[][] = [];
   for (const [name, prepare] of createCases(listing, count)) {

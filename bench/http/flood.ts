@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { Command } from "commander";
 
-import { lastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { httpService, serviceUser } from "./contestants.ts";
 import { findLoadGenerator, type Answers, type LoadGenerator } from "./load.ts";
 import { registerAll, warmUp } from "./measure.ts";
@@ -122,7 +122,7 @@ async function sendWrong({ url }: Serving, { wrong, seconds, addresses }: Flood)
     String(seconds + 2 * leadSeconds),
     addresses.join(","),
   ]);
-  if (code !== 0) throw new Error(`the flood failed:\n${lastLines(stderr, 10)}`);
+  if (code !== 0) throw new Error(`the flood failed:\n${getLastLines(stderr, 10)}`);
   return JSON.parse(stdout) as WrongAnswers;
 }
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { isAbsent, lastLines, runCommand } from "../../src/embedded/command.ts";
+import { isCommandMissing, getLastLines, runCommand } from "../../src/embedded/command.ts";
 import autocannonProject from "./autocannon/package.json" with { type: "json" };
 import { createRawRequest, type RequestTemplate } from "./request.ts";
 import { installPackages } from "../support/npm.ts";
@@ -43,7 +43,7 @@ export async function findLoadGenerator(toolsFolder: string): Promise<LoadGenera
     const { stdout, stderr } = await runCommand("wrk", ["--version"]);
     return createWrk(/^wrk \S+/.exec(stdout + stderr)?.[0] ?? "wrk");
   } catch (error) {
-    if (!isAbsent(error)) throw error;
+    if (!isCommandMissing(error)) throw error;
     return createAutocannon(toolsFolder);
   }
 }
@@ -121,6 +121,6 @@ interface Line {
 /** Both generators end with a line of JSON. */
 async function readLastLine(name: string, command: string, args: readonly string[]): Promise<Line> {
   const { code, stdout, stderr } = await runCommand(command, args);
-  if (code !== 0) throw new Error(`${name} failed:\n${lastLines(stdout + stderr, 10)}`);
-  return JSON.parse(lastLines(stdout, 1)) as Line;
+  if (code !== 0) throw new Error(`${name} failed:\n${getLastLines(stdout + stderr, 10)}`);
+  return JSON.parse(getLastLines(stdout, 1)) as Line;
 }

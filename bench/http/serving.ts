@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { freePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import type { ServerProcess } from "../../src/embedded/process.ts";
 import { withContestant } from "../support/contestant.ts";
 import type { RegistrationServer } from "./contestants.ts";
@@ -15,7 +15,7 @@ export interface Serving {
 const maxStartMs = 60_000;
 
 export async function findFreeAddress(): Promise<{ url: URL; port: number }> {
-  const port = await freePort();
+  const port = await findFreePort();
   return { url: new URL(`http://${localhost}:${port}`), port };
 }
 

@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { text } from "node:stream/consumers";
 
-import { lastLines } from "../../src/embedded/command.ts";
+import { getLastLines } from "../../src/embedded/command.ts";
 import type { LaunchOptions } from "../../src/embedded/stack.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
 import { installJars } from "../support/maven.ts";
@@ -51,7 +51,7 @@ export async function installEventRuler(
       // If the program exits early, writing fails; the exit code is checked below.
       const written = pipeline(Readable.from(createInput(input)), child.stdin).catch(() => undefined);
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), written, ended]);
-      if (child.exitCode !== 0) throw new Error(`${name} failed:\n${lastLines(stderr, 10)}`);
+      if (child.exitCode !== 0) throw new Error(`${name} failed:\n${getLastLines(stderr, 10)}`);
       return stdout;
     },
   };

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 
 import { Command } from "commander";
 
-import { lastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { installEventRuler, type EventRuler } from "./event-ruler.ts";
 import { createJsonOption, parsePositives } from "../support/options.ts";
 import { compareWithTargets, reportFigures } from "./report.ts";
@@ -94,7 +94,7 @@ async function runNode({ workload, topics, way }: Contest): Promise<string> {
   const program = join(import.meta.dirname, "contestant.ts");
   const args = [...nodeOptions, program, way, workload, String(topics)];
   const { code, stdout, stderr } = await runCommand(process.execPath, args);
-  if (code !== 0) throw new Error(`${contestantNames[way]} failed:\n${lastLines(stderr, 10)}`);
+  if (code !== 0) throw new Error(`${contestantNames[way]} failed:\n${getLastLines(stderr, 10)}`);
   return stdout;
 }
 

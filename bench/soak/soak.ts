@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import type { Db } from "mongodb";
 
-import { lastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { httpService } from "../http/contestants.ts";
 import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
 import { readMemoryMb } from "../support/process-usage.ts";
@@ -122,7 +122,7 @@ async function runClients({ folder }: Workspace, load: SoakLoad): Promise<SoakRe
   await writeFile(loadFile, JSON.stringify(load));
   const program = join(import.meta.dirname, "client.ts");
   const { code, stdout, stderr } = await runCommand(process.execPath, [program, loadFile]);
-  if (code !== 0) throw new Error(`the clients failed:\n${lastLines(stderr, 10)}`);
+  if (code !== 0) throw new Error(`the clients failed:\n${getLastLines(stderr, 10)}`);
   return JSON.parse(stdout) as SoakResult;
 }
 

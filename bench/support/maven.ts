@@ -1,9 +1,9 @@
 import { join } from "node:path";
 
-import { lastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { installOnce } from "../../src/embedded/install.ts";
 import type { LaunchOptions } from "../../src/embedded/stack.ts";
-import { versions } from "../../src/embedded/versions.ts";
+import { mavenDependencyPlugin } from "../../src/embedded/kafka-jars.ts";
 
 export interface Jars {
   /** For messages and the folder's name: `mongo-java-server 1.47.0`. */
@@ -24,7 +24,7 @@ export async function installJars(
   const jars = join(toolsFolder, name.toLowerCase().replaceAll(/[^a-z0-9.]+/g, "-"));
   await installOnce(jars, async (folder) => {
     report(`downloading ${name} with Maven`);
-    const goal = `org.apache.maven.plugins:maven-dependency-plugin:${versions.mavenDependencyPlugin}:copy-dependencies`;
+    const goal = `${mavenDependencyPlugin}:copy-dependencies`;
     const definitions = Object.entries(properties).map(([key, value]) => `-D${key}=${value}`);
     const { code, stdout } = await runCommand("mvn", [
       "--batch-mode",
@@ -35,7 +35,7 @@ export async function installJars(
       `-DoutputDirectory=${folder}`,
       ...definitions,
     ]);
-    if (code !== 0) throw new Error(`Maven failed to download ${name}:\n${lastLines(stdout, 10)}`);
+    if (code !== 0) throw new Error(`Maven failed to download ${name}:\n${getLastLines(stdout, 10)}`);
   });
   return jars;
 }

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 
-import { freePort } from "../../src/embedded/tcp-port.ts";
+import { findFreePort } from "../../src/embedded/tcp-port.ts";
 import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
 import type { LaunchOptions, Running } from "../../src/embedded/stack.ts";
-import { ping } from "../../src/embedded/store-process.ts";
+import { ping } from "../../src/embedded/replica-set.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
 import { installJars } from "./maven.ts";
 
@@ -42,7 +42,7 @@ export async function startMemoryStore(options: MemoryStoreOptions): Promise<Run
   const name = `mongo-java-server ${version}`;
   const java = await findJava();
   const jars = await installJars({ name, project, properties: { "store.version": version } }, options);
-  const port = await freePort();
+  const port = await findFreePort();
   const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
   const server = await startProcess({
     command: java.command,

@@ -1,7 +1,7 @@
 import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { lastLines, runCommand } from "../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { installOnce } from "../../src/embedded/install.ts";
 import type { LaunchOptions } from "../../src/embedded/stack.ts";
 
@@ -33,7 +33,7 @@ export async function installPackages(
       "--no-fund",
       "--no-package-lock",
     ]);
-    if (code !== 0) throw new Error(`npm failed to install ${name}:\n${lastLines(stderr, 10)}`);
+    if (code !== 0) throw new Error(`npm failed to install ${name}:\n${getLastLines(stderr, 10)}`);
   });
   return installed;
 }

@@ -1,11 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { classPath } from "../../src/embedded/kafka-jars.ts";
-import { freePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { buildClassPath, kafkaVersion, log4jVersion } from "../../src/embedded/kafka-jars.ts";
+import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import type { ServerCommand } from "../../src/embedded/process.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
-import { versions } from "../../src/embedded/versions.ts";
 import { collections } from "../../src/storage/names.ts";
 import type { Contestant } from "../support/contestant.ts";
 import { installJars } from "../support/maven.ts";
@@ -26,11 +25,11 @@ export const kafkaConnect: Contestant = {
     const java = await findJava();
     const jars = await installJars(
       {
-        name: `Kafka Connect ${versions.kafka} MongoDB sink ${sinkVersion}`,
+        name: `Kafka Connect ${kafkaVersion} MongoDB sink ${sinkVersion}`,
         project: join(import.meta.dirname, "kafka-connect"),
         properties: {
-          "kafka.version": versions.kafka,
-          "log4j.version": versions.log4j,
+          "kafka.version": kafkaVersion,
+          "log4j.version": log4jVersion,
           "sink.version": sinkVersion,
         },
       },
@@ -40,7 +39,7 @@ export const kafkaConnect: Contestant = {
     await mkdir(workspace.folder, { recursive: true });
     await writeFile(
       toPath("worker.properties"),
-      formatProperties(createWorkerProperties(workspace, await freePort(), toPath("offsets"))),
+      formatProperties(createWorkerProperties(workspace, await findFreePort(), toPath("offsets"))),
     );
     await writeFile(toPath("sink.properties"), formatProperties(createSinkProperties(workspace)));
     await writeFile(toPath("log4j2.properties"), formatProperties(logging));
@@ -50,7 +49,7 @@ export const kafkaConnect: Contestant = {
         "-Xmx2g",
         `-Dlog4j2.configurationFile=${toPath("log4j2.properties")}`,
         "-cp",
-        await classPath(jars),
+        await buildClassPath(jars),
         "org.apache.kafka.connect.cli.ConnectStandalone",
         toPath("worker.properties"),
         toPath("sink.properties"),

@@ -7,7 +7,7 @@ import { getErrorMessage, UnavailableError } from "../lib/errors.ts";
 import type { Broker } from "../kafka/client.ts";
 import { createLifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
-import { embeddedBroker, embeddedStore } from "../embedded/embedded.ts";
+import { resolveBroker, resolveStore } from "../embedded/embedded.ts";
 import { createDatabase, type Database } from "../storage/database.ts";
 
 /** What a command works with. Database and broker are connected on first use. */
@@ -48,7 +48,7 @@ export async function runCommand<T>(work: (connection: CommandContext) => Promis
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
 
   async function openDatabase(): Promise<Database> {
-    const uri = await embeddedStore({ config, log, lifecycle });
+    const uri = await resolveStore({ config, log, lifecycle });
     const database = createDatabase(uri, log);
     lifecycle.onStop("MongoDB", () => database.close());
     await connectInTime("MongoDB", parseHosts(uri), (signal) => database.connect(signal));
@@ -56,7 +56,7 @@ export async function runCommand<T>(work: (connection: CommandContext) => Promis
   }
 
   async function openBroker(): Promise<Broker> {
-    const brokers = await embeddedBroker({ config });
+    const brokers = await resolveBroker({ config });
     // Slow to load, and most commands do not need it.
     const { createBroker } = await import("../kafka/client.ts");
     const broker = createBroker({ ...config.kafka, brokers }, log);

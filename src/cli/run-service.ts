@@ -9,7 +9,7 @@ import {
 import { createLifecycle } from "../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../lib/logger.ts";
 import { startService } from "../app/service.ts";
-import { embeddedAddresses } from "../embedded/embedded.ts";
+import { resolveAddresses } from "../embedded/embedded.ts";
 import { openTracing } from "../tracing/open.ts";
 
 /** Runs the service until a signal or an error ends it. Returns the exit code; throws ConfigurationError. */
@@ -40,7 +40,7 @@ export async function runService(environment: Environment): Promise<number> {
   try {
     const tracing = await openTracing(settings, log);
     if (tracing !== undefined) lifecycle.onStop("traces", () => tracing.close());
-    const addresses = await embeddedAddresses({ config, log, lifecycle, ended: fail });
+    const addresses = await resolveAddresses({ config, log, lifecycle, ended: fail });
     if (abort.signal.aborted) throw new UnavailableError("stopped before the service started");
     const onConsumerDeath = (error: unknown): void => {
       if (error instanceof ConfigurationError) fail(error);

@@ -4,26 +4,28 @@ import { createInterface } from "node:readline";
 export interface CommandOptions {
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Given to the program on its standard input. */
+  /** The program's standard input. */
   readonly input?: Uint8Array;
-  /** Is called with each line of the standard output as it comes. */
+  /** Called with each line of the standard output as it is printed. */
   readonly onLine?: (line: string) => void;
 }
 
-/** How a program ended, and all that it printed. */
-export interface Finished {
-  /** Its exit code; null when a signal killed it. */
+/** The exit code and the output of a program. */
+export interface CommandResult {
+  /** Null if a signal killed the program. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a program to its end. Throws only when it cannot be started (see isAbsent), not for its exit code. */
+/**
+ * Runs a program. Throws only if it cannot be started (see isCommandMissing), not for a non-zero exit code.
+ */
 export function runCommand(
   command: string,
   args: readonly string[],
   options: CommandOptions = {},
-): Promise<Finished> {
+): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { env: { ...process.env, ...options.env } });
     let stdout = "";
@@ -35,19 +37,19 @@ export function runCommand(
     child.once("close", (code) => {
       resolve({ code, stdout, stderr });
     });
-    // A program that ends without reading its input breaks the pipe; its exit code says what happened.
+    // A program that exits without reading its input breaks the pipe; its exit code is the error to report.
     child.stdin.on("error", () => undefined);
     child.stdin.end(options.input);
   });
 }
 
-/** Whether this error of runCommand means that there is no such program. */
-export function isAbsent(error: unknown): boolean {
+/** Whether an error of runCommand means that the program does not exist or is not executable. */
+export function isCommandMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "EACCES");
 }
 
-/** The last lines of a text, without empty ones. */
-export function lastLines(text: string, count: number): string {
+/** Returns the last non-empty lines of a text. */
+export function getLastLines(text: string, count: number): string {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   return lines.slice(-count).join("\n");
 }

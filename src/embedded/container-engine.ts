@@ -4,27 +4,28 @@ import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { Report } from "./stack.ts";
 
-/** The engine (Docker, Podman, …) that Testcontainers finds, by DOCKER_HOST or at its usual sockets. Throws when none answers. */
-export async function containerEngine(): Promise<ContainerRuntimeClient> {
-  // Loaded here and not at the top: it is heavy, and a service with a broker and a store of its own never needs it.
+/** Connects to the engine (Docker, Podman, …) at DOCKER_HOST or a default socket. Throws if none responds. */
+export async function connectEngine(): Promise<ContainerRuntimeClient> {
+  // Imported on first use: it is slow to load, and a service with an external broker and store does not need
+  // it.
   const { getContainerRuntimeClient } = await import("testcontainers");
   return getContainerRuntimeClient();
 }
 
-/** Docker's own client, as far as Testcontainers hands it out. */
+/** The Docker client inside Testcontainers. */
 export type Docker = ContainerRuntimeClient["container"]["dockerode"];
 
 /**
- * Why a container of `image` cannot be had here, in words that say how to mend it; undefined when it can: an engine
- * answers, and has the image or sees it in its registry (which is asked for the image's digest only, not for the image).
- * `setting` is the variable by which a person names another image.
+ * Returns why no container of `image` can be run, and how to fix it; undefined if an engine responds that has
+ * the image or finds it in its registry. Requests only the digest from the registry. `setting` names the
+ * variable of the image.
  */
-export async function missingImage(image: string, setting: string): Promise<string | undefined> {
+export async function checkImage(image: string, setting: string): Promise<string | undefined> {
   let docker: Docker;
   try {
-    docker = (await withTimeout(5_000, containerEngine())).container.dockerode;
+    docker = (await withTimeout(5_000, connectEngine())).container.dockerode;
   } catch (error) {
-    return `no container engine answers (${getErrorMessage(error)}); start one, or point DOCKER_HOST at one`;
+    return `no container engine responds (${getErrorMessage(error)}); start one, or set DOCKER_HOST`;
   }
   if (await isPresent(docker, image)) return undefined;
   try {
@@ -32,15 +33,15 @@ export async function missingImage(image: string, setting: string): Promise<stri
     return undefined;
   } catch (error) {
     return (
-      `the image ${image} is not on this machine and its registry does not offer it (${getErrorMessage(error)}); ` +
-      `run "docker pull ${image}", or name one that is there by ${setting}`
+      `the image ${image} is neither on this machine nor available in its registry (${getErrorMessage(error)}); ` +
+      `run "docker pull ${image}", or set ${setting} to another image`
     );
   }
 }
 
-/** Makes the image present, telling how much of it has come. Throws an Error that names the image when it cannot be had. */
+/** Pulls the image unless it is present, and reports the progress. Throws an Error that names the image. */
 export async function pullImage(image: string, report: Report): Promise<void> {
-  const client = await containerEngine();
+  const client = await connectEngine();
   if (await isPresent(client.container.dockerode, image)) return;
   const step = `pulling the image ${image}`;
   report(step, 0);
@@ -49,7 +50,7 @@ export async function pullImage(image: string, report: Report): Promise<void> {
       report(step, share);
     });
   } catch (error) {
-    // A private registry: Testcontainers knows how to find its credentials, but not how to tell how far it is.
+    // For a private registry: Testcontainers finds its credentials, but reports no progress.
     const { ImageName } = await import("testcontainers");
     await client.image.pull(ImageName.fromString(image)).catch(() => undefined);
     if (!(await isPresent(client.container.dockerode, image))) {
@@ -60,7 +61,7 @@ export async function pullImage(image: string, report: Report): Promise<void> {
 }
 
 async function isPresent(docker: Docker, image: string): Promise<boolean> {
-  return (await ignoringGone(docker.getImage(image).inspect())) !== undefined;
+  return (await ignoreNotFound(docker.getImage(image).inspect())) !== undefined;
 }
 
 interface PullEvent {
@@ -87,7 +88,7 @@ async function pullAnonymously(
         if (id === undefined || current === undefined || total === undefined) return;
         layers.set(id, { current, total });
         const share = sum(layers, "current") / sum(layers, "total");
-        // Layers become known one after the other; a share that went back would only puzzle.
+        // The total grows as layers are discovered; never report less than before.
         if (share > reported) progress((reported = share));
       },
     );
@@ -101,16 +102,16 @@ function sum(
   return [...layers.values()].reduce((whole, layer) => whole + layer[part], 0);
 }
 
-function isGone(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return error instanceof Error && "statusCode" in error && error.statusCode === 404;
 }
 
-/** The promise's outcome, or undefined when the engine answers that there is no such thing. */
-export async function ignoringGone<T>(promise: Promise<T>): Promise<T | undefined> {
+/** Returns the promise's value, or undefined if the engine responds with 404. */
+export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;
   } catch (error) {
-    if (isGone(error)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
 }

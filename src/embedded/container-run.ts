@@ -4,24 +4,32 @@ import { setTimeout } from "node:timers/promises";
 import type { ContainerRuntimeClient, StartedTestContainer } from "testcontainers";
 
 import { getErrorMessage } from "../lib/errors.ts";
-import { createVolume, dataName, ownerLabels, removeContainer, removeLeftover } from "./container-data.ts";
-import { containerEngine, ignoringGone, pullImage } from "./container-engine.ts";
-import { freePort } from "./tcp-port.ts";
+import {
+  createVolume,
+  toDataName,
+  createOwnerLabels,
+  removeContainer,
+  removeLeftover,
+} from "./container-data.ts";
+import { connectEngine, ignoreNotFound, pullImage } from "./container-engine.ts";
+import { findFreePort } from "./tcp-port.ts";
 import type { LaunchOptions } from "./stack.ts";
 
-/** What to run, and how to tell that it is ready. */
+/** A container to run, and how to detect that it is ready. */
 export interface ContainerSpec {
-  /** `kafka` or `mongo`: the first part of the container's and the volume's name. */
+  /** `kafka` or `mongo`; part of the name of the container and volume. */
   readonly kind: string;
   readonly image: string;
-  /** The port that the server listens on inside the container. */
+  /** The server's port inside the container. */
   readonly port: number;
-  /** The folder inside the container that has the data. */
+  /** The data folder inside the container. */
   readonly dataPath: string;
   readonly command?: readonly string[];
-  /** The server's environment, given the address under which its clients will reach it. */
+  /** Returns the server's environment, given the address that clients will use. */
   readonly environment?: (host: string, port: number) => Record<string, string>;
-  /** A line of the server's output that says that it serves; without it, an open port says so. */
+  /**
+   * Matches the line of output that marks the server as ready; by default it is ready once its port is open.
+   */
   readonly readyLine?: RegExp;
 }
 
@@ -33,33 +41,33 @@ export interface RunningContainer {
   readonly ended: Promise<string>;
 }
 
-const startTimeout = 120_000;
-const stopTimeout = 30_000;
-const keptLines = 30;
+const startTimeoutMs = 120_000;
+const stopTimeoutMs = 30_000;
+const maxLines = 30;
 
 /**
- * Runs a container with the data of options.dataFolder on a port of 127.0.0.1 (of every interface where the engine is
- * another machine: only there is it needed). Throws an Error with the server's last output when it does not come up.
+ * Runs a container with the data of options.dataFolder on a port of 127.0.0.1, or of every interface if the
+ * engine is on another machine. Throws an Error with the server's last output if it does not start.
  */
 export async function runContainer(spec: ContainerSpec, options: LaunchOptions): Promise<RunningContainer> {
   await pullImage(spec.image, options.report);
-  const client = await containerEngine();
+  const client = await connectEngine();
   const docker = client.container.dockerode;
-  const name = dataName(spec.kind, options.dataFolder);
+  const name = toDataName(spec.kind, options.dataFolder);
   await removeLeftover(docker, name);
   await createVolume(docker, name, options.dataFolder);
 
   options.report(`starting ${spec.image}`);
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await findFreePort());
   const launch: Launch = { client, name, port, output: [] };
   try {
     return await start(spec, launch);
   } catch (error) {
-    // By its id: another process may have been faster, and the name is then of its container.
-    const words = launch.id === undefined ? [] : await lastWords(launch.id, launch);
+    // By id: the name may belong to the container of a concurrent process.
+    const lines = launch.id === undefined ? [] : await readLastLines(launch.id, launch);
     if (launch.id !== undefined) await removeContainer(docker, launch.id);
-    const tail = words.length > 0 ? `. Its last output:\n${words.join("\n")}` : "";
-    throw new Error(`${spec.image} did not come up: ${getErrorMessage(error)}${tail}`, { cause: error });
+    const tail = lines.length > 0 ? `. Its last output:\n${lines.join("\n")}` : "";
+    throw new Error(`${spec.image} did not start: ${getErrorMessage(error)}${tail}`, { cause: error });
   }
 }
 
@@ -67,9 +75,9 @@ interface Launch {
   readonly client: ContainerRuntimeClient;
   readonly name: string;
   readonly port: number;
-  /** The container's id, as soon as there is one. */
+  /** The container's id, set on creation. */
   id?: string;
-  /** The last lines that the server printed. */
+  /** The last lines of the server's output. */
   readonly output: string[];
 }
 
@@ -81,8 +89,8 @@ async function start(spec: ContainerSpec, launch: Launch): Promise<RunningContai
   const host = onThisMachine ? "127.0.0.1" : runtimeHost;
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();
 
-  // Testcontainers offers no other way to bind a port to one interface than its protected members, and a broker and a
-  // store without passwords are nobody's business but this machine's.
+  // Broker and store have no passwords, so only this machine may reach them. In Testcontainers, only these
+  // protected members can bind a port to one interface.
   class LocalContainer extends GenericContainer {
     protected override beforeContainerCreated(): Promise<void> {
       const HostIp = onThisMachine ? host : "";
@@ -92,13 +100,13 @@ async function start(spec: ContainerSpec, launch: Launch): Promise<RunningContai
 
     protected override containerCreated(id: string): Promise<void> {
       launch.id = id;
-      // "next-exit", since a container that was only created counts as not running already.
+      // Not "not-running": a container that was created but not started counts as such.
       client.container.dockerode
         .getContainer(id)
         .wait({ condition: "next-exit" })
         .then(
           ({ StatusCode: code }: { StatusCode: number }) => `exited with code ${code}`,
-          (error: unknown) => `is out of sight: ${getErrorMessage(error)}`,
+          (error: unknown) => `could not be watched any longer: ${getErrorMessage(error)}`,
         )
         .then(end, end);
       return Promise.resolve();
@@ -107,34 +115,34 @@ async function start(spec: ContainerSpec, launch: Launch): Promise<RunningContai
 
   const starting = new LocalContainer(spec.image)
     .withName(name)
-    .withLabels(ownerLabels())
-    // No reaper: it is one more image to pull, with the engine's socket in it. A container whose owner was killed is
-    // found by its name at the next start.
+    .withLabels(createOwnerLabels())
+    // No reaper: it would need another image and access to the engine's socket. removeLeftover finds the
+    // container of a killed process by name at the next start.
     .withAutoCleanup(false)
     .withExposedPorts({ container: spec.port, host: port })
     .withEnvironment(spec.environment?.(host, port) ?? {})
     .withCommand([...(spec.command ?? [])])
     .withBindMounts([{ source: name, target: spec.dataPath }])
-    .withLogConsumer((stream) => stream.on("data", keepLast(output)))
+    .withLogConsumer((stream) => stream.on("data", collectLines(output)))
     .withWaitStrategy(
       spec.readyLine === undefined ? Wait.forListeningPorts() : Wait.forLogMessage(spec.readyLine),
     )
-    .withStartupTimeout(startTimeout)
+    .withStartupTimeout(startTimeoutMs)
     .start();
-  // A server that gives up at once need not be waited for until the timeout.
+  // If the server exits early, fail without waiting for the timeout.
   const early = ended.then((reason) => Promise.reject(new Error(`it ${reason}`)));
   const container = await Promise.race([starting, early]);
 
   let stopping: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    // Testcontainers' own default is to kill at once; both servers are quicker up again after an orderly end.
-    await ignoringGone(container.stop({ timeout: stopTimeout }));
+    // By default, Testcontainers kills immediately; after a clean shutdown both servers restart faster.
+    await ignoreNotFound(container.stop({ timeout: stopTimeoutMs }));
     await ended;
   };
   return { host, port, container, ended, stop: () => (stopping ??= stop()) };
 }
 
-function keepLast(output: string[]): (chunk: string | Buffer) => void {
+function collectLines(output: string[]): (chunk: string | Buffer) => void {
   return (chunk) => {
     output.push(
       ...chunk
@@ -142,19 +150,20 @@ function keepLast(output: string[]): (chunk: string | Buffer) => void {
         .split("\n")
         .filter((line) => line.trim() !== ""),
     );
-    output.splice(0, output.length - keptLines);
+    output.splice(0, output.length - maxLines);
   };
 }
 
 /**
- * What the server printed last. A container that ended within moments may not have been listened to yet: it is asked once
- * more. One that Testcontainers has removed already has only left what was heard of it.
+ * Returns the server's last output. The log consumer may have missed the output of a container that exited
+ * immediately, so the log is read again; if Testcontainers has removed the container, only the consumer's
+ * lines are left.
  */
-async function lastWords(id: string, { client, output: heard }: Launch): Promise<readonly string[]> {
-  const words: string[] = [];
-  const stream = await client.container.logs(client.container.getById(id), { tail: keptLines });
-  stream.on("data", keepLast(words));
+async function readLastLines(id: string, { client, output }: Launch): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const stream = await client.container.logs(client.container.getById(id), { tail: maxLines });
+  stream.on("data", collectLines(lines));
   await Promise.race([once(stream, "end"), setTimeout(1_000)]).catch(() => undefined);
   stream.destroy();
-  return words.length > 0 ? words : heard;
+  return lines.length > 0 ? lines : output;
 }

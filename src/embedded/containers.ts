@@ -4,30 +4,29 @@ import type { StartedTestContainer } from "testcontainers";
 
 import { settingsSchema } from "../../schemas/settings.ts";
 import { removeData } from "./container-data.ts";
-import { missingImage } from "./container-engine.ts";
+import { checkImage } from "./container-engine.ts";
 import { runContainer, type ContainerSpec } from "./container-run.ts";
 import { ensurePrimary } from "./replica-set.ts";
 import type { Launcher, Running, RunningBroker } from "./stack.ts";
 
-/** The images that are used when nobody names others. */
 export const defaultImages = {
   kafka: settingsSchema.properties.TOPICSYNC_KAFKA_IMAGE.default,
   mongo: settingsSchema.properties.TOPICSYNC_MONGO_IMAGE.default,
 } as const;
 
-/** A way of having a server in a container, whose data are in a volume named after the data folder. */
+/** Runs a server in a container, with its data in a volume named after the data folder. */
 export interface ContainerLauncher<R extends Running = Running> extends Launcher<R> {
-  /** Removes the data of a data folder, which a stop leaves where they are. Throws when a container still runs on them. */
+  /** Removes the volume of a data folder, which stopping keeps. Throws if a container uses it. */
   removeData(dataFolder: string): Promise<void>;
 }
 
-// Clients outside reach the broker by its published port, under the address that it advertises to them; its own tools
-// and the broker itself use a listener that only exists inside the container.
+// External clients use the published port and the address that the broker advertises; its tools and the
+// broker itself use a listener that exists only inside the container.
 const kafkaPort = 9092;
 const innerKafka = "localhost:19092";
 
-/** A Kafka broker, which is its own controller, in a container of an image that takes apache/kafka's settings. */
-export function kafkaContainer(image: string = defaultImages.kafka): ContainerLauncher<RunningBroker> {
+/** Runs a Kafka broker and controller in a container. The image must support the settings of apache/kafka. */
+export function createKafkaLauncher(image: string = defaultImages.kafka): ContainerLauncher<RunningBroker> {
   const spec: ContainerSpec = {
     kind: "kafka",
     image,
@@ -44,21 +43,21 @@ export function kafkaContainer(image: string = defaultImages.kafka): ContainerLa
       KAFKA_CONTROLLER_LISTENER_NAMES: "CONTROLLER",
       KAFKA_CONTROLLER_QUORUM_VOTERS: "1@localhost:19093",
       KAFKA_LOG_DIRS: "/var/lib/kafka/data",
-      // One broker can hold one copy.
+      // There is only one broker.
       KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR: "1",
       KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: "1",
       KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: "1",
       KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR: "1",
       KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR: "1",
-      // A misspelt topic is an error, not a new topic with the wrong settings.
+      // A misspelled topic must be an error, not a new topic with default settings.
       KAFKA_AUTO_CREATE_TOPICS_ENABLE: "false",
-      // Nobody else is about to join the group.
+      // No other members will join the group.
       KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: "0",
     }),
   };
   return {
     name: `${image} container`,
-    findMissing: () => missingImage(image, "TOPICSYNC_KAFKA_IMAGE"),
+    findMissing: () => checkImage(image, "TOPICSYNC_KAFKA_IMAGE"),
     removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
       const { host, port, container, stop, ended } = await runContainer(spec, options);
@@ -79,7 +78,7 @@ async function runTool(
   [tool = "", ...args]: readonly string[],
   input: Uint8Array,
 ): Promise<string> {
-  // Testcontainers gives a command no standard input, so a file carries it.
+  // Testcontainers does not support standard input for commands, so it is redirected from a file.
   const file = `/tmp/topicsync-${randomUUID()}`;
   await container.copyContentToContainer([{ content: Buffer.from(input), target: file, mode: 0o644 }]);
   try {
@@ -89,13 +88,16 @@ async function runTool(
     if (exitCode !== 0) throw new Error(`${tool} exited with code ${exitCode}: ${output.trim()}`);
     return stdout;
   } finally {
-    // Copied files belong to root, the broker's user cannot remove them.
+    // Copied files belong to root; the broker's user cannot remove them.
     await container.exec(["rm", "-f", file], { user: "root" });
   }
 }
 
-/** A MongoDB, a replica set of one member (transactions need one), in a container of an image that takes mongo's. */
-export function mongoContainer(image: string = defaultImages.mongo): ContainerLauncher {
+/**
+ * Runs MongoDB as a replica set of one member, which transactions need. The image must support the options of
+ * mongo.
+ */
+export function createMongoLauncher(image: string = defaultImages.mongo): ContainerLauncher {
   const spec: ContainerSpec = {
     kind: "mongo",
     image,
@@ -105,13 +107,13 @@ export function mongoContainer(image: string = defaultImages.mongo): ContainerLa
   };
   return {
     name: `${image} container`,
-    findMissing: () => missingImage(image, "TOPICSYNC_MONGO_IMAGE"),
+    findMissing: () => checkImage(image, "TOPICSYNC_MONGO_IMAGE"),
     removeData: (dataFolder) => removeData(spec.kind, dataFolder),
     start: async (options) => {
       const { host, port, stop, ended } = await runContainer(spec, options);
       const address = `mongodb://${host}:${port}/?directConnection=true`;
       try {
-        await ensurePrimary(address, { member: `localhost:${spec.port}`, within: 60_000 });
+        await ensurePrimary(address, { member: `localhost:${spec.port}`, timeoutMs: 60_000 });
       } catch (error) {
         await stop();
         throw error;

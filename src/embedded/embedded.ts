@@ -12,34 +12,37 @@ import type { Running } from "./stack.ts";
 export interface EmbeddedOptions {
   readonly config: Config;
   readonly log: Logger;
-  /** What is started here is stopped through it. */
+  /** Stops the servers started here. */
   readonly lifecycle: Lifecycle;
 }
 
-/** Where the running embedded stack of a data folder is, so that other commands find it. */
-interface Found {
+/** The addresses of the embedded stack running on a data folder, stored for other commands. */
+interface ServerAddresses {
   readonly store?: string;
   readonly broker?: string;
 }
 
 const databaseName = "topicsync";
+const component = "embedded";
 
 /**
- * The addresses of the settings; where they name no store or no broker, an embedded one is started.
- * `ended` is called when one of these ends by itself. Throws when none can be had, saying what is missing.
+ * Returns the addresses of the settings; starts an embedded store or broker for a missing one. `ended` is
+ * called if an embedded server exits by itself. Throws an UnavailableError that says what is missing if none
+ * can be started.
  */
-export async function embeddedAddresses(
+export async function resolveAddresses(
   options: EmbeddedOptions & { readonly ended: (error: unknown) => void },
 ): Promise<{ mongodbUri: string; kafkaBrokers: readonly string[] }> {
-  const { config, lifecycle, log, ended } = options;
+  const { config, lifecycle, ended } = options;
   const { mongodbUri, kafka } = config;
   if (mongodbUri !== undefined && kafka.brokers !== undefined)
     return { mongodbUri, kafkaBrokers: kafka.brokers };
 
   const folder = resolve(config.stack.dataFolder);
   await rejectSecond(config, folder);
-  const own = <R extends Running>(running: R): R => {
-    log.info({ address: running.address }, `running ${running.description}`);
+  const log = options.log.child({ component });
+  const register = <R extends Running>(running: R): R => {
+    log.info({ server: running.description, address: running.address }, "server started");
     lifecycle.onStop(running.description, () => running.stop());
     void running.ended.then((how) => {
       ended(new UnavailableError(`${running.description} ended: ${how}`));
@@ -47,10 +50,12 @@ export async function embeddedAddresses(
     return running;
   };
   const [store, broker] = await Promise.all([
-    mongodbUri === undefined ? startStore(launchOptions(options, "store")).then(own) : undefined,
-    kafka.brokers === undefined ? startBroker(launchOptions(options, "broker")).then(own) : undefined,
+    mongodbUri === undefined ? startStore(createLaunchOptions(options, "store")).then(register) : undefined,
+    kafka.brokers === undefined
+      ? startBroker(createLaunchOptions(options, "broker")).then(register)
+      : undefined,
   ]);
-  remember(folder, lifecycle, {
+  writeAddresses(folder, lifecycle, {
     ...(store === undefined ? {} : { store: store.address }),
     ...(broker === undefined ? {} : { broker: broker.address }),
   });
@@ -60,57 +65,63 @@ export async function embeddedAddresses(
   };
 }
 
-/** The store of the settings; otherwise the embedded one that runs already on this data folder, or else a new one. */
-export async function embeddedStore(options: EmbeddedOptions): Promise<string> {
+/**
+ * Returns the store of the settings, or else the embedded one running on this data folder; otherwise starts
+ * one.
+ */
+export async function resolveStore(options: EmbeddedOptions): Promise<string> {
   const { config, lifecycle } = options;
   if (config.mongodbUri !== undefined) return config.mongodbUri;
-  const { store } = recall(resolve(config.stack.dataFolder));
-  if (store !== undefined && (await answers(new URL(store)))) return withDatabase(store);
-  const started = await startStore(launchOptions(options, "store"));
+  const { store } = readAddresses(resolve(config.stack.dataFolder));
+  if (store !== undefined && (await isReachable(new URL(store)))) return withDatabase(store);
+  const started = await startStore(createLaunchOptions(options, "store"));
   lifecycle.onStop(started.description, () => started.stop());
   return withDatabase(started.address);
 }
 
 /**
- * The brokers of the settings; otherwise the embedded one that runs already on this data folder. None is started: what
- * a command could read from it comes from a service that runs. Throws UnavailableError.
+ * Returns the brokers of the settings, or else the embedded one running on this data folder. Starts none,
+ * since commands only read what a running service wrote. Throws UnavailableError.
  */
-export async function embeddedBroker({
-  config,
-}: Pick<EmbeddedOptions, "config">): Promise<readonly string[]> {
+export async function resolveBroker({ config }: Pick<EmbeddedOptions, "config">): Promise<readonly string[]> {
   if (config.kafka.brokers !== undefined) return config.kafka.brokers;
-  const { broker } = recall(resolve(config.stack.dataFolder));
+  const { broker } = readAddresses(resolve(config.stack.dataFolder));
   if (broker !== undefined) {
     const brokers = broker.split(",");
-    if (await anyAnswers(brokers)) return brokers;
+    if (await isAnyReachable(brokers)) return brokers;
   }
   throw new UnavailableError(
     `no embedded stack is running on ${config.stack.dataFolder}; start the service first, or set KAFKA_BROKERS`,
   );
 }
 
-/** Throws UnavailableError where a service runs its own broker or store on this folder already: neither can be opened twice. */
+/**
+ * Throws UnavailableError if another service runs an embedded server on this folder, since data cannot be
+ * opened twice.
+ */
 async function rejectSecond({ stack, mongodbUri, kafka }: Config, folder: string): Promise<void> {
-  const { store, broker } = recall(folder);
+  const { store, broker } = readAddresses(folder);
   const settings: string[] = [];
-  if (mongodbUri === undefined && store !== undefined && (await answers(new URL(store))))
+  if (mongodbUri === undefined && store !== undefined && (await isReachable(new URL(store))))
     settings.push(`MONGODB_URI='${withDatabase(store)}'`);
-  if (kafka.brokers === undefined && broker !== undefined && (await anyAnswers(broker.split(","))))
+  if (kafka.brokers === undefined && broker !== undefined && (await isAnyReachable(broker.split(","))))
     settings.push(`KAFKA_BROKERS=${broker}`);
   if (settings.length === 0) return;
   throw new UnavailableError(
-    `another topicsync runs its own broker and store on ${stack.dataFolder}: stop it, or start this one beside it, ` +
-      `with ${settings.join(" ")} and another HTTP_PORT`,
+    `another topicsync runs its embedded broker and store on ${stack.dataFolder}: stop it, or share them by ` +
+      `setting ${settings.join(" ")} and another HTTP_PORT`,
   );
 }
 
-function launchOptions({ config, log }: EmbeddedOptions, part: "store" | "broker") {
+function createLaunchOptions(options: EmbeddedOptions, part: "store" | "broker") {
+  const { config } = options;
+  const log = options.log.child({ component });
   const folder = resolve(config.stack.dataFolder);
-  const said = new Map<string, number>();
+  const reported = new Map<string, number>();
   const report = (step: string, done = 0): void => {
     const tenth = Math.floor(done * 10);
-    if ((said.get(step) ?? -1) >= tenth) return;
-    said.set(step, tenth);
+    if ((reported.get(step) ?? -1) >= tenth) return;
+    reported.set(step, tenth);
     log.info(done === 0 ? step : `${step}: ${tenth * 10} %`);
   };
   return {
@@ -121,38 +132,38 @@ function launchOptions({ config, log }: EmbeddedOptions, part: "store" | "broker
   };
 }
 
-const fileIn = (folder: string): string => join(folder, "running.json");
+const getAddressFile = (folder: string): string => join(folder, "running.json");
 
-function remember(folder: string, lifecycle: Lifecycle, found: Found): void {
-  writeFileSync(fileIn(folder), JSON.stringify(found));
+function writeAddresses(folder: string, lifecycle: Lifecycle, found: ServerAddresses): void {
+  writeFileSync(getAddressFile(folder), JSON.stringify(found));
   lifecycle.onStop("running.json", () => {
-    rmSync(fileIn(folder), { force: true });
+    rmSync(getAddressFile(folder), { force: true });
   });
 }
 
-function recall(folder: string): Found {
+function readAddresses(folder: string): ServerAddresses {
   try {
-    return JSON.parse(readFileSync(fileIn(folder), "utf8")) as Found;
+    return JSON.parse(readFileSync(getAddressFile(folder), "utf8")) as ServerAddresses;
   } catch {
     return {};
   }
 }
 
-/** Whether something listens at the host and port of a connection string. */
-function answers({ hostname, port }: URL): Promise<boolean> {
+/** Whether a server listens at the host and port of a connection string. */
+function isReachable({ hostname, port }: URL): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
-    const done = (answer: boolean) => (): void => {
+    const done = (reachable: boolean) => (): void => {
       socket.destroy();
-      resolve(answer);
+      resolve(reachable);
     };
     socket.once("connect", done(true)).once("error", done(false)).once("timeout", done(false));
   });
 }
 
-async function anyAnswers(brokers: readonly string[]): Promise<boolean> {
-  const answering = await Promise.all(brokers.map((address) => answers(new URL(`kafka://${address}`))));
-  return answering.includes(true);
+async function isAnyReachable(brokers: readonly string[]): Promise<boolean> {
+  const reachable = await Promise.all(brokers.map((address) => isReachable(new URL(`kafka://${address}`))));
+  return reachable.includes(true);
 }
 
 function withDatabase(store: string): string {

@@ -3,15 +3,17 @@ import { mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { isAlive } from "./process.ts";
+
 /**
- * Fills a folder once. `fill` works in a temporary folder beside it, which gets the folder's name only when it is
- * complete: a run that was cut off leaves nothing that looks installed. Processes that install the same folder at once wait for
- * the first of them; the lock only saves work, since renaming would keep them apart as well.
+ * Creates a folder unless it exists. `fill` works in a temporary folder, which is renamed when it is
+ * complete, so an interrupted installation is never mistaken for a complete one. Concurrent processes wait
+ * for the first; the lock only saves work, since the rename alone is safe.
  */
 export async function installOnce(folder: string, fill: (temporary: string) => Promise<void>): Promise<void> {
   if (existsSync(folder)) return;
   await mkdir(dirname(folder), { recursive: true });
-  const unlock = await lock(folder);
+  const unlock = await acquireLock(folder);
   if (unlock === undefined) return;
   try {
     await removeLeftovers(folder);
@@ -30,8 +32,10 @@ export async function installOnce(folder: string, fill: (temporary: string) => P
 
 const maxInstallMs = 15 * 60_000;
 
-/** Waits for the folder's lock; undefined when the folder was installed in the meantime. */
-async function lock(folder: string): Promise<(() => Promise<void>) | undefined> {
+/**
+ * Waits for the folder's lock and returns its release; undefined if the folder was installed in the meantime.
+ */
+async function acquireLock(folder: string): Promise<(() => Promise<void>) | undefined> {
   const path = `${folder}.lock`;
   for (;;) {
     if (existsSync(folder)) return undefined;
@@ -53,7 +57,7 @@ async function isAbandoned(path: string): Promise<boolean> {
     const { mtimeMs } = await stat(path);
     const age = Date.now() - mtimeMs;
     const owner = await readFile(path, "utf8");
-    // A lock without a process id was made this very moment, or by a process that was killed at once.
+    // A lock without a process id was created just now, or by a process that was killed before writing it.
     return age > maxInstallMs || (owner === "" ? age > 5_000 : !isAlive(Number(owner)));
   } catch (error) {
     if (hasCode(error, "ENOENT")) return false;
@@ -61,20 +65,12 @@ async function isAbandoned(path: string): Promise<boolean> {
   }
 }
 
-/** Removes what processes that were killed while they installed the folder have left. */
+/** Removes the temporary folders of processes that were killed during the installation. */
 async function removeLeftovers(folder: string): Promise<void> {
   const prefix = `${basename(folder)}.partial-`;
   for (const name of await readdir(dirname(folder))) {
     if (!name.startsWith(prefix) || isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
     await rm(join(dirname(folder), name), { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return hasCode(error, "EPERM");
   }
 }
 

@@ -4,29 +4,34 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { getErrorMessage } from "../lib/errors.ts";
-import { classArchive, javaArgs, kafkaJava, runClass, type KafkaJava } from "./kafka-java.ts";
-import { kafkaReadyLine, loggingProperties, serverProperties } from "./kafka-settings.ts";
-import { freePort, localhost, withFreePort } from "./tcp-port.ts";
+import {
+  prepareClassArchive,
+  buildJavaArgs,
+  prepareKafkaJava,
+  runClass,
+  type KafkaJava,
+} from "./kafka-java.ts";
+import { kafkaVersion } from "./kafka-jars.ts";
+import { kafkaReadyLine, loggingProperties, formatServerProperties } from "./kafka-settings.ts";
+import { findFreePort, localhost, withFreePort } from "./tcp-port.ts";
 import { startProcess, waitUntilReady, type ServerProcess } from "./process.ts";
 import type { Launcher, RunningBroker } from "./stack.ts";
-import { findJava, whyMissing } from "./toolchain.ts";
-import { versions } from "./versions.ts";
+import { findJava, explainMissing } from "./toolchain.ts";
 
-const name = `Apache Kafka ${versions.kafka}`;
+const name = `Apache Kafka ${kafkaVersion}`;
 
-/** A Kafka broker, which is its own controller, as a Java process; Maven downloads it. */
+/** Runs a Kafka broker and controller as a Java process; Maven downloads it. */
 export const kafkaProcess: Launcher<RunningBroker> = {
   name: `${name} process`,
-  findMissing: () => whyMissing(findJava),
+  findMissing: () => explainMissing(findJava),
   start: async (options) => {
-    const java = await kafkaJava(options);
+    const java = await prepareKafkaJava(options);
     const files = await prepareFiles(options.dataFolder);
     options.report(`starting ${name}`);
     return withFreePort(options.port, (port) => startBroker(java, files, port));
   },
 };
 
-/** The files of one broker. */
 interface Files {
   readonly logs: string;
   readonly metadata: string;
@@ -49,12 +54,12 @@ async function prepareFiles(dataFolder: string): Promise<Files> {
   return files;
 }
 
-const logTo = (files: Files): string => `-Dlog4j2.configurationFile=${files.logging}`;
+const toLoggingFlag = (files: Files): string => `-Dlog4j2.configurationFile=${files.logging}`;
 
 async function startBroker(java: KafkaJava, files: Files, port: number): Promise<RunningBroker> {
-  const settings = { ...files, port, controllerPort: await freePort() };
-  await writeFile(files.settings, serverProperties(settings));
-  await format(java, files);
+  const settings = { ...files, port, controllerPort: await findFreePort() };
+  await writeFile(files.settings, formatServerProperties(settings));
+  await formatStorage(java, files);
 
   const { server, ended } = await launch(java, files);
   const address = `${localhost}:${port}`;
@@ -75,11 +80,11 @@ async function launch(
   java: KafkaJava,
   files: Files,
 ): Promise<{ server: ServerProcess; ended: Promise<string> }> {
-  const archive = classArchive(java);
-  const flags = ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", ...archive.flags, logTo(files)];
+  const archive = prepareClassArchive(java);
+  const flags = ["-Xmx512m", "-XX:+ExitOnOutOfMemoryError", ...archive.flags, toLoggingFlag(files)];
   const server = await startProcess({
     command: java.command,
-    args: [...javaArgs(java, "kafka.Kafka", flags), files.settings],
+    args: [...buildJavaArgs(java, "kafka.Kafka", flags), files.settings],
     logFile: files.output,
   });
   try {
@@ -97,23 +102,25 @@ async function launch(
   return { server, ended };
 }
 
-/** Prepares the folders that are not prepared yet: an earlier try may have been cut off between the two. */
-async function format(java: KafkaJava, files: Files): Promise<void> {
-  const marks = [files.logs, files.metadata].map((folder) => join(folder, "meta.properties"));
-  const formatted = marks.filter((mark) => existsSync(mark));
-  if (formatted.length === marks.length) return;
+/**
+ * Formats the folders that are not formatted yet; an earlier run may have been interrupted between the two.
+ */
+async function formatStorage(java: KafkaJava, files: Files): Promise<void> {
+  const markers = [files.logs, files.metadata].map((folder) => join(folder, "meta.properties"));
+  const formatted = markers.filter((marker) => existsSync(marker));
+  if (formatted.length === markers.length) return;
   const known = formatted[0] === undefined ? "" : await readFile(formatted[0], "utf8");
-  const clusterId = /^cluster\.id=(\S+)$/m.exec(known)?.[1] ?? newClusterId();
+  const clusterId = /^cluster\.id=(\S+)$/m.exec(known)?.[1] ?? createClusterId();
   await runClass(java, {
     mainClass: "kafka.tools.StorageTool",
     args: ["format", "--ignore-formatted", "--cluster-id", clusterId, "--config", files.settings],
-    flags: [logTo(files)],
+    flags: [toLoggingFlag(files)],
   });
 }
 
-function newClusterId(): string {
+function createClusterId(): string {
   const bytes = randomBytes(16);
-  // Otherwise one of 64 would begin with a hyphen, and be taken for an option.
+  // Otherwise one in 64 would begin with a hyphen and be parsed as an option.
   bytes[0] = 0;
   return bytes.toString("base64url");
 }

@@ -9,22 +9,22 @@ export interface KafkaSettings {
   readonly controllerPort: number;
 }
 
-/** The server.properties of a broker that is its own controller and has no peers. */
-export function serverProperties({ logs, metadata, port, controllerPort }: KafkaSettings): string {
+/** Returns the server.properties of a single broker that is its own controller. */
+export function formatServerProperties({ logs, metadata, port, controllerPort }: KafkaSettings): string {
   const broker = `PLAINTEXT://${localhost}:${port}`;
-  return properties({
+  return formatProperties({
     "process.roles": "broker,controller",
     "node.id": "1",
-    // Voters that are named here, instead of in the data, may change their port between two starts.
+    // Voters are configured here and not in the data, so that the port may change between starts.
     "controller.quorum.voters": `1@${localhost}:${controllerPort}`,
     "controller.listener.names": "CONTROLLER",
     listeners: `${broker},CONTROLLER://${localhost}:${controllerPort}`,
     "advertised.listeners": broker,
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "log.dirs": logs,
-    // In a folder of its own: only then does a second broker on the same data notice in time, before it has changed them.
+    // A separate folder, so that a second broker on the same data fails before it changes anything.
     "metadata.log.dir": metadata,
-    // One broker can hold one copy, and has nobody to share partitions with.
+    // There is only one broker.
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.replication.factor": "1",
@@ -33,24 +33,24 @@ export function serverProperties({ logs, metadata, port, controllerPort }: Kafka
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
-    // A misspelt topic is an error, not a new topic with the wrong settings.
+    // A misspelled topic must be an error, not a new topic with default settings.
     "auto.create.topics.enable": "false",
-    // Nobody else is about to join the group.
+    // No other members will join the group.
     "group.initial.rebalance.delay.ms": "0",
-    // After a kill, the controller takes the broker's new life for a second broker of the same id until the old one's
-    // session ends: 9 s by default, and so long the start would take.
+    // After a kill, the controller rejects the restarted broker as a duplicate until the old session expires,
+    // by default after 9 s.
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
-    // Of a small heap, compaction's buffer would take a quarter.
+    // The default buffer for compaction would take a quarter of the small heap.
     "log.cleaner.dedupe.buffer.size": String(16 * 1024 * 1024),
   });
 }
 
-/** The line that the settings below let through when the broker is up and its controller knows it. */
+/** Logged when the broker is ready and registered with its controller. */
 export const kafkaReadyLine = "Kafka Server started";
 
-/** Only what went wrong, and the line that says that the broker is up. */
-export const loggingProperties = properties({
+/** Logs warnings, errors and kafkaReadyLine. */
+export const loggingProperties = formatProperties({
   status: "error",
   "appender.console.type": "Console",
   "appender.console.name": "console",
@@ -60,13 +60,13 @@ export const loggingProperties = properties({
   "rootLogger.appenderRef.console.ref": "console",
   "logger.started.name": "kafka.server.KafkaRaftServer",
   "logger.started.level": "info",
-  // Warns of each start that it starts.
+  // It logs a warning at every start.
   "logger.controller.name": "org.apache.kafka.controller.QuorumController",
   "logger.controller.level": "error",
 });
 
-function properties(entries: Record<string, string>): string {
-  // A backslash is an escape in this format.
+function formatProperties(entries: Record<string, string>): string {
+  // The backslash is the escape character of this format.
   const lines = Object.entries(entries).map(([key, value]) => `${key}=${value.replaceAll("\\", "\\\\")}\n`);
   return lines.join("");
 }

@@ -7,33 +7,34 @@ import { dirname } from "node:path";
 import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { lastLines } from "./command.ts";
+import { getLastLines } from "./command.ts";
 
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Gets all that the server prints; what an earlier server wrote there is overwritten. */
+  /** Receives the server's output; overwritten at each start. */
   readonly logFile: string;
 }
 
-/** A server that runs as our child and ends with us, whatever ends us. */
+/** A server that runs as a child process and always exits with its parent. */
 export interface ServerProcess {
   /** The server's own process id. */
   readonly pid: number;
-  /** Resolves, in words, when it has ended for whatever reason. */
+  /** Resolves at the exit, with a description of it. */
   readonly ended: Promise<string>;
-  /** The last lines that it has printed. */
+  /** Returns the last lines of output. */
   readLastOutput(): Promise<string>;
-  /** Asks it to end (SIGTERM), kills it after 10 s, and waits for its end. */
+  /** Sends SIGTERM, SIGKILL after 10 s, and waits for the exit. */
   stop(): Promise<void>;
 }
 
-// Node cannot make a child end when Node itself is killed by SIGKILL, so a shell stands between: it holds the other end
-// of a pipe (its standard input, then descriptor 4) that only we have open for writing. When that pipe closes, because
-// we ended it or because we are gone, the shell ends the server. Descriptor 3 tells us the server's process id, and its
-// end: the server keeps it open, the shell does not. A background job gets /dev/null as its standard input, hence 4.
+// Node cannot end a child when Node itself is killed by SIGKILL, so a shell runs in between. It reads from a
+// pipe (its standard input, then descriptor 4) that only the parent holds open for writing. When the pipe
+// closes, because the parent closed it or exited, the shell ends the server. Descriptor 3 reports the
+// server's process id, and its exit: the server keeps it open, the shell does not. A background job gets
+// /dev/null as its standard input, hence descriptor 4.
 const wrapper = `
 exec 4<&0 </dev/null
 "$@" 4<&- &
@@ -58,12 +59,12 @@ kill "$watcher"
 exit "$status"
 `;
 
-/** Starts a server. Throws when there is no shell to start it with; a command that fails shows in `ended`. */
+/** Starts a server. Throws if there is no shell; `ended` reports a command that fails. */
 export async function startProcess({ command, args, env, logFile }: ServerCommand): Promise<ServerProcess> {
   mkdirSync(dirname(logFile), { recursive: true });
   writeFileSync(logFile, "");
   const log = openSync(logFile, "a");
-  // A process group of its own: Ctrl-C in a terminal must reach us alone, since we drain before the servers end.
+  // A separate process group: Ctrl-C must reach only the parent, which drains before it stops the servers.
   const shell = spawn("/bin/sh", ["-c", wrapper, "sh", command, ...args], {
     detached: true,
     stdio: ["pipe", log, log, "pipe"],
@@ -71,15 +72,15 @@ export async function startProcess({ command, args, env, logFile }: ServerComman
   });
   closeSync(log);
   shell.stdin?.on("error", () => undefined);
-  const ended = once(shell, "close").then(() => describeEnd(shell));
-  // Without this, a failure to start the shell would be reported twice: below, and as an unhandled rejection.
+  const ended = once(shell, "close").then(() => describeExit(shell));
+  // A failure to start the shell is thrown below; without this it would also be an unhandled rejection.
   ended.catch(() => undefined);
-  const pid = await serverPid(shell);
+  const pid = await readServerPid(shell);
 
   return {
     pid,
     ended,
-    readLastOutput: () => readEnd(logFile),
+    readLastOutput: () => readTail(logFile),
     stop: async () => {
       shell.stdin?.end();
       await ended;
@@ -87,56 +88,66 @@ export async function startProcess({ command, args, env, logFile }: ServerComman
   };
 }
 
-async function serverPid(shell: ChildProcess): Promise<number> {
+async function readServerPid(shell: ChildProcess): Promise<number> {
   await once(shell, "spawn");
   const pipe = shell.stdio[3] as Readable;
   const [line] = (await once(pipe, "data")) as [Buffer];
-  // Nothing else ever comes through this pipe, but it must flow for its end to be seen.
+  // No more data follows, but the stream emits its end only while it flows.
   pipe.resume();
   return Number.parseInt(line.toString(), 10);
 }
 
-function describeEnd({ exitCode, signalCode }: ChildProcess): string {
+function describeExit({ exitCode, signalCode }: ChildProcess): string {
   if (signalCode !== null) return `killed by ${signalCode}`;
   // A shell reports its child's death by signal n as the exit code 128 + n.
   const signal = Object.entries(constants.signals).find(([, number]) => number + 128 === exitCode);
   return signal === undefined ? `exited with code ${exitCode ?? "unknown"}` : `killed by ${signal[0]}`;
 }
 
-const endSize = 16_384;
+const tailBytes = 16_384;
 
-async function readEnd(path: string): Promise<string> {
+async function readTail(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    const start = Math.max(0, size - endSize);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(endSize), 0, endSize, start);
-    return lastLines(buffer.toString("utf8", 0, bytesRead), 40);
+    const start = Math.max(0, size - tailBytes);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, start);
+    return getLastLines(buffer.toString("utf8", 0, bytesRead), 40);
   } finally {
     await file.close();
   }
 }
 
 /**
- * Waits until a server is ready. Throws an Error with its last output, and leaves nothing running, when it ends first or
- * takes longer than the limit.
+ * Waits until a server is ready. If it exits first or exceeds the timeout, stops it and throws an Error with
+ * its last output.
  */
 export async function waitUntilReady(
   server: ServerProcess,
   ready: () => Promise<boolean>,
-  { name, limitMs = 120_000 }: { name: string; limitMs?: number },
+  { name, timeoutMs = 120_000 }: { name: string; timeoutMs?: number },
 ): Promise<void> {
-  const deadline = Date.now() + limitMs;
+  const deadline = Date.now() + timeoutMs;
   let failure: string | undefined;
   void server.ended.then((how) => (failure ??= how));
   while (!(await ready().catch(() => false))) {
-    if (Date.now() > deadline) failure ??= `it is not ready after ${limitMs / 1000} s`;
+    if (Date.now() > deadline) failure ??= `it is not ready after ${timeoutMs / 1000} s`;
     if (failure !== undefined) {
       await server.stop();
       throw new Error(
-        `${name} did not come up: ${failure}. Its last output:\n${await server.readLastOutput()}`,
+        `${name} did not start: ${failure}. Its last output:\n${await server.readLastOutput()}`,
       );
     }
     await sleep(50);
+  }
+}
+
+/** Whether a process with this id exists. */
+export function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid) || pid <= 0) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }

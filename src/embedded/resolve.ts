@@ -4,50 +4,53 @@ import type { Launcher, LaunchOptions, Running, RunningBroker } from "./stack.ts
 import { mongodProcess, secantusProcess } from "./store-process.ts";
 
 export interface ResolveOptions extends LaunchOptions {
-  /** `auto` takes a container where one can be had and a local process otherwise; the others force one. */
+  /** `auto` prefers a container and falls back to a local process; the others allow only one of the two. */
   readonly choice: "auto" | "containers" | "local";
-  /** The images of the containers; those of containers.ts when absent. */
+  /** The images of the containers; by default those of containers.ts. */
   readonly kafkaImage?: string;
   readonly mongoImage?: string;
 }
 
-/** Starts a broker in the first way that this machine has. Throws UnavailableError, which names every way and what it lacks. */
+/**
+ * Starts a broker with the first launcher that works here. Throws UnavailableError, with the reason of each
+ * that does not.
+ */
 export function startBroker(options: ResolveOptions): Promise<RunningBroker> {
   return startFirst(options, {
     what: "Kafka broker",
     setting: "KAFKA_BROKERS",
-    container: async () => (await import("./containers.ts")).kafkaContainer(options.kafkaImage),
+    container: async () => (await import("./containers.ts")).createKafkaLauncher(options.kafkaImage),
     local: [kafkaProcess],
   });
 }
 
-/** Starts a store in the first way that this machine has. Throws UnavailableError, which names every way and what it lacks. */
+/** Starts a store, as startBroker does. */
 export function startStore(options: ResolveOptions): Promise<Running> {
   return startFirst(options, {
     what: "MongoDB store",
     setting: "MONGODB_URI",
-    container: async () => (await import("./containers.ts")).mongoContainer(options.mongoImage),
+    container: async () => (await import("./containers.ts")).createMongoLauncher(options.mongoImage),
     local: [mongodProcess, secantusProcess],
   });
 }
 
-interface Ways<R extends Running> {
+interface Launchers<R extends Running> {
   readonly what: string;
-  /** The environment variable that makes an embedded one needless. */
+  /** The environment variable of an external server. */
   readonly setting: string;
-  /** Loaded only when it is asked for: what speaks to a container engine is heavy. */
+  /** Imported on first use, since the client of container engines is slow to load. */
   readonly container: () => Promise<Launcher<R>>;
   readonly local: readonly Launcher<R>[];
 }
 
-async function startFirst<R extends Running>(options: ResolveOptions, ways: Ways<R>): Promise<R> {
+async function startFirst<R extends Running>(options: ResolveOptions, launchers: Launchers<R>): Promise<R> {
   const { choice, report } = options;
-  const container = choice === "local" ? undefined : await ways.container();
-  const launchers = [...(container ? [container] : []), ...(choice === "containers" ? [] : ways.local)];
+  const container = choice === "local" ? undefined : await launchers.container();
+  const candidates = [...(container ? [container] : []), ...(choice === "containers" ? [] : launchers.local)];
   const reasons: string[] = [];
   let cause: unknown;
 
-  for (const launcher of launchers) {
+  for (const launcher of candidates) {
     const missing = await launcher.findMissing();
     if (missing !== undefined) {
       reasons.push(`${launcher.name}: ${missing}`);
@@ -58,16 +61,16 @@ async function startFirst<R extends Running>(options: ResolveOptions, ways: Ways
     } catch (error) {
       cause = error;
       reasons.push(`${launcher.name}: ${getErrorMessage(error)}`);
-      // An image that cannot be had is no reason to give up. A local server that is there but fails is: the next kind would
-      // begin without its data.
+      // After an unavailable image, try a local process. After a local server that is installed but fails,
+      // stop: the next kind would start without its data.
       if (launcher !== container) break;
       if (choice === "auto")
-        report(`${launcher.name} cannot be had, going on with a local process: ${getErrorMessage(error)}`);
+        report(`${launcher.name} failed, falling back to a local process: ${getErrorMessage(error)}`);
     }
   }
   const list = reasons.map((reason) => `\n  - ${reason}`).join("");
   throw new UnavailableError(
-    `no ${ways.what} could be started:${list}\nMend one of these, or set ${ways.setting} to use one that runs already`,
+    `no ${launchers.what} could be started:${list}\nFix one of these, or set ${launchers.setting} to use a running one`,
     { cause },
   );
 }

@@ -1,39 +1,78 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 
+import { getLastLines, runCommand } from "./command.ts";
 import { installOnce } from "./install.ts";
-import { pipInstall } from "./pip.ts";
 import type { LaunchOptions } from "./stack.ts";
-import type { Python } from "./toolchain.ts";
-import { versions } from "./versions.ts";
+import { ToolMissingError, type Python } from "./toolchain.ts";
 
-/** How many packages pip collects: SecantusDB and what it needs. Only scales the progress. */
+export const secantusVersion = "0.7.0b3";
+
+/** The number of packages that pip collects: SecantusDB and its dependencies. Only scales the progress. */
 const expectedPackages = 9;
 
 /**
- * The folder with SecantusDB and what it needs, for this Python, downloaded by pip when it is not there yet. Throws
- * ToolMissingError without pip, and an Error with pip's own words when pip fails.
+ * Returns the folder with SecantusDB and its dependencies for this Python, downloaded with pip unless it
+ * exists. Throws as installWithPip does.
  */
-export async function secantusPackage(
+export async function installSecantus(
   python: Python,
   { toolsFolder, report }: Pick<LaunchOptions, "toolsFolder" | "report">,
 ): Promise<string> {
-  const folder = join(toolsFolder, `secantusdb-${versions.secantusdb}-${python.abi}`);
+  const folder = join(toolsFolder, `secantusdb-${secantusVersion}-${python.abi}`);
   if (existsSync(folder)) return folder;
-  const step = `downloading SecantusDB ${versions.secantusdb} with pip`;
+  const step = `downloading SecantusDB ${secantusVersion} with pip`;
   report(step, 0);
   await installOnce(folder, async (temporary) => {
     let packages = 0;
-    await pipInstall({
+    await installWithPip({
       python,
       folder: temporary,
-      what: `SecantusDB ${versions.secantusdb}`,
-      requirements: [`secantusdb==${versions.secantusdb}`],
-      collected: () => {
+      name: `SecantusDB ${secantusVersion}`,
+      requirements: [`secantusdb==${secantusVersion}`],
+      onCollected: () => {
         report(step, Math.min(0.99, ++packages / (expectedPackages + 1)));
       },
     });
   });
   report(step, 1);
   return folder;
+}
+
+export interface PipOptions {
+  readonly python: Python;
+  /** Receives the packages; the packages of the machine's Python are not changed. */
+  readonly folder: string;
+  /** The name and version of the package, for messages. */
+  readonly name: string;
+  /** pip's requirement specifiers. */
+  readonly requirements: readonly string[];
+  /** Called for each package that pip collects. */
+  readonly onCollected?: () => void;
+}
+
+/**
+ * Downloads Python packages with pip. Accepts only binary packages, since compiling needs a compiler and half
+ * an hour. Throws ToolMissingError without pip, and an Error with pip's message if pip fails.
+ */
+export async function installWithPip(options: PipOptions): Promise<void> {
+  const { python, folder, name, requirements, onCollected } = options;
+  const runPip = (...args: string[]) =>
+    runCommand(python.command, ["-m", "pip", ...args], {
+      // The user's pip settings may conflict with --target.
+      env: { PIP_USER: "0", PIP_DISABLE_PIP_VERSION_CHECK: "1", PIP_NO_INPUT: "1" },
+      onLine: (line) => {
+        if (line.startsWith("Collecting ")) onCollected?.();
+      },
+    });
+  if ((await runPip("--version")).code !== 0)
+    throw new ToolMissingError(`python3 has no pip to download ${name}: install pip (Debian: python3-pip)`);
+  const target = ["--target", folder, "--only-binary", ":all:", "--no-warn-conflicts"];
+  const { code, stdout, stderr } = await runPip("install", ...target, ...requirements);
+  if (code === 0) return;
+  const message = /^ERROR: .*/m.exec(stderr)?.[0] ?? getLastLines(stdout + stderr, 10);
+  throw new Error(
+    `pip could not download ${name}: ${message}\n` +
+      "This needs network access, or a mirror in pip's settings, and a Python for which the package is built",
+  );
 }

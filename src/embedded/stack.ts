@@ -1,29 +1,31 @@
 /**
- * What topicsync runs on when nobody names a broker or a store: a Kafka and a MongoDB-protocol store that it
- * starts itself. Every way of having one (a container, a local process) is a `Launcher` behind this interface.
+ * The embedded stack: a Kafka broker and a MongoDB-compatible store that topicsync starts if the settings
+ * name none. A `Launcher` runs one of them in a container or as a local process.
  */
 
 /** A running broker or store. */
 export interface Running {
-  /** What it is, for people: `Apache Kafka 4.3.1 (process)`. */
+  /** For messages: `Apache Kafka 4.3.1 (process)`. */
   readonly description: string;
   /** A MongoDB URI without a database, or a `host:port` list of brokers. */
   readonly address: string;
-  /** The process id of the server itself, where it is a local process. */
+  /** The process id of the server, if it is a local process. */
   readonly pid?: number;
-  /** Ends it and waits for the end. Its data stay where they are. Calling it again does nothing. */
+  /** Stops the server and waits for its exit. Keeps the data. May be called again. */
   stop(): Promise<void>;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves at the exit, with a description of it. */
   readonly ended: Promise<string>;
-  /** Removes, after a stop, the data that lie outside of the data folder: a container's volume. Absent where there are none. */
+  /**
+   * Removes the data outside the data folder, a container's volume, after a stop. Absent if there is none.
+   */
   readonly removeData?: () => Promise<void>;
 }
 
-/** A running broker, with the command line tools that came with it. */
+/** A running broker, with its command line tools. */
 export interface RunningBroker extends Running {
   /**
-   * Runs one of Kafka's own tools beside the broker and gives what it printed on standard output. The address under
-   * which the tool reaches the broker is put in front of `args` as `--bootstrap-server`. Throws when it exits non-zero.
+   * Runs a command line tool of Kafka and returns its standard output. Adds `--bootstrap-server` to `args`.
+   * Throws on a non-zero exit code.
    */
   runTool(
     name: "kafka-console-producer" | "kafka-topics",
@@ -33,24 +35,27 @@ export interface RunningBroker extends Running {
 }
 
 export interface LaunchOptions {
-  /** An absolute folder for the data, kept between starts; a container derives its volume's name from it. */
+  /** An absolute path, kept between starts; the name of a container's volume is derived from it. */
   readonly dataFolder: string;
-  /** A port of 127.0.0.1 to serve on; a free one is taken when it is absent. */
+  /** A port of 127.0.0.1; by default a free one. */
   readonly port?: number;
-  /** An absolute folder where downloads are kept between runs. */
+  /** An absolute path for downloads, kept between runs. */
   readonly toolsFolder: string;
   readonly report: Report;
 }
 
-/** Tells a person what is going on: one call a step, with the share that is done when it is known (0 to 1). */
+/** Reports a step, and the completed share from 0 to 1 if it is known. */
 export type Report = (step: string, done?: number) => void;
 
-/** One way of having a broker or a store. */
+/** Starts a broker or a store in one particular way. */
 export interface Launcher<R extends Running = Running> {
-  /** A short name: `apache/kafka container`, `mongod`, `SecantusDB`. */
+  /** For messages: `apache/kafka container`, `mongod process`. */
   readonly name: string;
-  /** Why it cannot be used on this machine, in words that say how to mend it; undefined when it can. */
+  /** Returns what is missing on this machine and how to fix it; undefined if nothing is. */
   findMissing(): Promise<string | undefined>;
-  /** Starts it, downloading what it needs first. Throws an Error with the server's last output when it does not come up. */
+  /**
+   * Downloads what is needed and starts the server. Throws an Error with its last output if it does not
+   * start.
+   */
   start(options: LaunchOptions): Promise<R>;
 }

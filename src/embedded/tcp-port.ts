@@ -7,39 +7,40 @@ import { getErrorMessage } from "../lib/errors.ts";
 
 export const localhost = "127.0.0.1";
 
-const tries = 3;
+const maxAttempts = 3;
 
 /**
- * Starts something on the wanted port of 127.0.0.1, or else on free ones, trying again when somebody else takes one between our look and
- * the server's. Throws when the wanted port is taken.
+ * Starts a server on the given port of 127.0.0.1, or on a free one, with retries if another process takes the
+ * port first. Throws if the given port is in use.
  */
 export async function withFreePort<T>(
-  wanted: number | undefined,
+  given: number | undefined,
   start: (port: number) => Promise<T>,
 ): Promise<T> {
-  if (wanted !== undefined) {
-    // Another server there could be taken for the one that we start.
-    await checkFree(wanted);
-    return start(wanted);
+  if (given !== undefined) {
+    // Another server on the port could be mistaken for the new one.
+    await assertFree(given);
+    return start(given);
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await start(await freePort());
+      return await start(await findFreePort());
     } catch (error) {
-      if (attempt === tries || !/address (is )?already in use/i.test(getErrorMessage(error))) throw error;
+      if (attempt === maxAttempts || !/address (is )?already in use/i.test(getErrorMessage(error)))
+        throw error;
     }
   }
 }
 
-/** A port of 127.0.0.1 that nothing listens on now. */
-export const freePort = (): Promise<number> => getPort({ host: localhost });
+/** Returns a port of 127.0.0.1 that is free now. */
+export const findFreePort = (): Promise<number> => getPort({ host: localhost });
 
-async function checkFree(port: number): Promise<void> {
+async function assertFree(port: number): Promise<void> {
   const server = createServer();
   try {
     await once(server.listen(port, localhost), "listening");
   } catch (error) {
-    throw new Error(`port ${port} of ${localhost} cannot be served: ${getErrorMessage(error)}`, {
+    throw new Error(`cannot listen on port ${port} of ${localhost}: ${getErrorMessage(error)}`, {
       cause: error,
     });
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { installOnce } from "../../src/embedded/install.ts";
-import { pipInstall } from "../../src/embedded/pip.ts";
+import { installWithPip } from "../../src/embedded/secantus-package.ts";
 import { findPython } from "../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../unit/embedded/local.ts";
 
@@ -32,10 +32,10 @@ async function install(python: Awaited<ReturnType<typeof findPython>>): Promise<
   const digest = createHash("sha256").update(readFileSync(constraints)).digest("hex").slice(0, 8);
   const folder = join(toolsFolder, `schemathesis-${digest}-${python.abi}`);
   await installOnce(folder, (temporary) =>
-    pipInstall({
+    installWithPip({
       python,
       folder: temporary,
-      what: "schemathesis",
+      name: "schemathesis",
       requirements: ["schemathesis", "--constraint", constraints],
     }),
   );

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { javaArgs, kafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
-import { kafkaReadyLine, loggingProperties, serverProperties } from "../../src/embedded/kafka-settings.ts";
-import { freePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { buildJavaArgs, prepareKafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
+import { kafkaReadyLine, loggingProperties, formatServerProperties } from "../../src/embedded/kafka-settings.ts";
+import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
 import { toolsFolder } from "../unit/embedded/local.ts";
 
@@ -22,14 +22,14 @@ export const aclPassword = "the same for every user";
 /** Starts a broker of this file's own that knows these users. */
 export async function startAclBroker(users: readonly string[]): Promise<AclBroker> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-acl-broker-"));
-  const [port, guardedPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
+  const [port, guardedPort, controllerPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const address = `${localhost}:${port}`;
   const guarded = `${localhost}:${guardedPort}`;
   const listeners = `PLAINTEXT://${address},GUARDED://${guarded}`;
   const logins = users.map((user) => `user_${user}="${aclPassword}"`).join(" ");
   // What stands last in a properties file counts.
   const settings = [
-    serverProperties({
+    formatServerProperties({
       logs: join(folder, "logs"),
       metadata: join(folder, "metadata"),
       port,
@@ -49,13 +49,13 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
   writeFileSync(file, settings.join("\n"));
   writeFileSync(logging, loggingProperties);
 
-  const java = await kafkaJava({ toolsFolder, report: () => undefined });
+  const java = await prepareKafkaJava({ toolsFolder, report: () => undefined });
   const flags = [`-Dlog4j2.configurationFile=${logging}`];
   const args = ["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
   await runClass(java, { mainClass: "kafka.tools.StorageTool", args, flags });
   const server = await startProcess({
     command: java.command,
-    args: [...javaArgs(java, "kafka.Kafka", ["-Xmx512m", ...flags]), file],
+    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...flags]), file],
     logFile: join(folder, "kafka.log"),
   });
   after(async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
-import { freePort } from "../../../src/embedded/tcp-port.ts";
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { startProcess, type ServerProcess } from "../../../src/embedded/process.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { call } from "../../support/http.ts";
@@ -65,7 +65,7 @@ describe("a Prometheus with the settings of the guide", () => {
       join(folder, "alerts.yml"),
       readFileSync(join(root, "deploy/prometheus/alerts.yml"), "utf8"),
     );
-    const address = `127.0.0.1:${await freePort()}`;
+    const address = `127.0.0.1:${await findFreePort()}`;
     const server = await startProcess({
       command: "prometheus",
       args: [

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { secretSettings, settingsSchema } from "../../../schemas/settings.ts";
 import { exitCodes } from "../../../src/lib/errors.ts";
-import { isAbsent, runCommand } from "../../../src/embedded/command.ts";
+import { isCommandMissing, runCommand } from "../../../src/embedded/command.ts";
 import { createFolder } from "../../unit/embedded/local.ts";
 
 const text = readFileSync(
@@ -29,7 +29,7 @@ describe("the systemd unit", () => {
     for (const args of [["verify"], ["security", "--offline=true", "--threshold=20"]]) {
       const finished = await runCommand("systemd-analyze", [...args, unit]).catch((error: unknown) => {
         // Not every machine has systemd.
-        if (!isAbsent(error)) throw error;
+        if (!isCommandMissing(error)) throw error;
         t.diagnostic("systemd-analyze is not installed");
         return undefined;
       });

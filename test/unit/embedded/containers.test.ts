@@ -10,24 +10,23 @@ import { Kafka, logLevel } from "kafkajs";
 import { MongoClient } from "mongodb";
 
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
-import { containerEngine } from "../../../src/embedded/container-engine.ts";
+import { connectEngine } from "../../../src/embedded/container-engine.ts";
 import { runContainer } from "../../../src/embedded/container-run.ts";
 import {
   defaultImages,
-  kafkaContainer,
-  mongoContainer,
+  createKafkaLauncher,
+  createMongoLauncher,
   type ContainerLauncher,
 } from "../../../src/embedded/containers.ts";
-import { freePort } from "../../../src/embedded/tcp-port.ts";
+import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import type { LaunchOptions, Running } from "../../../src/embedded/stack.ts";
 
 stopIdleChecks();
 
-const kafka = kafkaContainer(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
-const mongo = mongoContainer(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);
+const kafka = createKafkaLauncher(process.env["TOPICSYNC_KAFKA_IMAGE"] ?? defaultImages.kafka);
+const mongo = createMongoLauncher(process.env["TOPICSYNC_MONGO_IMAGE"] ?? defaultImages.mongo);
 
-// Containers are tested only on request. Then a missing engine or image is a failure, with the message of the
-// launcher.
+// Containers are tested only on request. Then a missing engine or image is a failure.
 if (process.env["TOPICSYNC_STACK"] === "containers") {
   describe("a Kafka container", () => {
     it("keeps its topics and records across a restart on another port", async (t) => {
@@ -81,23 +80,23 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
     });
 
     it("shows the server's last output if it does not start, without waiting for the timeout", async (t) => {
-      const command = ["sh", "-c", "echo these are its last words; exit 3"];
+      const command = ["sh", "-c", "echo out of disk; exit 3"];
       const spec = { kind: "mongo", image: getMongoImage(), port: 27017, dataPath: "/data/db", command };
       await assert.rejects(
         runContainer(spec, createOptions(t, mongo)),
-        /did not come up: it exited with code 3. Its last output:\nthese are its last words/,
+        /did not start: it exited with code 3. Its last output:\nout of disk/,
       );
     });
 
     it("listens on the given port, on this machine only", async (t) => {
-      const port = await freePort();
+      const port = await findFreePort();
       const { address } = await start(t, mongo, { ...createOptions(t, mongo), port });
-      const { container, info } = await containerEngine();
-      // In a container, the engine is on another machine, whose loopback interface is unreachable.
+      const { container, info } = await connectEngine();
+      // If the tests run in a container, the engine's loopback interface is unreachable.
       const engine = info.containerRuntime.host;
-      const isHere = engine === "localhost";
-      assert.equal(address, `mongodb://${isHere ? "127.0.0.1" : engine}:${port}/?directConnection=true`);
-      if (!isHere) return;
+      const isLocal = engine === "localhost";
+      assert.equal(address, `mongodb://${isLocal ? "127.0.0.1" : engine}:${port}/?directConnection=true`);
+      if (!isLocal) return;
       const containers = await container.list();
       const bound = containers.flatMap(({ Ports }) => Ports).filter(({ PublicPort }) => PublicPort === port);
       assert.deepEqual(
@@ -109,7 +108,7 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
     it("reports an unexpected exit", async (t) => {
       const options = createOptions(t, mongo);
       const store = await start(t, mongo, options);
-      const { container } = await containerEngine();
+      const { container } = await connectEngine();
       const port = Number(new URL(store.address).port);
       const all = await container.list();
       const id = all.find(({ Ports }) => Ports.some(({ PublicPort }) => PublicPort === port))?.Id ?? "";
@@ -131,16 +130,16 @@ if (process.env["TOPICSYNC_STACK"] === "containers") {
   });
 
   describe("a container image that does not exist", () => {
-    it("is reported with the cure", async () => {
-      const words = await kafkaContainer("topicsync-test/nobody-has-this").findMissing();
-      assert.match(words ?? "", /topicsync-test\/nobody-has-this .*docker pull/);
+    it("is reported with the command that fixes it", async () => {
+      const missing = await createKafkaLauncher("topicsync-test/does-not-exist").findMissing();
+      assert.match(missing ?? "", /topicsync-test\/does-not-exist .*docker pull/);
     });
 
     it("is named in the message", async (t) => {
-      const absent = mongoContainer("topicsync-test/nobody-has-this");
+      const absent = createMongoLauncher("topicsync-test/does-not-exist");
       await assert.rejects(
         start(t, absent, createOptions(t, absent)),
-        /topicsync-test\/nobody-has-this could not be pulled/,
+        /topicsync-test\/does-not-exist could not be pulled/,
       );
     });
   });
@@ -181,9 +180,9 @@ async function startInAnotherProcess(
   dataFolder: string,
 ): Promise<{ pid: number; address: string; kill: () => Promise<void> }> {
   const script = `
-    import { mongoContainer } from ${JSON.stringify(import.meta.resolve("../../../src/embedded/containers.ts"))};
+    import { createMongoLauncher } from ${JSON.stringify(import.meta.resolve("../../../src/embedded/containers.ts"))};
     const [image, dataFolder] = process.argv.slice(1);
-    const { address } = await mongoContainer(image).start({ dataFolder, toolsFolder: dataFolder, report: () => {} });
+    const { address } = await createMongoLauncher(image).start({ dataFolder, toolsFolder: dataFolder, report: () => {} });
     console.log(address);
   `;
   const child = spawn(

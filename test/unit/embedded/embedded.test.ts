@@ -14,10 +14,10 @@ it("rejects a second service on the data of a running one, and says how to share
   writeFileSync(join(folder, "running.json"), JSON.stringify({ store: mongodb, broker: kafka }));
   const { code, output } = await runCli(["start"], { TOPICSYNC_DATA: folder });
   assert.equal(code, 69);
-  const said = output.split("\n").find((line) => line.includes('"level":60'));
+  const line = output.split("\n").find((text) => text.includes('"level":60'));
   assert.equal(
-    (JSON.parse(said ?? "{}") as { msg?: string }).msg,
-    `another topicsync runs its own broker and store on ${folder}: stop it, or start this one beside it, ` +
-      `with MONGODB_URI='${databaseUri(mongodb, "topicsync")}' KAFKA_BROKERS=${kafka} and another HTTP_PORT`,
+    (JSON.parse(line ?? "{}") as { msg?: string }).msg,
+    `another topicsync runs its embedded broker and store on ${folder}: stop it, or share them by ` +
+      `setting MONGODB_URI='${databaseUri(mongodb, "topicsync")}' KAFKA_BROKERS=${kafka} and another HTTP_PORT`,
   );
 });

@@ -7,7 +7,7 @@ import { describe, it } from "node:test";
 import { installOnce } from "../../../src/embedded/install.ts";
 import { createFolder } from "./local.ts";
 
-/** The id of a process that has ended. */
+/** Returns the id of a process that has exited. */
 const getDeadPid = (): number => spawnSync("true").pid;
 
 describe("installing a folder", () => {

@@ -7,7 +7,8 @@ import kafkajs, { type Admin, type Kafka } from "kafkajs";
 
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { kafkaProcess } from "../../../src/embedded/kafka-process.ts";
-import { cleanUpAfter, isAlive, createLaunchOptions, getPort, start } from "./local.ts";
+import { isAlive } from "../../../src/embedded/process.ts";
+import { cleanUpAfter, createLaunchOptions, getPort, start } from "./local.ts";
 
 stopIdleChecks();
 
@@ -108,7 +109,7 @@ describe("a Kafka process", () => {
     assert.equal(existsSync(join(elsewhere.dataFolder, "kafka", "logs")), false);
     await assert.rejects(
       kafkaProcess.start(options),
-      /did not come up: exited with code 1.*Failed to acquire lock/s,
+      /did not start: exited with code 1.*Failed to acquire lock/s,
     );
   });
 });

@@ -10,7 +10,10 @@ export const toolsFolder = resolve(import.meta.dirname, "../../../.topicsync/too
 
 const cleanups = new WeakMap<TestContext, (() => unknown)[]>();
 
-/** Runs cleanups after the test in reverse order, unlike `t.after`: a server stops before its folder is removed. */
+/**
+ * Runs cleanups after the test in reverse order, unlike `t.after`: a server stops before its folder is
+ * removed.
+ */
 export function cleanUpAfter(t: TestContext, cleanup: () => unknown): void {
   const known = cleanups.get(t);
   if (known !== undefined) {
@@ -52,15 +55,6 @@ export async function start<R extends Running>(
 /** The port of `host:port` or of a MongoDB URI. */
 export const getPort = (address: string): number =>
   Number(/:(\d+)/.exec(address.replace("mongodb://", ""))?.[1]);
-
-/** Whether a process with this id exists. */
-export function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
 
 /** Restricts the PATH to these scripts (name → script of /bin/sh) for the duration of the test. */
 export function restrictPath(t: TestContext, scripts: Record<string, string>): void {

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { startProcess, waitUntilReady, type ServerProcess } from "../../../src/embedded/process.ts";
+import { isAlive, startProcess, waitUntilReady, type ServerProcess } from "../../../src/embedded/process.ts";
 import { until } from "../../support/poll.ts";
-import { cleanUpAfter, isAlive, createFolder } from "./local.ts";
+import { cleanUpAfter, createFolder } from "./local.ts";
 
 async function startShell(t: TestContext, script: string): Promise<ServerProcess> {
   const logFile = join(createFolder(t), "logs", "server.log");
@@ -19,7 +19,10 @@ async function startShell(t: TestContext, script: string): Promise<ServerProcess
 describe("a server process", () => {
   it("has its own process id, not that of the shell around it", async (t) => {
     const server = await startShell(t, 'echo "I am $$"; exec sleep 60');
-    const output = await until("it has spoken", async () => (await server.readLastOutput()) || undefined);
+    const output = await until(
+      "it has printed a line",
+      async () => (await server.readLastOutput()) || undefined,
+    );
     assert.equal(output, `I am ${server.pid}`);
   });
 
@@ -32,8 +35,8 @@ describe("a server process", () => {
   });
 
   it("is killed if it does not exit within 10 s", async (t) => {
-    const server = await startShell(t, "trap '' TERM; echo deaf; while :; do sleep 0.1; done");
-    await until("it is deaf", async () => (await server.readLastOutput()) === "deaf");
+    const server = await startShell(t, "trap '' TERM; echo ignoring; while :; do sleep 0.1; done");
+    await until("it ignores SIGTERM", async () => (await server.readLastOutput()) === "ignoring");
     await server.stop();
     assert.equal(isAlive(server.pid), false);
     assert.equal(await server.ended, "killed by SIGKILL");
@@ -85,7 +88,7 @@ describe("a server process", () => {
       const pid = Number(line.toString());
       assert.equal(isAlive(pid), true);
       parent.kill(signal);
-      await until("the server is gone", () => !isAlive(pid), 5_000);
+      await until("the server has exited", () => !isAlive(pid), 5_000);
     });
   }
 });
@@ -93,16 +96,16 @@ describe("a server process", () => {
 describe("waiting until a server is ready", () => {
   it("repeats the check until it succeeds; an error counts as a failure", async (t) => {
     const server = await startShell(t, "exec sleep 60");
-    const answers = [() => Promise.reject(new Error("not yet")), () => Promise.resolve(false)];
-    await waitUntilReady(server, () => answers.shift()?.() ?? Promise.resolve(true), { name: "It" });
-    assert.equal(answers.length, 0);
+    const results = [() => Promise.reject(new Error("not yet")), () => Promise.resolve(false)];
+    await waitUntilReady(server, () => results.shift()?.() ?? Promise.resolve(true), { name: "It" });
+    assert.equal(results.length, 0);
   });
 
   it("throws the last output of a server that exits first", async (t) => {
     const server = await startShell(t, "echo port taken; exit 1");
     await assert.rejects(
       waitUntilReady(server, () => Promise.resolve(false), { name: "The server" }),
-      { message: "The server did not come up: exited with code 1. Its last output:\nport taken" },
+      { message: "The server did not start: exited with code 1. Its last output:\nport taken" },
     );
   });
 
@@ -110,9 +113,9 @@ describe("waiting until a server is ready", () => {
     const server = await startShell(t, "exec sleep 60");
     const waiting = waitUntilReady(server, () => Promise.resolve(false), {
       name: "The server",
-      limitMs: 200,
+      timeoutMs: 200,
     });
-    await assert.rejects(waiting, /The server did not come up: it is not ready after 0.2 s/);
+    await assert.rejects(waiting, /The server did not start: it is not ready after 0.2 s/);
     assert.equal(isAlive(server.pid), false);
   });
 });

@@ -29,14 +29,14 @@ describe("the resolver", () => {
     assert.match(store.description, /\(process\)$/);
   });
 
-  it("falls back to a local process if no container engine answers", async (t) => {
+  it("falls back to a local process if no container engine responds", async (t) => {
     disableEngines(t);
     const store = await startStore(createOptions(t, "auto"));
     cleanUpAfter(t, () => store.stop());
     assert.match(store.description, /\(process\)$/);
   });
 
-  it("names every way to run a broker, with the cure, if none works", async (t) => {
+  it("lists every way to run a broker, with the fix, if none works", async (t) => {
     disableEngines(t);
     restrictPath(t, {});
     await assert.rejects(startBroker(createOptions(t, "auto")), (error) => {
@@ -50,7 +50,7 @@ describe("the resolver", () => {
     });
   });
 
-  it("names every way to run a store, with the cure, if none works", async (t) => {
+  it("lists every way to run a store, with the fix, if none works", async (t) => {
     disableEngines(t);
     restrictPath(t, {});
     await assert.rejects(startStore(createOptions(t, "auto")), (error) => {
@@ -81,7 +81,7 @@ describe("the resolver", () => {
       assert.ok(error instanceof UnavailableError);
       assert.match(
         error.message,
-        /mongod process: mongod 8\.0\.4 did not come up: exited with code 1.*disk full/s,
+        /mongod process: mongod 8\.0\.4 did not start: exited with code 1.*disk full/s,
       );
       assert.doesNotMatch(error.message, /SecantusDB/);
       return true;

@@ -3,11 +3,12 @@ import { describe, it } from "node:test";
 
 import { MongoClient, type Collection } from "mongodb";
 
-import { secantusPackage } from "../../../src/embedded/secantus-package.ts";
+import { isAlive } from "../../../src/embedded/process.ts";
+import { installSecantus } from "../../../src/embedded/secantus-package.ts";
 import type { Launcher } from "../../../src/embedded/stack.ts";
 import { mongodProcess, secantusProcess } from "../../../src/embedded/store-process.ts";
 import { findPython } from "../../../src/embedded/toolchain.ts";
-import { isAlive, createLaunchOptions, extendPath, getPort, start } from "./local.ts";
+import { createLaunchOptions, extendPath, getPort, start } from "./local.ts";
 
 interface Item {
   _id: number;
@@ -72,7 +73,7 @@ function describeStore(launcher: Launcher): void {
     await start(t, launcher, options);
     await assert.rejects(
       launcher.start(options),
-      /did not come up: exited with code .*\. Its last output:\n./s,
+      /did not start: exited with code .*\. Its last output:\n./s,
     );
   });
 }
@@ -89,7 +90,7 @@ describe("a mongod process", async () => {
   it("is started from the PATH as a replica set on 127.0.0.1 with its own data folder", async (t) => {
     const options = createLaunchOptions(t);
     const python = await findPython();
-    const packages = await secantusPackage(python, options);
+    const packages = await installSecantus(python, options);
     // SecantusDB replaces mongod here; the script checks the options.
     extendPath(t, {
       mongod: `

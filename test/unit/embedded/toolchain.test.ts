@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it, type TestContext } from "node:test";
 
-import { kafkaJars } from "../../../src/embedded/kafka-jars.ts";
+import { installKafka } from "../../../src/embedded/kafka-jars.ts";
 import { kafkaProcess } from "../../../src/embedded/kafka-process.ts";
-import { secantusPackage } from "../../../src/embedded/secantus-package.ts";
+import { installSecantus } from "../../../src/embedded/secantus-package.ts";
 import { mongodProcess, secantusProcess } from "../../../src/embedded/store-process.ts";
 import { findJava } from "../../../src/embedded/toolchain.ts";
 import { cleanUpAfter, restrictPath, createFolder, writeScript } from "./local.ts";
@@ -43,8 +43,8 @@ describe("on a machine without a tool", () => {
   it("a broker passes on the error of Maven", async (t) => {
     restrictPath(t, { mvn: "echo '[INFO] Scanning'; echo '[ERROR] Unknown host'; exit 1" });
     await assert.rejects(
-      kafkaJars(createToolOptions(t)),
-      /could not download .*: \[ERROR\] Unknown host\nIt needs the network/,
+      installKafka(createToolOptions(t)),
+      /could not download .*: \[ERROR\] Unknown host\nThis needs network access/,
     );
   });
 
@@ -69,12 +69,12 @@ describe("on a machine without a tool", () => {
       '[ "$3" = --version ] || { echo "ERROR: No matching distribution" >&2; exit 1; }',
     );
     await assert.rejects(
-      secantusPackage({ command: withoutPip ?? "", abi: "abi" }, createToolOptions(t)),
-      /python3 has no pip to download SecantusDB .* with: install pip/,
+      installSecantus({ command: withoutPip ?? "", abi: "abi" }, createToolOptions(t)),
+      /python3 has no pip to download SecantusDB .*: install pip/,
     );
     await assert.rejects(
-      secantusPackage({ command: failing ?? "", abi: "abi" }, createToolOptions(t)),
-      /pip could not download SecantusDB .*: ERROR: No matching distribution\nIt needs the network/,
+      installSecantus({ command: failing ?? "", abi: "abi" }, createToolOptions(t)),
+      /pip could not download SecantusDB .*: ERROR: No matching distribution\nThis needs network access/,
     );
   });
 

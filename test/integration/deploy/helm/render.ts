@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseAllDocuments, stringify } from "yaml";
 
 import { installJars } from "../../../../bench/support/maven.ts";
-import { lastLines, runCommand } from "../../../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../../../src/embedded/command.ts";
 import { findJava } from "../../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../../unit/embedded/local.ts";
 
@@ -74,7 +74,7 @@ async function runHelm(folder: string): Promise<void> {
   );
   const program = ["-cp", join(jars, "*"), join(project, "Render.java"), chartFolder, folder];
   const { code, stderr } = await runCommand(java.command, program);
-  if (code !== 0) throw new Error(`${name} failed:\n${lastLines(stderr, 10)}`);
+  if (code !== 0) throw new Error(`${name} failed:\n${getLastLines(stderr, 10)}`);
 }
 
 function parseManifests(text: string): Manifest[] {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-import { lastLines, runCommand } from "../../../../src/embedded/command.ts";
+import { getLastLines, runCommand } from "../../../../src/embedded/command.ts";
 import { installOnce } from "../../../../src/embedded/install.ts";
 import { findPython } from "../../../../src/embedded/toolchain.ts";
 import { toolsFolder } from "../../../unit/embedded/local.ts";
@@ -70,7 +70,7 @@ async function installSchemas(): Promise<string> {
     ]) {
       const { code, stderr } = await runCommand(python.command, args);
       if (code !== 0)
-        throw new Error(`The Kubernetes schemas could not be downloaded:\n${lastLines(stderr, 5)}`);
+        throw new Error(`The Kubernetes schemas could not be downloaded:\n${getLastLines(stderr, 5)}`);
     }
   });
   return folder;
