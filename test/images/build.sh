@@ -1,22 +1,22 @@
 #!/usr/bin/env bash
-# Builds the images that the containers' tests and compose.sh run on where no image registry can be reached:
+# Builds images for the container tests and compose.sh on machines without access to an image registry:
 #
-#   topicsync-test/kafka  stands in for apache/kafka: the same release from Maven Central, the same environment variables
-#   topicsync-test/mongo  stands in for mongo: SecantusDB behind mongod's options that topicsync uses
-#   topicsync-test/node   stands in for node: Node from the npm registry, with which topicsync's own image is built
-#   topicsync-test/base   stands in for distroless/cc: the libraries that Node needs, on which topicsync's own image stands
+#   topicsync-test/kafka  replaces apache/kafka: the same release from Maven Central, the same environment variables
+#   topicsync-test/mongo  replaces mongo: SecantusDB with the options of mongod that topicsync uses
+#   topicsync-test/node   replaces node, to build topicsync's image: Node from the npm registry
+#   topicsync-test/base   replaces distroless/cc, the base of topicsync's image: the libraries that Node needs
 #
 # Usage: test/images/build.sh [--rebuild] [kafka] [mongo] [node] [base]
 #
-# Needs a Linux machine with Docker, debootstrap (so: root), Maven with a JDK, pip and npm. An image that is there is
-# left alone unless --rebuild is given. Everything is downloaded by the machine's own tools, with their mirrors, caches
-# and certificates; only Debian's packages are installed from inside a build.
+# Requires Linux with Docker, debootstrap (which needs root), Maven with a JDK, pip and npm. Existing images are kept
+# unless --rebuild is given. The machine's own tools download everything, with their mirrors, caches and certificates;
+# only Debian packages are installed inside a build.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 readonly here
-readonly suite=bookworm # its Java is 17, the oldest that Kafka 4 runs on
-readonly python=3.11    # the suite's own: the wheels must fit it
+readonly suite=bookworm # has Java 17, the oldest version that Kafka 4 supports
+readonly python=3.11    # the version in the suite, for the wheels
 readonly secantus=0.7.0b3
 readonly node=24
 readonly npm=11
@@ -36,14 +36,14 @@ work=$(mktemp -d)
 readonly work
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-say() { printf '\n==> %s\n' "$*"; }
+print_step() { printf '\n==> %s\n' "$*"; }
 
-is_there() { ! $rebuild && docker image inspect "$1" > /dev/null 2>&1; }
+exists() { ! $rebuild && docker image inspect "$1" > /dev/null 2>&1; }
 
-# debian: a minimal system, with the certificate authorities that this machine trusts.
+# A minimal Debian with the certificate authorities of this machine.
 debian_image() {
-  if is_there topicsync-test/debian; then say "topicsync-test/debian is there"; return; fi
-  say "topicsync-test/debian: debootstrap of $suite"
+  if exists topicsync-test/debian; then print_step "topicsync-test/debian exists"; return; fi
+  print_step "topicsync-test/debian: debootstrap of $suite"
   debootstrap --variant=minbase --include=ca-certificates "$suite" "$work/debian" > "$work/debootstrap.log" ||
     { tail -n 20 "$work/debootstrap.log" >&2; return 1; }
   rm -rf "$work/debian/var/cache/apt/archives" "$work/debian/var/lib/apt/lists"
@@ -56,13 +56,13 @@ kafka_files() {
   rm -rf "$1/target"
 }
 
-# Compiled files hold times, which would make every build a new one.
+# Compiled files contain timestamps, which would defeat Docker's build cache.
 mongo_files() {
   python3 -m pip install --quiet --no-compile --only-binary=:all: --python-version "$python" --target "$1/site" \
     "secantusdb==$secantus"
 }
 
-# The npm package "node" fetches the binary for this machine in its install script.
+# The install script of the npm package "node" downloads the binary for this machine.
 node_files() {
   printf '{"private":true,"allowScripts":{"node":true}}\n' > "$1/package.json"
   npm install --prefix "$1" --no-audit --no-fund --loglevel=error "node@$node" "npm@$npm"
@@ -70,7 +70,7 @@ node_files() {
   cp "$1/node_modules/node/bin/node" "$1/files/bin/node"
   cp -R "$1/node_modules/npm" "$1/files/lib/node_modules/npm"
   rm -rf "$1/node_modules" "$1/package.json" "$1/package-lock.json"
-  # Builds on this image download packages too: they trust what this machine trusts, a company's own authority included.
+  # Builds on this image download packages too, so they need the certificate authorities of this machine.
   mkdir -p "$1/certificates"
   local bundle=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
   if [[ -r $bundle ]]; then cp "$bundle" "$1/certificates/ca-certificates.crt"; fi
@@ -80,18 +80,18 @@ base_files() { :; }
 
 image() {
   local name=$1 tag=topicsync-test/$1 context=$work/$1
-  if is_there "$tag"; then say "$tag is there"; return; fi
-  say "$tag: downloading"
+  if exists "$tag"; then print_step "$tag exists"; return; fi
+  print_step "$tag: downloading"
   cp -R "$here/$name" "$context"
   "${name}_files" "$context"
-  say "$tag: building"
+  print_step "$tag: building"
   docker build --tag "$tag" "$context"
 }
 
 debian_image
 for name in "${wanted[@]}"; do image "$name"; done
 
-say "Ready. Use them by"
+print_step "Done. To use the images, set"
 cat << 'END'
 export TOPICSYNC_KAFKA_IMAGE=topicsync-test/kafka
 export TOPICSYNC_MONGO_IMAGE=topicsync-test/mongo

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One script under the names of Kafka's own: each name is a main class.
+# Runs Kafka's command line tools: the script's name selects the main class.
 set -euo pipefail
 
 log=log4j2-tools.properties

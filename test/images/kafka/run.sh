@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# What apache/kafka does at its start, as far as topicsync relies on it: KAFKA_* variables become server.properties, the
-# storage is formatted once, and the broker becomes the container's process, so that it gets the signals.
+# Starts the broker as apache/kafka does: writes KAFKA_* variables to server.properties, formats the storage once, and
+# replaces the shell with the broker, so that it receives the signals.
 set -euo pipefail
 
 readonly properties=/opt/kafka/config/server.properties
-: "${CLUSTER_ID:=pQZcnmFPTqSiN7cKhjbVWA}" # 16 bytes in base64url are what Kafka takes
+: "${CLUSTER_ID:=pQZcnmFPTqSiN7cKhjbVWA}" # 16 bytes in base64url
 
-# KAFKA_A_B is a.b; a double underscore stands for an underscore, three for a hyphen.
+# KAFKA_A_B is a.b; two underscores are an underscore, three a hyphen.
 while IFS='=' read -r -d '' name value; do
   case $name in
     KAFKA_VERSION | KAFKA_HEAP_OPTS | KAFKA_OPTS | KAFKA_JMX_* | KAFKA_JVM_* | KAFKA_GC_* | KAFKA_LOG4J_*) continue ;;
