@@ -4,30 +4,38 @@ import { join } from "node:path";
 import { after } from "node:test";
 
 import { buildJavaArgs, prepareKafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
-import { kafkaReadyLine, loggingProperties, formatServerProperties } from "../../src/embedded/kafka-settings.ts";
+import {
+  kafkaReadyLine,
+  loggingProperties,
+  formatServerProperties,
+} from "../../src/embedded/kafka-settings.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
 import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
 import { toolsFolder } from "../unit/embedded/local.ts";
 
-/** A broker with access rules. */
+/** A broker with access control. */
 export interface AclBroker {
-  /** Here everything is allowed to everybody. */
+  /** Allows everything to every client. */
   readonly address: string;
-  /** Here users sign in by SASL/PLAIN, and may do only what ACLs allow them. */
+  /** Requires SASL/PLAIN and allows only what the ACLs of the user allow. */
   readonly guarded: string;
 }
 
 export const aclPassword = "the same for every user";
 
-/** Starts a broker of this file's own that knows these users. */
+/** Starts a broker with these users, stopped after the tests of this file. */
 export async function startAclBroker(users: readonly string[]): Promise<AclBroker> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-acl-broker-"));
-  const [port, guardedPort, controllerPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const [port, guardedPort, controllerPort] = [
+    await findFreePort(),
+    await findFreePort(),
+    await findFreePort(),
+  ];
   const address = `${localhost}:${port}`;
   const guarded = `${localhost}:${guardedPort}`;
   const listeners = `PLAINTEXT://${address},GUARDED://${guarded}`;
   const logins = users.map((user) => `user_${user}="${aclPassword}"`).join(" ");
-  // What stands last in a properties file counts.
+  // In a properties file the last value of a key is used.
   const settings = [
     formatServerProperties({
       logs: join(folder, "logs"),
@@ -63,7 +71,7 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
     rmSync(folder, { recursive: true, force: true });
   });
   await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
-    name: "the broker with access rules",
+    name: "the broker with access control",
   });
   return { address, guarded };
 }

@@ -16,7 +16,7 @@ import type { TopicStore } from "../../src/topics/stores.ts";
 
 const log = await createLogger("silent");
 
-/** A dead letter as it was sent. */
+/** A dead letter that was sent. */
 interface SentLetter {
   readonly offset: number;
   readonly code: string;

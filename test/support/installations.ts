@@ -3,7 +3,7 @@ import { unique } from "./names.ts";
 
 export type { InstallationRecord };
 
-/** An active token of Ann, seen an hour ago, except for the given fields. */
+/** Creates an active installation of Ann, seen an hour ago, with other fields if given. */
 export function installation(token: string, more: Partial<InstallationRecord> = {}): InstallationRecord {
   const on = new Date(Date.now() - 3_600_000);
   const dates = { sys_created_on: on, sys_updated_on: on, last_seen_on: on };

@@ -1,4 +1,4 @@
-/** Given to a service by `--import`: writes down which modules of OpenTelemetry it loads. */
+/** Loaded into a service with `--import`: records which modules of OpenTelemetry the service loads. */
 import { appendFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 
-/** Kafka's variable-length form of a number (zigzag, as in Protocol Buffers). */
+/** Encodes a number as a zigzag varint, as in Protocol Buffers. */
 export function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value < 0 ? -2 * value - 1 : 2 * value;
@@ -17,7 +17,7 @@ export interface GivenRecord {
   readonly headers?: readonly (readonly [string, string | null])[];
 }
 
-/** A record batch as the broker has it (Kafka's documentation, "Record Batch"), compressed with gzip. */
+/** Creates a record batch (Kafka's documentation, "Record Batch"), compressed with gzip. */
 export function createRecordBatch(
   firstOffset: number,
   records: readonly GivenRecord[],
