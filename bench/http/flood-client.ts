@@ -1,7 +1,7 @@
 /**
- * The flood of `npm run bench -- flood`: logins with wrong passwords at a constant rate, whether they are
- * answered or not. Every other one names the user of the regular clients. Prints one line of JSON: the
- * answers by status.
+ * The flood of `npm run bench -- flood`: logins with wrong passwords at a constant rate, even without
+ * responses. Every other one names the user of the regular clients. Prints one line of JSON: the responses
+ * by status.
  *
  * Usage: node bench/http/flood-client.ts URL TEMPLATE USER PER-SECOND SECONDS ADDRESS,…
  */
@@ -21,11 +21,11 @@ const agent = new Agent({ keepAlive: true });
 
 /** More would test the machine's sockets. */
 const maxConcurrency = 2_000;
-const maxAnswerMs = 10_000;
+const responseTimeoutMs = 10_000;
 
 const statuses: Record<string, number> = {};
 const count = (status: string): void => void (statuses[status] = (statuses[status] ?? 0) + 1);
-const answerTimes: number[] = [];
+const responseTimes: number[] = [];
 let inFlight = 0;
 let number = 0;
 
@@ -40,15 +40,15 @@ function sendWrong(): void {
   const localAddress = localAddresses[number % localAddresses.length] ?? "";
   const started = performance.now();
   inFlight += 1;
-  const sent = request(url, { method: "POST", headers, agent, localAddress, timeout: maxAnswerMs });
-  sent.on("timeout", () => sent.destroy(new Error("no answer in time")));
+  const sent = request(url, { method: "POST", headers, agent, localAddress, timeout: responseTimeoutMs });
+  sent.on("timeout", () => sent.destroy(new Error("no response in time")));
   sent.on("response", (response) => {
-    answerTimes.push(performance.now() - started);
+    responseTimes.push(performance.now() - started);
     count(String(response.statusCode));
     response.resume();
   });
   sent.on("error", () => {
-    count("no answer");
+    count("no response");
   });
   sent.on("close", () => (inFlight -= 1));
   sent.end(createBody(template, randomToken()));
@@ -63,6 +63,6 @@ for (let sent = 0; sent < Number(perSecond) * Number(seconds); sent += 1) {
 }
 while (inFlight > 0) await sleep(50);
 agent.destroy();
-const p50 = quantile(answerTimes, 0.5);
-const p99 = quantile(answerTimes, 0.99);
+const p50 = quantile(responseTimes, 0.5);
+const p99 = quantile(responseTimes, 0.99);
 process.stdout.write(`${JSON.stringify({ statuses, p50, p99 })}\n`);

@@ -5,7 +5,7 @@ import { Command } from "commander";
 
 import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { httpService, serviceUser } from "./contestants.ts";
-import { findLoadGenerator, type Answers, type LoadGenerator } from "./load.ts";
+import { findLoadGenerator, type LoadResult, type LoadGenerator } from "./load.ts";
 import { registerAll, warmUp } from "./measure.ts";
 import { randomToken } from "./request.ts";
 import { withServing, type Serving } from "./serving.ts";
@@ -38,15 +38,15 @@ export const floodCommand = (): Command => {
   });
 };
 
-/** The flood's addresses; the regular clients use 127.0.0.1. Linux answers on all of 127.0.0.0/8. */
+/** The flood's addresses; the regular clients use 127.0.0.1. Linux serves all of 127.0.0.0/8. */
 const origins: Readonly<Record<string, readonly string[]>> = {
   "one other address": ["127.0.0.2"],
   "200 addresses": Array.from({ length: 200 }, (_, index) => `127.0.1.${index + 1}`),
   "the clients' address": ["127.0.0.1"],
 };
 
-/** The answers to the wrong passwords; times are in ms. */
-interface WrongAnswers {
+/** The responses to the wrong passwords; times are in ms. */
+interface FloodResult {
   readonly statuses: Readonly<Record<string, number>>;
   readonly p50: number;
   readonly p99: number;
@@ -55,9 +55,9 @@ interface WrongAnswers {
 interface Found {
   readonly store: BenchStore;
   readonly origin: string;
-  readonly alone: Answers;
-  readonly during: Answers;
-  readonly wrong: WrongAnswers;
+  readonly alone: LoadResult;
+  readonly during: LoadResult;
+  readonly wrong: FloodResult;
 }
 
 const poolSize = 2_000;
@@ -112,7 +112,7 @@ async function floodServing(
   return { alone, during, wrong };
 }
 
-async function sendWrong({ url }: Serving, { wrong, seconds, addresses }: Flood): Promise<WrongAnswers> {
+async function sendWrong({ url }: Serving, { wrong, seconds, addresses }: Flood): Promise<FloodResult> {
   const { code, stdout, stderr } = await runCommand(process.execPath, [
     join(import.meta.dirname, "flood-client.ts"),
     url.href,
@@ -123,7 +123,7 @@ async function sendWrong({ url }: Serving, { wrong, seconds, addresses }: Flood)
     addresses.join(","),
   ]);
   if (code !== 0) throw new Error(`the flood failed:\n${getLastLines(stderr, 10)}`);
-  return JSON.parse(stdout) as WrongAnswers;
+  return JSON.parse(stdout) as FloodResult;
 }
 
 const reportFlood = (
@@ -139,8 +139,8 @@ const reportFlood = (
     "during",
     "p99, ms, alone",
     "during",
-    "rejected, unanswered",
-    "answers to the flood",
+    "rejected, no response",
+    "responses to the flood",
     "their p50, p99, ms",
   ],
   rows: found.map(({ store, origin, alone, during, wrong: { statuses, p50, p99 } }) => [

@@ -19,22 +19,22 @@ export interface Load {
 }
 
 /** Times are in ms. */
-export interface Answers {
+export interface LoadResult {
   readonly accepted: number;
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Answered with an error. */
+  /** Responses with an error status. */
   readonly rejected: number;
-  /** Not answered in time. */
+  /** No response in time. */
   readonly broken: number;
 }
 
 /** A separate program that sends registrations, with one request in flight per connection. */
 export interface LoadGenerator {
   readonly name: string;
-  run(load: Load): Promise<Answers>;
+  run(load: Load): Promise<LoadResult>;
 }
 
 /** Uses wrk if it is installed, because it needs less CPU; otherwise installs autocannon. */

@@ -1,7 +1,7 @@
 import type { Db } from "mongodb";
 
 import type { RegistrationServer } from "./contestants.ts";
-import type { Answers, LoadGenerator } from "./load.ts";
+import type { LoadResult, LoadGenerator } from "./load.ts";
 import { isAccepted, randomToken, register } from "./request.ts";
 import { withServing, type Serving } from "./serving.ts";
 import { readCpuMicros } from "../support/process-usage.ts";
@@ -16,7 +16,7 @@ export interface Measurement {
   readonly found: Figures;
 }
 
-export interface Figures extends Answers {
+export interface Figures extends LoadResult {
   /** User and system time of the server per registration. */
   readonly cpuMicros: number;
   /** Accepted new tokens that are not in the store. */
@@ -57,10 +57,10 @@ async function measureServing(
   const stored = (): Promise<number> => db.collection(server.collection).estimatedDocumentCount();
   const storedBefore = await stored();
   const timeBefore = readCpuMicros(pid);
-  const answers = await generator.run({ ...load, connections, seconds, ...(pool && { pool }) });
+  const result = await generator.run({ ...load, connections, seconds, ...(pool && { pool }) });
   const time = readCpuMicros(pid) - timeBefore;
-  const missing = pool === undefined ? Math.max(0, answers.accepted - ((await stored()) - storedBefore)) : 0;
-  return { ...answers, cpuMicros: time / answers.accepted, missing };
+  const missing = pool === undefined ? Math.max(0, result.accepted - ((await stored()) - storedBefore)) : 0;
+  return { ...result, cpuMicros: time / result.accepted, missing };
 }
 
 /** Registers every token of the pool once. */
@@ -73,7 +73,7 @@ export async function registerAll(
   const registerRest = async (): Promise<void> => {
     for (const token of rest) {
       const status = await register(url, server.template, token);
-      if (!isAccepted(status)) throw new Error(`${server.name} answered a registration with ${status}`);
+      if (!isAccepted(status)) throw new Error(`${server.name} responded to a registration with ${status}`);
     }
   };
   await Promise.all(Array.from({ length: warmUp.connections }, registerRest));

@@ -58,7 +58,7 @@ function describeFailures(measurements: readonly Measurement[]): string {
     ...bad.map(
       ({ store, server, connections, tokens, round, found }) =>
         `${store.description}, ${server}, ${connections} connections, ${tokens} tokens, round ${round}: ` +
-        `${found.accepted} accepted, ${found.rejected} rejected, ${found.broken} unanswered, ${found.missing} accepted but not stored`,
+        `${found.accepted} accepted, ${found.rejected} rejected, ${found.broken} without a response, ${found.missing} accepted but not stored`,
     ),
   ].join("\n");
 }

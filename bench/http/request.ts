@@ -42,5 +42,5 @@ export async function register(url: URL, template: RequestTemplate, token: strin
   return response.status;
 }
 
-/** Parse Server answers 201 for a new registration. */
+/** Parse Server responds with 201 for a new registration. */
 export const isAccepted = (status: number): boolean => status === 200 || status === 201;

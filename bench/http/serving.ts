@@ -43,11 +43,11 @@ export async function waitUntilServing(
 ): Promise<void> {
   const deadline = Date.now() + maxStartMs;
   for (;;) {
-    const answer = await sendProbe(url, server);
-    if (typeof answer === "number" && isAccepted(answer)) return;
+    const status = await sendProbe(url, server);
+    if (typeof status === "number" && isAccepted(status)) return;
     if (Date.now() > deadline) {
       const output = await running.readLastOutput();
-      throw new Error(`${server.name} accepts no registration: ${answer}. Its last output:\n${output}`);
+      throw new Error(`${server.name} accepts no registration: ${status}. Its last output:\n${output}`);
     }
     await sleep(50);
   }

@@ -4,7 +4,7 @@ import { toInstallationRecord } from "../../src/storage/installation-records.ts"
 import { collections } from "../../src/storage/names.ts";
 import { newId } from "../../src/lib/sys-id.ts";
 import { application, httpService, platform, serviceUser } from "../http/contestants.ts";
-import { findLoadGenerator, type Answers } from "../http/load.ts";
+import { findLoadGenerator, type LoadResult } from "../http/load.ts";
 import { randomToken } from "../http/request.ts";
 import { withServing } from "../http/serving.ts";
 import { readMemoryMb, readCpuMicros } from "../support/process-usage.ts";
@@ -14,7 +14,7 @@ import { withWorkspace, type BenchStack } from "../support/stack.ts";
 const recordsPerBulk = 2_000;
 const maxConcurrentBulks = 4;
 
-interface Found extends Answers {
+interface Found extends LoadResult {
   readonly store: string;
   readonly stored: number;
   /** CPU time of the service per registration. */
@@ -38,11 +38,11 @@ export async function measureInstallations(
         for (const size of sizes) {
           await fill(db, size);
           const before = readCpuMicros(pid);
-          const answers = await generator.run({ ...load, seconds });
-          const cpuMicros = (readCpuMicros(pid) - before) / answers.accepted;
+          const result = await generator.run({ ...load, seconds });
+          const cpuMicros = (readCpuMicros(pid) - before) / result.accepted;
           const memory = readMemoryMb(pid, "VmRSS");
-          found.push({ store: store.description, stored: size, ...answers, cpuMicros: cpuMicros, memory });
-          reportProgress(`${store.description}: ${size} stored, ${Math.round(answers.perSecond)}/s`);
+          found.push({ store: store.description, stored: size, ...result, cpuMicros: cpuMicros, memory });
+          reportProgress(`${store.description}: ${size} stored, ${Math.round(result.perSecond)}/s`);
         }
       }),
     );

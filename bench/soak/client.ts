@@ -1,6 +1,6 @@
 /**
- * The clients of `npm run bench -- soak`: they register at a constant rate, whether earlier registrations are
- * answered or not, and retry each until it is acknowledged. Prints one line of JSON, and writes when each
+ * The clients of `npm run bench -- soak`: they register at a constant rate, even while earlier ones wait for
+ * a response, and retry each until it is acknowledged. Prints one line of JSON, and writes when each
  * token's last acknowledged registration was sent: a Float64Array of ms since 1970 by token number, 0 if
  * never.
  *
@@ -30,7 +30,7 @@ const maxDrainMs = 120_000;
 
 const sentOn = new Float64Array(load.tokens);
 const outcomes: Record<string, number> = {};
-/** The number of answers by their time in tenths of a ms. */
+/** The number of responses by their time in tenths of a ms. */
 const times = new Uint32Array(600_000);
 let acknowledged = 0;
 let begun = 0;
@@ -48,7 +48,7 @@ function takeNext(now: number): Registration | undefined {
     retries.shift();
     return first.registration;
   }
-  // Without a rate each connection sends as soon as the last request is answered.
+  // Without a rate each connection sends as soon as it receives a response.
   const due = load.rate === undefined ? now : start + (1_000 * begun) / load.rate;
   if (due > now || due >= end) return undefined;
   const number = begun % load.tokens;

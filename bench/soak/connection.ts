@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 
-/** The status, or "broken" without an answer. */
+/** The status, or "broken" without a response. */
 export type Outcome = number | "broken";
 
 /**
@@ -32,11 +32,11 @@ export function openConnection(
   };
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     received += chunk;
-    const answer = parseAnswer(received);
-    if (answer === undefined) return;
+    const response = parseResponse(received);
+    if (response === undefined) return;
     // No further request may be sent (RFC 9112, section 9.6).
-    if (answer.last) socket.destroy();
-    finish(answer.status, answer.last);
+    if (response.last) socket.destroy();
+    finish(response.status, response.last);
   });
   const connection: SoakConnection = {
     send(request, ended) {
@@ -55,15 +55,15 @@ export function openConnection(
   });
 }
 
-/** Undefined until the answer is complete. */
-function parseAnswer(answer: string): { readonly status: number; readonly last: boolean } | undefined {
-  const headEnd = answer.indexOf("\r\n\r\n");
+/** Undefined until the response is complete. */
+function parseResponse(response: string): { readonly status: number; readonly last: boolean } | undefined {
+  const headEnd = response.indexOf("\r\n\r\n");
   if (headEnd === -1) return undefined;
-  const head = answer.slice(0, headEnd);
+  const head = response.slice(0, headEnd);
   const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
   const whole = /\r\ntransfer-encoding: *chunked/i.test(head)
-    ? answer.endsWith("\r\n0\r\n\r\n")
-    : answer.length >= headEnd + 4 + length;
+    ? response.endsWith("\r\n0\r\n\r\n")
+    : response.length >= headEnd + 4 + length;
   if (!whole) return undefined;
-  return { status: Number(answer.slice(9, 12)), last: /\r\nconnection: *close/i.test(head) };
+  return { status: Number(response.slice(9, 12)), last: /\r\nconnection: *close/i.test(head) };
 }

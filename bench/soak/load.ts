@@ -8,7 +8,7 @@ export interface SoakLoad {
   readonly template: RequestTemplate;
   readonly connections: number;
   readonly seconds: number;
-  /** Registrations per second; undefined sends as many as are answered. */
+  /** Registrations per second; undefined sends the next after each response. */
   readonly rate?: number;
   /** The number of tokens, registered in turn. */
   readonly tokens: number;
@@ -24,7 +24,7 @@ export interface SoakResult {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** The number of attempts by status; "broken" without an answer. */
+  /** The number of attempts by status; "broken" without a response. */
   readonly outcomes: Readonly<Record<string, number>>;
   /** Due, but never acknowledged. */
   readonly unacknowledged: number;

@@ -12,9 +12,9 @@ import java.util.stream.DoubleStream;
 import software.amazon.event.ruler.Machine;
 
 /**
- * Event Ruler over lines: reads, each with its count in a line before it, rules (id, tab, JSON), further rules and events.
- * "match" prints, for each event, the ids of the rules that it matches, sorted. "bench WARMUPS ROUNDS PASSES" measures, and
- * prints one line of JSON; the further rules are added one by one in the end.
+ * Runs Event Ruler. The input has three lists, each after a line with its length: rules (id, tab, JSON), further rules
+ * and events. "match" prints the sorted ids of the matching rules of each event. "bench WARMUPS ROUNDS PASSES" prints
+ * measurements as one line of JSON; it adds the further rules one by one at the end.
  */
 public class EventRuler {
     private static final int AT_ONCE = 1_000;
@@ -27,7 +27,7 @@ public class EventRuler {
         long empty = heapUsed();
         long building = 0;
         for (int left = count(); left > 0; left -= AT_ONCE) {
-            // Reading is not building.
+            // Read all rules before the measurement.
             List<String[]> rules = readRules(Math.min(left, AT_ONCE));
             long start = System.nanoTime();
             for (String[] rule : rules) machine.addRule(rule[0], rule[1]);
@@ -62,7 +62,7 @@ public class EventRuler {
         }
     }
 
-    /** Events per second, from the text on. */
+    /** Events per second, including parsing. */
     private static double rate(Machine machine, List<String> events, int passes) {
         long start = System.nanoTime();
         for (int pass = 0; pass < passes; pass += 1) for (String event : events) matchesOf(machine, event);
@@ -77,7 +77,7 @@ public class EventRuler {
         }
     }
 
-    /** How long each took, in nanoseconds. */
+    /** The time to add each rule, in nanoseconds. */
     private static long[] add(Machine machine, List<String[]> rules) throws IOException {
         long[] times = new long[rules.size()];
         for (int at = 0; at < times.length; at += 1) {

@@ -8,7 +8,7 @@ import de.bwaldvogel.mongo.backend.memory.index.MemoryUniqueIndex;
 import de.bwaldvogel.mongo.bson.Document;
 import java.util.List;
 
-/** mongo-java-server on 127.0.0.1 at the port given, under a version that today's drivers accept. */
+/** Runs mongo-java-server on the given port of 127.0.0.1, with a version that current drivers accept. */
 public class MemoryStore {
     public static void main(String[] args) {
         MongoVersion version = new MongoVersion() {
@@ -40,8 +40,8 @@ public class MemoryStore {
     }
 
     /**
-     * mongo-java-server uses an index only for a query of exactly its fields. MongoDB also uses one whose fields the query
-     * compares with plain values, whatever else the query asks for.
+     * mongo-java-server uses an index only for a query on exactly its fields. Like MongoDB, this also uses one whose
+     * fields the query compares with plain values if the query has further conditions.
      */
     private static class UniqueIndex extends MemoryUniqueIndex {
         UniqueIndex(String name, List<IndexKey> keys, boolean sparse) {
