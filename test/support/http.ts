@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+
 import { assertKeepsContract } from "./contract.ts";
 import { keepSecret } from "./secrets.ts";
 import { bootstrap } from "./service.ts";
@@ -45,6 +47,19 @@ export async function call(url: string, options: Call = {}): Promise<HttpRespons
   const text = await response.text();
   assertKeepsContract({ method, url, status: response.status, headers: response.headers, text });
   return { status: response.status, headers: response.headers, text, json: parseJson(text) };
+}
+
+/** Asserts the status, the code and the standard body of an error. */
+export function assertError(
+  { status, headers, text, json }: HttpResponse,
+  expected: number,
+  code: string,
+): void {
+  assert.deepEqual([status, json?.error.code], [expected, code], text);
+  assert.equal(json.status, "failure");
+  assert.deepEqual(Object.keys(json).toSorted(), ["error", "status"]);
+  assert.deepEqual(Object.keys(json.error).toSorted(), ["code", "detail", "details", "message"]);
+  assert.match(headers.get("content-type") ?? "", /^application\/json/);
 }
 
 const toRequestBody = (body: unknown): string | Uint8Array<ArrayBuffer> =>

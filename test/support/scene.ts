@@ -3,6 +3,7 @@ import { before } from "node:test";
 
 import { call } from "./http.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
+import { unique } from "./names.ts";
 import { until } from "./poll.ts";
 import { addUser, ownNames, startTopicsync, type TestService } from "./service.ts";
 import { sharedStack, testDatabase, testKafka, type StackAddresses } from "./stack.ts";
@@ -21,7 +22,7 @@ export interface PositionRecord {
 }
 
 /** The definition of a topic, as HTTP and the channel take it. */
-export const definition = (id: string, name = "Topic") => ({
+export const definition = (id = unique("topic"), name = "Topic") => ({
   externalId: id,
   name: `${name} ${id}`,
   namespace: "inventory",
@@ -159,7 +160,10 @@ function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<
     .map((id) => `${id}: found ${found.get(id) ?? "nothing"}, announced ${announced.get(id) ?? "nothing"}`);
 }
 
-/** A database and Kafka topics of this file's own, and a service that uses them: started before its tests, and ready. */
+/**
+ * Starts a service for this file, with a database and Kafka topics of its own, before the first test. Hooks of a file run
+ * concurrently: a `before` that needs the service belongs in a `describe`.
+ */
 export function useService(
   moreSettings: Readonly<Record<string, string>> = {},
   stack: StackAddresses = sharedStack(),

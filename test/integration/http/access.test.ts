@@ -4,17 +4,15 @@ import { readFileSync } from "node:fs";
 import { before, describe, it } from "node:test";
 
 import { everyRole, type Role } from "../../../src/users/user.ts";
-import { call } from "../../support/http.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { assertError, call } from "../../support/http.ts";
+import { useService } from "../../support/scene.ts";
 
 interface Described {
   readonly description: string;
   readonly security: readonly object[];
 }
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
+const service = useService();
 const { paths } = JSON.parse(
   readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"),
 ) as {
@@ -33,19 +31,16 @@ const guarded = Object.entries(paths).flatMap(([path, methods]) =>
 );
 const password = "a password of a user";
 const userWithout = (role: string) => ({ user: `all but ${role}`, password });
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
-  await service.ready();
-  for (const role of everyRole) {
-    const roles: Role[] = everyRole.filter((one) => one !== role);
-    const body = { name: userWithout(role).user, password, roles };
-    assert.equal((await call(`${service.url}/api/topicsync/v1/users`, { body })).status, 201);
-  }
-});
 
 describe("every protected operation", () => {
+  before(async () => {
+    for (const role of everyRole) {
+      const roles: Role[] = everyRole.filter((one) => one !== role);
+      const body = { name: userWithout(role).user, password, roles };
+      assert.equal((await call(`${service.url}/api/topicsync/v1/users`, { body })).status, 201);
+    }
+  });
+
   it("rejects requests without credentials", async () => {
     assert.ok(guarded.length > 20);
     for (const { method, path } of guarded)
@@ -57,8 +52,7 @@ describe("every protected operation", () => {
     for (const role of everyRole) assert.ok(found.has(role), `nothing needs ${role}`);
     for (const { method, path, role } of guarded) {
       if (role === undefined) continue;
-      const { status, json } = await call(`${service.url}${path}`, { method, as: userWithout(role) });
-      assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"], path);
+      assertError(await call(`${service.url}${path}`, { method, as: userWithout(role) }), 403, "FORBIDDEN");
     }
   });
 });

@@ -2,29 +2,23 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type Call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap, startTopicsync, type TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const settings = { MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-let here: TestService;
+const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 let there: TestService;
 
 before(async () => {
-  [here, there] = await Promise.all([
-    startTopicsync({ ...ownNames(), ...settings, PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" }),
-    startTopicsync({ ...ownNames(), ...settings }),
-  ]);
-  await Promise.all([here.ready(), there.ready()]);
+  there = await startTopicsync(here.settings);
+  await there.ready();
 });
 
 type Kind = "applications" | "platforms";
 
-const post = (rest: string, body?: unknown, as = bootstrap): Promise<HttpResponse> =>
+const post = (rest: string, body?: unknown, as: Call["as"] = bootstrap): Promise<HttpResponse> =>
   call(`${here.url}/api/topicsync/v1/${rest}`, { body, as });
 async function list(kind: Kind): Promise<{ name: string }[]> {
   const { status, json } = await call(`${here.url}/api/topicsync/v1/${kind}`, { method: "GET" });
@@ -49,8 +43,7 @@ for (const kind of ["applications", "platforms"] as const) {
       const names = (await list(kind)).map((one) => one.name);
       assert.ok(names.includes(name));
       assert.deepEqual(names, names.toSorted());
-      const again = await post(kind, { name });
-      assert.deepEqual([again.status, again.json.error.code], [409, "NAME_TAKEN"]);
+      assertError(await post(kind, { name }), 409, "NAME_TAKEN");
       for (const bad of ["", " a", "a ", "a\u001Bb", "x".repeat(257)])
         assert.equal((await post(kind, { name: bad })).status, 400, JSON.stringify(bad));
       const switched = await post(`${kind}/${encodeURIComponent(name)}/disable`);
@@ -71,11 +64,9 @@ for (const kind of ["applications", "platforms"] as const) {
     });
 
     it("require the role of an administrator", async () => {
-      const user = unique("user");
-      const other = { user, password: "a password of a user" } as const;
+      const as = { user: unique("user"), password: "a password of a user" };
       const roles = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin"];
-      await post("users", { name: user, password: other.password, roles });
-      const as = other as unknown as typeof bootstrap;
+      await post("users", { name: as.user, password: as.password, roles });
       const [first] = await list(kind);
       assert.equal((await post(kind, { name: unique("name") }, as)).status, 403);
       assert.equal(

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import { roles } from "../../../src/users/user.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { admin, producer, scene } = stage(stack);
+const { admin, producer, scene } = stage();
 const own = scene();
 const { topic, deadLetterTopic } = own;
 const feedbackTopic = unique("feedback");
@@ -22,16 +21,9 @@ let service: TestService;
 
 before(async () => {
   await own.createTopic();
-  service = await startTopicsync({ ...own.settings, KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic });
-  await service.ready();
-  const role = "svc_api_notif_mgmt.event_mgmt_integration";
-  const { code, errors } = await runCli(
-    ["users", "add", manager.user, "--role", role],
-    own.settings,
-    manager.password,
-  );
-  assert.equal(code, 0, errors);
-  assert.equal((await runCli(["users", "add", reader.user], own.settings, reader.password)).code, 0);
+  service = await own.start({ KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic });
+  await addUser(own.settings, manager.user, manager.password, "--role", roles.eventManagement);
+  await addUser(own.settings, reader.user, reader.password);
 });
 
 type As = { readonly user: string; readonly password: string } | "nobody";
@@ -56,7 +48,7 @@ async function waitUntilApplied(): Promise<number> {
   return end;
 }
 
-/** Announces and waits; returns the id that the last announcement has as a dead letter. */
+/** Announces these, waits, and returns the id of the dead letter of the last one. */
 async function announceRejected(...sent: Parameters<typeof own.send>): Promise<string> {
   await own.send(...sent);
   return `${topic}-0-${(await waitUntilApplied()) - 1}`;
@@ -226,9 +218,8 @@ describe("dead letters over HTTP", () => {
   it("are sent once by concurrent requests to several instances", async () => {
     const bad = await announceRejected({ externalId: unique("bad"), name: "" });
     const end = await waitUntilApplied();
-    const other = await startTopicsync(own.settings);
-    await other.ready();
-    // Both instances have read it before they are asked to send it.
+    const other = await own.start();
+    // Each instance has read the dead letter before the replays are requested.
     await call(`${other.url}${path}/${bad}`, { method: "GET" });
     await get(`/${bad}`);
     const urls = Array.from({ length: 10 }, (_, i) => (i % 2 === 0 ? service : other).url);
@@ -261,9 +252,8 @@ describe("dead letters over HTTP", () => {
   });
 
   it("return 503 while Kafka is down", async () => {
-    const proxy = await startKafkaProxy(stack.kafka);
-    const cut = await startTopicsync({ ...own.settings, KAFKA_BROKERS: proxy.address });
-    await cut.ready();
+    const proxy = await startKafkaProxy(own.settings.KAFKA_BROKERS);
+    const cut = await own.start({ KAFKA_BROKERS: proxy.address });
     const list = () => call(`${cut.url}${path}`, { method: "GET" });
     assert.equal((await list()).status, 200);
     const feedback = await call(`${cut.url}${path}?channel=push-feedback`, { method: "GET" });

@@ -1,27 +1,13 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { send, type Exchange, type RawResponse } from "../../support/raw-http.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    PUSH_APPLICATIONS: "App",
-    PUSH_PLATFORMS: "ios",
-  });
-  await service.ready();
-  assert.equal((await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" })).status, 200);
-});
+const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 
 const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
 const path = "/api/now/push/App/installation";
@@ -72,7 +58,7 @@ describe("invalid HTTP", () => {
   for (const [what, text] of [
     ["no HTTP at all", "\x16\x03\x01 hello\r\n\r\n"],
     ["a header without a colon", "GET / HTTP/1.1\r\nHost\r\n\r\n"],
-    ["a method that there is not", head("STEAL / HTTP/1.1")],
+    ["an unknown method", head("STEAL / HTTP/1.1")],
     ["two lengths", post("Content-Length: 3", "Content-Length: 4")],
     ["a length and chunks", post("Content-Length: 3", "Transfer-Encoding: chunked")],
     ["a body in broken chunks", `${post("Transfer-Encoding: chunked", authorization)}zz\r\n`],
@@ -148,7 +134,7 @@ describe("a body with Expect: 100-continue", () => {
     }
   });
 
-  it("with another expectation returns 417", async () => {
+  it("is rejected with 417 for any other expectation", async () => {
     const request = head("GET /healthz HTTP/1.1", "Expect: a-miracle", close);
     assertLast(await send(service.url, request), 417, "EXPECTATION_FAILED");
   });
@@ -217,7 +203,7 @@ describe("a hostile path", () => {
       const response = await call(`${service.url}/api/now/push/${application}/installation`, {
         body: { platform: "ios", token: "token" },
       });
-      // `fetch` makes `..` of %2e%2e and goes up with it.
+      // `fetch` resolves %2e%2e as a dot segment.
       const expected = application === "%2e%2e" ? [404, "NOT_FOUND"] : [400, "UNKNOWN_APPLICATION"];
       assert.deepEqual([response.status, response.json.error.code], expected);
     });
@@ -236,7 +222,7 @@ describe("a hostile path", () => {
   });
 });
 
-it("afterwards the service is ready and has logged no failure and no query", async () => {
+it("the service remains ready and logs neither failures nor queries", async () => {
   await call(`${service.url}/nothing?token=${"q".repeat(20)}`, { method: "GET" });
   const { status } = await call(`${service.url}/readyz`, { method: "GET", as: undefined });
   assert.equal(status, 200);

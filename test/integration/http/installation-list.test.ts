@@ -2,28 +2,18 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { before, describe, it } from "node:test";
 
-import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { until } from "../../support/poll.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = {
-  ...ownNames(),
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
-  PUSH_APPLICATIONS: "agent,other",
-  PUSH_PLATFORMS: "ios,android",
-};
-const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const service = useService({ PUSH_APPLICATIONS: "agent,other", PUSH_PLATFORMS: "ios,android" });
+const records = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
 const day = 86_400_000;
 const ann = { user: "ann", password: "password of ann" };
-let service: TestService;
 
-/** 25 of Ann's and a few special cases. */
+/** 25 installations of Ann's and a few special cases. */
 const stored = [
   ...Array.from({ length: 25 }, (_, i) => installation(`token-of-ann-0123456789-${i}`)),
   installation("bobs-token-0123456789abcdef", { user: "bob", platform: "android" }),
@@ -37,11 +27,8 @@ const stored = [
 ];
 
 before(async () => {
-  await ensureIndexes(db);
   await records.insertMany(stored);
-  service = await startTopicsync(settings);
-  await service.ready();
-  assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
+  await service.addUser(ann.user, ann.password);
 });
 
 const list = (
@@ -126,10 +113,9 @@ describe("listing installations over HTTP", () => {
       ["?tokenSuffix=def", "/tokenSuffix"],
       ["?tokenSuffix=bobs-token-0123456789abcdef", "/tokenSuffix"],
     ] as const) {
-      const { status, json } = await list(query);
-      assert.equal(status, 400, query);
-      assert.equal(json.error.code, "SCHEMA_VIOLATION", query);
-      assert.equal(json.error.details[0].path, path);
+      const response = await list(query);
+      assertError(response, 400, "SCHEMA_VIOLATION");
+      assert.equal(response.json.error.details[0].path, path);
     }
   });
 });

@@ -3,35 +3,24 @@ import { randomBytes } from "node:crypto";
 import { before, describe, it } from "node:test";
 
 import type { InstallationRecord } from "../../../src/storage/installation-records.ts";
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = {
-  ...ownNames(),
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
+const service = useService({
   PUSH_APPLICATIONS: "Mobile Agent, Now Mobile",
   PUSH_PLATFORMS: "ios,android",
-};
-const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
-const platforms = db.collection<{ _id: string; name: string; active: boolean; token_rule?: string }>(
+});
+const installations = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
+const platforms = service.db.collection<{ _id: string; name: string; active: boolean; token_rule?: string }>(
   "sys_push_platform",
 );
 const ann = { user: unique("ann"), password: "ann's password" };
 const bob = { user: unique("bob"), password: "bob's password" };
-let service: TestService;
 
 before(async () => {
-  service = await startTopicsync(settings);
-  await service.ready();
-  for (const { user, password } of [ann, bob]) {
-    const { code, errors } = await runCli(["users", "add", user], settings, password);
-    assert.equal(code, 0, errors);
-  }
+  for (const { user, password } of [ann, bob]) await service.addUser(user, password);
 });
 
 type Caller = typeof ann;
@@ -52,13 +41,12 @@ async function findStored(token: string): Promise<InstallationRecord> {
   return records[0] as InstallationRecord;
 }
 
-function assertRejected(response: HttpResponse, code: string): void {
-  assert.equal(response.status, 400, response.text);
-  assert.equal(response.json.error.code, code);
-}
+const assertRejected = (response: HttpResponse, code: string): void => {
+  assertError(response, 400, code);
+};
 
 describe("a path", () => {
-  it("returns the same result again after other requests", async () => {
+  it("is resolved the same way after other requests", async () => {
     const body = { platform: "ios", token: unique("token") };
     const unknown = unique("app");
     for (const times of ["once", "twice"]) {
@@ -116,7 +104,7 @@ describe("registering a push token", () => {
     await findStored(token);
   });
 
-  it("moves the token to another user who registers it, and keeps the previous owner", async () => {
+  it("moves the token to another user who registers it, and records the previous owner", async () => {
     const token = unique("token");
     await register(token, ann);
     await register(token, bob);
@@ -181,7 +169,7 @@ describe("registering a push token", () => {
     );
   });
 
-  it("rejects an invalid body, and another content type with 400", async () => {
+  it("rejects invalid bodies and other content types with 400", async () => {
     for (const body of [
       {},
       { platform: "ios" },

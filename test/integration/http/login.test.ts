@@ -1,26 +1,13 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const settings = {
-  ...ownNames(),
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
-  // Lets a test send requests from several networks.
-  HTTP_TRUSTED_PROXIES: "127.0.0.1",
-};
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync(settings);
-  await service.ready();
-});
+// Lets tests send requests from several networks.
+const service = useService({ HTTP_TRUSTED_PROXIES: "127.0.0.1" });
 
 const logIn = (user: string, password: string, from = "192.0.2.1"): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/sync`, {
@@ -29,9 +16,7 @@ const logIn = (user: string, password: string, from = "192.0.2.1"): Promise<Http
     headers: { "X-Forwarded-For": from },
   });
 
-async function addUser(name: string): Promise<void> {
-  assert.equal((await runCli(["users", "add", name], settings, `password of ${name}`)).code, 0);
-}
+const addUser = (name: string): Promise<void> => service.addUser(name, `password of ${name}`);
 
 describe("failed logins", () => {
   it("lead to 429 with Retry-After for existing and unknown users, but not for a user who is logged in", async () => {
@@ -42,8 +27,7 @@ describe("failed logins", () => {
       for (let failure = 1; failure <= 10; failure += 1)
         assert.equal((await logIn(user, `wrong ${failure}`)).status, 401);
       const response = await logIn(user, "wrong again");
-      assert.equal(response.status, 429);
-      assert.equal(response.json.error.code, "TOO_MANY_ATTEMPTS");
+      assertError(response, 429, "TOO_MANY_ATTEMPTS");
       assert.match(response.headers.get("retry-after") ?? "", /^[1-9]\d{0,2}$/);
     }
     assert.equal((await logIn(ann, `password of ${ann}`)).status, 200);
@@ -95,10 +79,10 @@ describe("failed logins", () => {
     while (!flood.ended) assert.equal((await logIn(bootstrap.user, bootstrap.password)).status, 200);
     const responses = await flooding;
     assert.deepEqual([...new Set(responses.map(({ status }) => status))].toSorted(), [401, 503]);
-    for (const { status, json, headers } of responses) {
-      if (status !== 503) continue;
-      assert.equal(json.error.code, "OVERLOADED");
-      assert.match(headers.get("retry-after") ?? "", /^\d+$/);
+    for (const response of responses) {
+      if (response.status !== 503) continue;
+      assertError(response, 503, "OVERLOADED");
+      assert.match(response.headers.get("retry-after") ?? "", /^\d+$/);
     }
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 
@@ -8,23 +8,15 @@ import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { InvalidTokenError } from "../../../src/users/openid.ts";
 import { createVerifyToken } from "../../../src/users/bearer-token.ts";
 import { roles } from "../../../src/users/user.ts";
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { audience, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap, ownNames, runCli, startTopicsync } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
 const issuer = await startIssuer();
-const settings = { MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, OIDC_AUDIENCE: audience };
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: issuer.url });
-  await service.ready();
-});
+const service = useService({ OIDC_AUDIENCE: audience, OIDC_ISSUER: issuer.url });
 
 const as = (token: string, scheme = "Bearer") => ({
   as: undefined,
@@ -32,13 +24,16 @@ const as = (token: string, scheme = "Bearer") => ({
 });
 const getSync = (token: string, scheme?: string): Promise<HttpResponse> =>
   call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", ...as(token, scheme) });
-const createTopic = (token: string, externalId = unique("topic"), at = service): Promise<HttpResponse> =>
+const createTopic = (
+  token: string,
+  externalId = unique("topic"),
+  at: { readonly url: string } = service,
+): Promise<HttpResponse> =>
   call(`${at.url}/api/svc_api_notif_mgmt/topic`, { body: { name: externalId, externalId }, ...as(token) });
 const now = (): number => Math.floor(Date.now() / 1_000);
 
 function assertRejected(response: HttpResponse, why: RegExp): void {
-  assert.equal(response.status, 401, response.text);
-  assert.equal(response.json.error.code, "UNAUTHENTICATED");
+  assertError(response, 401, "UNAUTHENTICATED");
   const challenge = response.headers.get("www-authenticate") ?? "";
   assert.match(
     challenge,
@@ -57,7 +52,7 @@ describe("a bearer token", () => {
     );
     assert.equal(line["by"], "oidc:ann");
     assert.equal((await getSync(token, "bearer")).status, 200, "the scheme is case-insensitive");
-    const taken = await runCli(["users", "add", "oidc:ann"], settings, "password");
+    const taken = await runCli(["users", "add", "oidc:ann"], service.settings, "password");
     assert.equal(taken.code, 64);
   });
 
@@ -91,7 +86,7 @@ describe("a bearer token", () => {
     await assert.rejects(async () => check(token), InvalidTokenError);
   });
 
-  it("works beside HTTP Basic, and a 401 offers both schemes", async () => {
+  it("works alongside HTTP Basic, and a 401 offers both schemes", async () => {
     const url = `${service.url}/api/topicsync/v1/sync`;
     assert.equal((await call(url, { method: "GET", as: bootstrap })).status, 200);
     const response = await call(url, { method: "GET", as: undefined });
@@ -129,7 +124,7 @@ describe("a hostile token", () => {
     assertRejected(await getSync(token), /alg/i);
   });
 
-  it("signed by somebody else is rejected, under a known key id, an unknown one, and with an embedded key", async () => {
+  it("signed with another key is rejected, under a known key id, an unknown one, and with an embedded key", async () => {
     const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
     const jwk = await crypto.subtle.exportKey("jwk", publicKey);
     for (const header of [{ kid: "key-1" }, { kid: "key-0" }, {}, { jwk }, { jku: `${service.url}/keys` }]) {
@@ -174,8 +169,8 @@ describe("a hostile token", () => {
   });
 
   it("of 20 kB exceeds the header limit", async () => {
-    const response = await getSync(await issuer.token({ padding: "x".repeat(20_000) }));
-    assert.deepEqual([response.status, response.json.error.code], [431, "HEADERS_TOO_LARGE"]);
+    const token = await issuer.token({ padding: "x".repeat(20_000) });
+    assertError(await getSync(token), 431, "HEADERS_TOO_LARGE");
   });
 });
 
@@ -188,9 +183,9 @@ describe("the issuer", () => {
     assert.ok(issuer.getKeyRequests() - before <= 1);
   });
 
-  it("may be down: bearer tokens then get 503, and everything else works", async () => {
+  it("may be unavailable: bearer tokens then get 503, and everything else works", async () => {
     const away = await startIssuer();
-    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
+    const other = await startTopicsync({ ...service.settings, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
     const url = `${other.url}/api/topicsync/v1/sync`;
     const ask = async (): Promise<HttpResponse> => call(url, { method: "GET", ...as(await away.token()) });
@@ -202,7 +197,7 @@ describe("the issuer", () => {
         return away.countRequests() > 0 ? one : undefined;
       });
       assert.ok(away.countRequests() < 10, "the issuer is not asked for each token");
-      assert.deepEqual([response.status, response.json.error.code], [503, "UNAVAILABLE"]);
+      assertError(response, 503, "UNAVAILABLE");
       assert.match(response.headers.get("retry-after") ?? "", /^\d+$/);
       assert.doesNotMatch(response.text, /127\.0\.0\.1/, "the address of the issuer is not disclosed");
     }
@@ -221,7 +216,7 @@ describe("the issuer", () => {
 
   it("may use other claims for roles and users", async () => {
     const names = { OIDC_ROLES_CLAIM: "realm_access.roles", OIDC_USER_CLAIM: "preferred_username" };
-    const other = await startTopicsync({ ...settings, ...ownNames(), ...names, OIDC_ISSUER: issuer.url });
+    const other = await startTopicsync({ ...service.settings, ...ownNames(), ...names });
     await other.ready();
     const claims = { realm_access: { roles: [roles.eventManagement] }, preferred_username: "bob" };
     const externalId = unique("topic");

@@ -13,35 +13,27 @@ import { call, type HttpResponse } from "../../support/http.ts";
 import { audience, goodCode, startIssuer } from "../../support/issuer.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
 const issuer = await startIssuer();
 const publicUrl = "https://topicsync.example.org";
 const [clientId, clientSecret] = ["topicsync-console", "a secret of the client: ü"];
-const settings = {
-  ...ownNames(),
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
+keepSecret(clientSecret, goodCode);
+const here = useService({
   HTTP_PUBLIC_URL: publicUrl,
   OIDC_ISSUER: issuer.url,
   OIDC_AUDIENCE: audience,
   OIDC_CLIENT_ID: clientId,
-};
+  OIDC_CLIENT_SECRET: clientSecret,
+});
 const path = "/api/topicsync/v1/session";
-let here: TestService;
 let there: TestService;
 
 before(async () => {
-  keepSecret(clientSecret, goodCode);
-  [here, there] = await Promise.all([
-    startTopicsync({ ...settings, OIDC_CLIENT_SECRET: clientSecret }),
-    startTopicsync({ ...settings, OIDC_CLIENT_SECRET: clientSecret, HTTP_PUBLIC_URL: `${publicUrl}/` }),
-  ]);
-  await Promise.all([here.ready(), there.ready()]);
+  there = await startTopicsync({ ...here.settings, HTTP_PUBLIC_URL: `${publicUrl}/` });
+  await there.ready();
 });
 
 const get = (url: string, cookie?: string): Promise<HttpResponse> =>
@@ -74,7 +66,7 @@ function returnFromProvider(
     claims?: Readonly<Record<string, unknown>>;
     header?: Readonly<Record<string, unknown>>;
     response?: Readonly<Record<string, string>>;
-    at?: TestService;
+    at?: { readonly url: string };
   } = {},
 ): Promise<HttpResponse> {
   issuer.setCodeToken({ aud: clientId, nonce: asked.get("nonce"), ...claims }, header);
@@ -181,7 +173,7 @@ describe("signing in with OpenID", () => {
   });
 });
 
-describe("a sign-in of another browser", () => {
+describe("a sign-in", () => {
   it("cannot be completed in another browser, twice, or without the cookie", async () => {
     const [strangers, mine] = [await beginSignIn(), await beginSignIn()];
     assertFailed(await returnFromProvider({ ...strangers, cookie: mine.cookie }), "expired");
@@ -220,7 +212,7 @@ describe("a sign-in of another browser", () => {
   });
 });
 
-describe("a response of the provider", () => {
+describe("a response from the provider", () => {
   // A success resets the throttle.
   beforeEach(async () => {
     assert.equal((await returnFromProvider(await beginSignIn())).headers.get("location"), "/console");
@@ -277,9 +269,12 @@ describe("a response of the provider", () => {
 });
 
 describe("the provider", () => {
-  it("may be down: the console shows it, and signing in works once it is back", async () => {
+  // An empty setting counts as not set.
+  const publicClient = { ...here.settings, OIDC_CLIENT_SECRET: "" };
+
+  it("may be unavailable: the console shows it, and signing in works once it is available again", async () => {
     const away = await startIssuer();
-    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: away.url });
+    const other = await startTopicsync({ ...publicClient, ...ownNames(), OIDC_ISSUER: away.url });
     await other.ready();
     const ask = () => get(`${other.url}${path}/openid`);
     for (const behaviour of ["failing", "garbled"] as const) {
@@ -300,7 +295,7 @@ describe("the provider", () => {
   it("is asked for UserInfo if the ID token has no roles, which must have the same subject", async () => {
     const userInfo = { sub: "ann", roles: [roles.eventManagement] };
     const withUserInfo = await startIssuer(userInfo);
-    const other = await startTopicsync({ ...settings, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
+    const other = await startTopicsync({ ...publicClient, ...ownNames(), OIDC_ISSUER: withUserInfo.url });
     await other.ready();
     const signInAs = async (sub: string): Promise<HttpResponse> => {
       const begun = await get(`${other.url}${path}/openid`);
@@ -329,7 +324,7 @@ describe("the provider", () => {
     });
     const [cookie = ""] = findSessionCookie(response).split(";", 1);
     assert.equal((await get(`${here.url}${path}`, cookie)).status, 200);
-    const { modifiedCount } = await db
+    const { modifiedCount } = await here.db
       .collection("topicsync_sessions")
       .updateMany({ issuer: issuer.url }, { $set: { issuer: "https://former.example.org" } });
     assert.ok(modifiedCount > 0);

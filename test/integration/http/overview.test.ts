@@ -9,11 +9,10 @@ import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { bootstrap, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { bootstrap, type TestService } from "../../support/service.ts";
 
 const password = "a password of a watcher";
-const { scene } = stage(sharedStack());
+const { scene } = stage();
 const own = scene();
 const users = own.db.collection("sys_user");
 const sessions = own.db.collection("topicsync_sessions");
@@ -22,8 +21,7 @@ const path = "/api/topicsync/v1/overview";
 let service: TestService;
 
 before(async () => {
-  service = await startTopicsync(own.settings);
-  await service.ready();
+  service = await own.start();
 });
 
 /** Inserts a user directly, which is faster than adding one. */
@@ -151,7 +149,7 @@ describe("the overview over HTTP", () => {
     const others: (typeof watched)[] = [];
     for (let user = 0; user < 20; user += 1) {
       const headers = { Authorization: toBasicAuthorization(await addUser()) };
-      // The first computes the password hash.
+      // The first request verifies the password; the others use the cached result.
       others.push(await watch(headers));
       others.push(...(await Promise.all(Array.from({ length: 9 }, () => watch(headers)))));
     }

@@ -4,17 +4,15 @@ import { before, describe, it } from "node:test";
 import { pickResponseSchema, type PickResponse } from "../../../schemas/pick.ts";
 import { createValidator } from "../../../src/lib/validation.ts";
 import { getPort } from "../../unit/embedded/local.ts";
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { databaseUri, sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { ownNames, startTopicsync } from "../../support/service.ts";
+import { databaseUri, sharedStack } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const service = useService();
 const check = createValidator<PickResponse>(pickResponseSchema);
-let service: TestService;
 
 const create = (externalId: string, filters: object): Promise<HttpResponse> =>
   call(`${service.url}/api/svc_api_notif_mgmt/topic`, {
@@ -35,21 +33,19 @@ const event = {
   event: { troubleTicket: { severity: "Critical", ticketType: "incident", tags: ["dsl", "night"] } },
 };
 
-before(async () => {
-  service = await startTopicsync(settings);
-  await service.ready();
-  await create("tickets", { headerQuery: "eventType=TroubleTicketCreateEvent" });
-  await create("critical", {
-    contentQuery: "troubleTicket.severity=Major,Critical&troubleTicket.tags=night",
-  });
-  await create("minor", { contentQuery: "troubleTicket.severity=Minor&troubleTicket.owner!=x" });
-  await db.collection("svc_api_notif_mgmt_topic").insertOne({
-    ...{ topic_id: "old", topic_name: "old", namespace: "", header_query: "a", content_query: "" },
-    sys_updated_on: new Date(),
-  });
-});
-
 describe("picking the topics of an event", () => {
+  before(async () => {
+    await create("tickets", { headerQuery: "eventType=TroubleTicketCreateEvent" });
+    await create("critical", {
+      contentQuery: "troubleTicket.severity=Major,Critical&troubleTicket.tags=night",
+    });
+    await create("minor", { contentQuery: "troubleTicket.severity=Minor&troubleTicket.owner!=x" });
+    await service.db.collection("svc_api_notif_mgmt_topic").insertOne({
+      ...{ topic_id: "old", topic_name: "old", namespace: "", header_query: "a", content_query: "" },
+      sys_updated_on: new Date(),
+    });
+  });
+
   it("loads the topics for the first event and returns the four members of each match", async () => {
     const response = await pick(event);
     assert.equal(response.status, 200, response.text);
@@ -61,12 +57,12 @@ describe("picking the topics of an event", () => {
   });
 
   it("returns 503 if loading takes more than ten seconds, and picks once the topics are loaded", async () => {
-    const proxy = await startMongoProxy(getPort(stack.mongodb));
+    const proxy = await startMongoProxy(getPort(sharedStack().mongodb));
     const proxied = `mongodb://127.0.0.1:${proxy.port}/?directConnection=true`;
     const other = await startTopicsync({
-      ...settings,
+      ...service.settings,
       ...ownNames(),
-      MONGODB_URI: databaseUri(proxied, db.databaseName),
+      MONGODB_URI: databaseUri(proxied, service.db.databaseName),
     });
     await other.ready();
     const url = `${other.url}/api/svc_api_notif_mgmt/topic/pick`;
@@ -74,16 +70,15 @@ describe("picking the topics of an event", () => {
     assert.equal((await call(url, { body: [] })).status, 400);
     proxy.freeze();
     const late = await call(url, { body: event });
-    assert.equal(late.status, 503);
+    assertError(late, 503, "UNAVAILABLE");
     assert.match(late.json.error.message, /being loaded/);
-    assert.equal(late.json.error.code, "UNAVAILABLE");
     assert.ok(Number(late.headers.get("retry-after")) > 0);
     proxy.heal();
     await until("the topics are loaded", async () => (await call(url, { body: event })).status === 200);
     await other.stop();
   });
 
-  it("works under every version and the original segment", async () => {
+  it("works at every versioned path, also under the original prefix", async () => {
     for (const prefix of ["/api/svc_api_notif_mgmt", "/api/sn_api_notif_mgmt"]) {
       for (const version of ["", "/v1", "/v2"]) {
         const response = await pick(event, "", `${prefix}${version}/topic/pick`);
@@ -123,20 +118,16 @@ describe("picking the topics of an event", () => {
     assert.equal(unknown.status, 404);
     assert.match(unknown.json.error.message, /"nowhere"/);
     const old = await pick(event, "?explain=old");
-    assert.equal(old.status, 400);
-    assert.equal(old.json.error.code, "BAD_FILTER");
+    assertError(old, 400, "BAD_FILTER");
     assert.equal(old.json.error.details[0].path, "/headerQuery");
     for (const query of ["?explain=", "?explain=a&explain=b"])
       assert.equal((await pick(event, query)).status, 400, query);
   });
 
   it("rejects what is not an event, and callers without the role", async () => {
-    for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }]) {
-      const response = await pick(body);
-      assert.equal(response.status, 400, JSON.stringify(body));
-      assert.equal(response.json.error.code, "SCHEMA_VIOLATION");
-    }
-    await runCli(["users", "add", "device"], settings, "secret secret\n");
+    for (const body of [[], [event], JSON.stringify("text"), 1, null, { eventId: 5 }, { event: [] }])
+      assertError(await pick(body), 400, "SCHEMA_VIOLATION");
+    await service.addUser("device", "secret secret");
     const url = `${service.url}/api/svc_api_notif_mgmt/topic/pick`;
     const as = { user: "device", password: "secret secret" };
     assert.equal((await call(url, { body: event, as })).status, 403);

@@ -6,21 +6,13 @@ import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, startTopicsync } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
+const { start } = stage().scene();
 
 /** Returns the addresses that the audit records for requests with these X-Forwarded-For headers. */
 async function getAuditedAddresses(trusted: string, forwarded: readonly string[]): Promise<unknown[]> {
-  const service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    HTTP_TRUSTED_PROXIES: trusted,
-  });
-  await service.ready();
+  const service = await start({ HTTP_TRUSTED_PROXIES: trusted });
   const found = [];
   for (const header of forwarded) {
     const externalId = unique("topic");
