@@ -142,9 +142,19 @@ const markEnd = (batch: Batch): DecodedMessage => ({
 
 const toMessage = (
   batch: Batch,
-  record: Omit<DecodedMessage, "attributes" | "isControlRecord" | "batchContext">,
+  {
+    offset,
+    timestamp,
+    key,
+    value,
+    headers,
+  }: Omit<DecodedMessage, "attributes" | "isControlRecord" | "batchContext">,
 ): DecodedMessage => ({
-  ...record,
+  offset,
+  timestamp,
+  key,
+  value,
+  headers,
   attributes: 0,
   isControlRecord: batch.isControl,
   batchContext: batch,
@@ -152,21 +162,32 @@ const toMessage = (
 
 function decodeRecords(batch: Batch, records: Buffer, into: DecodedMessage[]): void {
   const reader = createReader(records);
-  const { hasLogAppendTime, firstTimestamp, maxTimestamp, firstOffset } = batch;
+  const toOffset = createAdder(batch.firstOffset);
+  const toTimestamp = createAdder(batch.firstTimestamp);
+  const maxTimestamp = String(batch.maxTimestamp);
   for (let index = 0; index < batch.count; index += 1) {
     const end = reader.readVarint() + reader.at();
     reader.skip(1);
     const timestampDelta = reader.readVarlong();
-    const offset = firstOffset + BigInt(reader.readVarint());
+    const offset = toOffset(reader.readVarint());
     const key = reader.readBytes();
     const value = reader.readBytes();
     const headers = readHeaders(reader);
     if (reader.at() !== end) throw new RangeError("a record does not have its stated length");
-    const timestamp = hasLogAppendTime ? maxTimestamp : firstTimestamp + timestampDelta;
-    into.push(
-      toMessage(batch, { offset: String(offset), timestamp: String(timestamp), key, value, headers }),
-    );
+    const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
+    into.push(toMessage(batch, { offset, timestamp, key, value, headers }));
   }
+}
+
+/** Adds to a 64-bit number and returns the digits. Offsets and times are nearly always safe integers, which are faster. */
+function createAdder(base: bigint): (delta: number | bigint) => string {
+  const safeBase = Number(base);
+  return (delta) => {
+    const sum = typeof delta === "number" ? safeBase + delta : NaN;
+    return Number.isSafeInteger(sum) && Number.isSafeInteger(safeBase)
+      ? String(sum)
+      : String(base + BigInt(delta));
+  };
 }
 
 /** A repeated header has a list of values. */
@@ -192,7 +213,9 @@ type Reader = ReturnType<typeof createReader>;
 function createReader(buffer: Buffer) {
   let at = 0;
 
-  function readVarlong(): bigint {
+  function readVarlong(): number | bigint {
+    // Up to four bytes, 37 hours in milliseconds, which is faster.
+    for (let index = 0; index < 4; index += 1) if (buffer.readUInt8(at + index) < 0x80) return readVarint();
     let result = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = buffer.readUInt8(at);
