@@ -56,8 +56,8 @@ export function* splitIntoBatches(
 ): Generator<readonly LogRecord[]> {
   let first = 0;
   let bytes = 0;
-  for (const [index, record] of records.entries()) {
-    const size = record.value?.length ?? 0;
+  for (let index = 0; index < records.length; index += 1) {
+    const size = records[index]?.value?.length ?? 0;
     if (index > first && (index - first >= maxRecords() || bytes + size > maxBytesPerBatch)) {
       yield records.slice(first, index);
       first = index;
