@@ -136,6 +136,6 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
     else response.end();
     // The caller need not wait for the audit record.
     const origin = { via: "http", by: by.name, from: address, requestId } as const;
-    for (const event of [changes ?? []].flat()) audit.record(event, origin);
+    if (changes !== undefined) audit.recordAll([changes].flat().map((event) => ({ event, origin })));
   };
 }

@@ -147,11 +147,16 @@ const toKey = (platform: string, token: string): string => JSON.stringify([platf
 export function auditFeedback(audit: Audit, { deactivations }: FeedbackDecision, topic: string): void {
   if (!audit.on) return;
   const origin = { via: "channel", by: "push feedback", from: topic } as const;
-  for (const { application, platform, token, reason } of deactivations) {
-    const digest = tokenDigest(token);
-    audit.record(
-      { action: "installation.deactivated", application, platform, tokenDigest: digest, reason },
+  audit.recordAll(
+    deactivations.map(({ application, platform, token, reason }) => ({
+      event: {
+        action: "installation.deactivated",
+        application,
+        platform,
+        reason,
+        tokenDigest: tokenDigest(token),
+      },
       origin,
-    );
-  }
+    })),
+  );
 }

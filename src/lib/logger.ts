@@ -78,12 +78,14 @@ function openBuffered(fd: number): DestinationStream {
     write(line: string) {
       write(line);
       if (this.lastLevel >= warnLevel) file.flush();
+      // The next line may not be pino's: the audit log writes here, too.
+      this.lastLevel = 0;
     },
     // Called by pino after a fatal line.
     flushSync() {
       file.flushSync();
     },
-  } as DestinationStream & { readonly lastLevel: number };
+  } as DestinationStream & { lastLevel: number };
 }
 
 type File = ReturnType<typeof pino.destination>;

@@ -1,4 +1,4 @@
-import type { Audit, AuditEvent } from "../lib/audit.ts";
+import type { Audit, AuditEntry, AuditEvent } from "../lib/audit.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { Topic } from "./topic.ts";
@@ -17,15 +17,19 @@ export function auditAnnouncements(audit: Audit, writes: Partial<TopicWrites>): 
   if (!audit.on) return;
   const { created = [], updated = [], retired = [], removed = [] } = writes;
 
-  function record(action: TopicAction, topic: Topic, source: Topic["source"]): void {
+  const entries: AuditEntry[] = [];
+  function add(action: TopicAction, topic: Topic, source: Topic["source"]): void {
     if (source.kind !== "announcement") return;
-    const origin = { via: "channel", by: "announcements", from: formatRecordPosition(source) } as const;
-    audit.record(toTopicEvent(action, topic), origin);
+    entries.push({
+      event: toTopicEvent(action, topic),
+      origin: { via: "channel", by: "announcements", from: formatRecordPosition(source) },
+    });
   }
 
   // A topic that was removed only to make room for another is inserted again under the same sys_id.
   const reinserted = new Set(removed.map(({ id }) => id));
-  for (const { topic, retiredBy } of retired) record("retired", topic, retiredBy);
-  for (const topic of updated) record("changed", topic, topic.source);
-  for (const topic of created) record(reinserted.has(topic.id) ? "changed" : "created", topic, topic.source);
+  for (const { topic, retiredBy } of retired) add("retired", topic, retiredBy);
+  for (const topic of updated) add("changed", topic, topic.source);
+  for (const topic of created) add(reinserted.has(topic.id) ? "changed" : "created", topic, topic.source);
+  audit.recordAll(entries);
 }
