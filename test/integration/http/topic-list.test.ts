@@ -2,21 +2,16 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
 import { createCursorFormat } from "../../../src/lib/cursor.ts";
-import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
 import type { Source, Topic } from "../../../src/topics/topic.ts";
 import { call, type HttpResponse } from "../../support/http.ts";
-import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
-const retired = db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
+const service = useService();
+const topics = service.db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+const retired = service.db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
 const ann = { user: "ann", password: "password of ann" };
-let service: TestService;
 
 const announcement: Source = { kind: "announcement", topic: "channel", partition: 2, offset: 17 };
 const long = "x".repeat(1_500);
@@ -53,7 +48,6 @@ const tombstone = (offset: number): Source => ({ ...announcement, offset });
 const byAnn: Source = { kind: "http", user: "ann" };
 
 before(async () => {
-  await ensureIndexes(db);
   await topics.insertMany(stored);
   await retired.insertMany([
     ...Array.from({ length: 6 }, (_, i) => retiredTopic(`gone-${i}`, 10 + i, tombstone(100 + i))),
@@ -62,9 +56,7 @@ before(async () => {
     retiredTopic("id-00", 31, tombstone(201)),
     retiredTopic("off-1", 20, byAnn),
   ]);
-  service = await startTopicsync(settings);
-  await service.ready();
-  assert.equal((await runCli(["users", "add", ann.user], settings, ann.password)).code, 0);
+  await service.addUser(ann.user, ann.password);
 });
 
 const path = "/api/topicsync/v1/topics";
@@ -91,7 +83,7 @@ async function listAll(query: Record<string, string>): Promise<string[]> {
   return found;
 }
 
-/** The external ids of active topics, sorted by these texts. */
+/** The external ids of active topics, sorted by the text that `getText` returns. */
 const sortIds = (getText: (record: TopicRecord) => string, chosen = stored): string[] =>
   chosen
     .map((record) => [getText(record), record.topic_id] as const)
@@ -210,7 +202,7 @@ describe("one topic over HTTP", () => {
     await topics.deleteOne({ _id: record._id });
   });
 
-  it("is shown as it was last when it is retired", async () => {
+  it("is shown with its last definition after it is retired", async () => {
     const { json } = await get("/gone-0");
     assert.deepEqual([json.state, json.retiredBy], ["retired", tombstone(200)]);
     assert.equal((await get("/nothing")).status, 404);

@@ -1,32 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { toBasicAuthorization, call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, toBasicAuthorization, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { useService } from "../../support/scene.ts";
+import { definition, useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
 
 const service = useService();
 const records = service.db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const topicUrl = (path = "/api/svc_api_notif_mgmt/topic"): string => `${service.url}${path}`;
 const create = (body: unknown): Promise<HttpResponse> => call(topicUrl(), { body });
-const definition = (id = unique("id")): Record<string, string> => ({
-  name: `Tickets ${id}`,
-  externalId: id,
-  namespace: "assurance",
-  headerQuery: "eventType=TroubleTicketCreateEvent",
-  contentQuery: "troubleTicket.severity=Critical",
-});
-
-/** Asserts the shape and the code of an error. */
-function assertError(response: HttpResponse, status: number, code: string): void {
-  assert.equal(response.status, status, response.text);
-  assert.deepEqual(Object.keys(response.json).toSorted(), ["error", "status"]);
-  assert.deepEqual(Object.keys(response.json.error).toSorted(), ["code", "detail", "details", "message"]);
-  assert.equal(response.json.status, "failure");
-  assert.equal(response.json.error.code, code);
-  assert.match(response.headers.get("content-type") ?? "", /^application\/json/);
-}
 
 describe("creating a topic", () => {
   it("returns 201 with exactly the six response fields and stores the record of specification 2.4", async () => {
@@ -36,17 +19,17 @@ describe("creating a topic", () => {
     const { id, ...rest } = json;
     assert.deepEqual(rest, body);
     assert.match(id, /^[0-9a-f]{32}$/);
-    const record = await records.findOne({ topic_id: body["externalId"] });
+    const record = await records.findOne({ topic_id: body.externalId });
     assert.ok(record !== null);
     const { sys_created_on, sys_updated_on, ...fields } = record;
     assert.ok(sys_created_on instanceof Date && sys_updated_on instanceof Date);
     assert.deepEqual(fields, {
       _id: id,
-      topic_name: body["name"],
-      topic_id: body["externalId"],
-      header_query: body["headerQuery"],
-      content_query: body["contentQuery"],
-      namespace: "assurance",
+      topic_name: body.name,
+      topic_id: body.externalId,
+      header_query: body.headerQuery,
+      content_query: body.contentQuery,
+      namespace: body.namespace,
       user_created: false,
       type: "egress",
       source: { kind: "http", user: bootstrap.user },
@@ -119,7 +102,7 @@ describe("creating a topic", () => {
       assertError(response, 400, "DUPLICATE_EXTERNAL_ID");
       assert.match(response.json.error.message, /unique topic external id/);
     }
-    assert.equal(await records.countDocuments({ topic_id: body["externalId"] }), 1);
+    assert.equal(await records.countDocuments({ topic_id: body.externalId }), 1);
   });
 
   it("stores any JSON text unchanged", async () => {
@@ -260,7 +243,7 @@ describe("the caller of createTopic", () => {
     assertError(await call(topicUrl(), { body: "{", as: undefined }), 401, "UNAUTHENTICATED");
   });
 
-  it("needs the role, which the command line assigns", async () => {
+  it("needs the event management role", async () => {
     const user = { user: unique("user"), password: "pass:wörd" };
     await service.addUser(user.user, user.password);
     const response = await call(topicUrl(), { body: definition(), as: user });

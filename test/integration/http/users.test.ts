@@ -1,27 +1,20 @@
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { UserList } from "../../../schemas/user.ts";
 import { hashPassword } from "../../../src/users/password.ts";
-import { call, type HttpResponse } from "../../support/http.ts";
+import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const users = db.collection("sys_user");
+const service = useService();
+const users = service.db.collection("sys_user");
 const path = "/api/topicsync/v1/users";
 const password = "a password of a user";
 const events = "svc_api_notif_mgmt.event_mgmt_integration";
-let service: TestService;
-
-before(async () => {
-  service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
-  await service.ready();
-});
 
 const post = (rest: string, body?: unknown, as: Credentials = bootstrap): Promise<HttpResponse> =>
   call(`${service.url}${path}${rest}`, { body, as });
@@ -113,8 +106,7 @@ describe("users over HTTP", () => {
     const own = bootstrap.user;
     const disabled = await post(`/${own}/disable`);
     const demoted = await post(`/${own}/roles`, { remove: ["topicsync_admin"] });
-    for (const { status, json } of [disabled, demoted])
-      assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"]);
+    for (const response of [disabled, demoted]) assertError(response, 403, "FORBIDDEN");
     assert.match(disabled.json.error.message, /cannot disable yourself/);
     assert.match(disabled.json.error.detail, /Another user with the role topicsync_admin/);
     assert.deepEqual((await post(`/${own}/roles`, { add: ["topicsync_admin"] })).status, 200);
@@ -136,8 +128,7 @@ describe("users over HTTP", () => {
 
   it("are rejected with a name that is taken or invalid, a missing or short password, or unknown roles", async () => {
     const { user } = await addUser();
-    const taken = await post("", { name: user, password });
-    assert.deepEqual([taken.status, taken.json.error.code], [409, "NAME_TAKEN"]);
+    assertError(await post("", { name: user, password }), 409, "NAME_TAKEN");
     for (const [rest, body, at] of [
       ["", { name: "b:b", password }, "/name"],
       ["", { name: "", password }, "/name"],

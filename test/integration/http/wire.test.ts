@@ -3,18 +3,16 @@
  * (methods, fields): anything that is not exactly one request is rejected with 400, and the connection is closed.
  */
 import assert from "node:assert/strict";
-import { afterEach, before, describe, it } from "node:test";
+import { afterEach, describe, it } from "node:test";
 
 import { assertKeepsContract } from "../../support/contract.ts";
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { send, type RawResponse } from "../../support/raw-http.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-let service: TestService;
+const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 
 const register = "/api/now/push/App/installation";
 const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;
@@ -28,17 +26,6 @@ const head = (first: string, ...headers: string[]): string =>
 const get = (target: string, ...headers: string[]): string => head(`GET ${target} HTTP/1.1`, ...headers);
 const post = (...headers: string[]): string =>
   head(`POST ${register} HTTP/1.1`, authorization, "Content-Type: application/json", ...headers);
-
-before(async () => {
-  service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    PUSH_APPLICATIONS: "App",
-    PUSH_PLATFORMS: "ios",
-  });
-  await service.ready();
-});
 
 /** The service still accepts a valid request and has logged no error. */
 afterEach(async () => {
@@ -150,7 +137,7 @@ describe("a body's length", () => {
     }
   });
 
-  it("too short leaves a rest that is not a request", async () => {
+  it("that is too short makes the rest of the body an invalid request", async () => {
     const short = await exchangeRaw(post(`Content-Length: ${body.length - 5}`) + body);
     assert.deepEqual(getStatuses(short), [400, 400]);
     assert.deepEqual(short.map(getCode), ["MALFORMED_JSON", "BAD_REQUEST"]);
@@ -227,7 +214,7 @@ describe("pipelined requests", () => {
 describe("a line or a header", () => {
   const good = get("/healthz", "X-One: 1", "X-Two: 2");
 
-  it("is rejected with characters that some programs take for its end (RFC 9112, section 2.2; RFC 9110, section 5.5)", async () => {
+  it("is rejected with characters that some parsers treat as its end (RFC 9112, section 2.2; RFC 9110, section 5.5)", async () => {
     for (const text of [
       good.replaceAll("\r\n", "\n"),
       good.replace("X-One: 1\r\n", "X-One: 1\n"),
@@ -248,7 +235,7 @@ describe("a line or a header", () => {
     }
   });
 
-  it("has no effect under a name that is special elsewhere", async () => {
+  it("has no effect under a name with a special meaning elsewhere", async () => {
     const names = [
       "__proto__: 1",
       "constructor: 1",
