@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before } from "node:test";
 
+import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { call } from "./http.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
@@ -21,7 +22,7 @@ export interface PositionRecord {
   sessions?: unknown[];
 }
 
-/** The definition of a topic, as HTTP and the channel take it. */
+/** The definition of a topic, as it is sent over HTTP and announced. */
 export const definition = (id = unique("topic"), name = "Topic") => ({
   externalId: id,
   name: `${name} ${id}`,
@@ -32,14 +33,14 @@ export const definition = (id = unique("topic"), name = "Topic") => ({
 
 const maxRecordsPerRequest = 1_000;
 
-/** Connects to a broker and a store, for the tests of this file; returns what creates scenes there. */
+/** Connects to a broker and a store until the tests of this file end; `scene` creates scenes there. */
 export function stage(stack: StackAddresses = sharedStack()) {
   const { kafka, admin, producer } = testKafka(stack.kafka);
   before(async () => {
     await Promise.all([admin.connect(), producer.connect()]);
   });
 
-  /** A database and Kafka topics of a test's own, and the settings of a service that uses them. */
+  /** A new database, names of new Kafka topics, and the settings of a service that uses them. */
   const scene = (moreSettings: Readonly<Record<string, string>> = {}) => {
     const { uri, db } = testDatabase(stack.mongodb);
     const names = ownNames();
@@ -48,11 +49,11 @@ export function stage(stack: StackAddresses = sharedStack()) {
     const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
     const retired = db.collection<{ topic_id: string }>("svc_api_notif_mgmt_topic_retired");
     const positions = db.collection<PositionRecord>("topicsync_positions");
-    /** What has been announced and not retired: name by external id. */
+    /** The announced topics that are not retired: name by external id. */
     const announced = new Map<string, string>();
 
     const count = (): Promise<number> => topics.countDocuments();
-    /** How many announcements are applied. To count what they made would keep a store busy that counts one by one. */
+    /** The number of applied announcements. Some stores count topics by reading each, so this sums up the positions. */
     const applied = async (): Promise<number> =>
       (await positions.find({}).toArray()).reduce((sum, { next_offset = 0 }) => sum + next_offset, 0);
     const deadLetters = async (): Promise<number> => {
@@ -65,7 +66,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
         await producer.send({ topic, messages: messages.slice(at, at + maxRecordsPerRequest) });
     }
 
-    /** Announces id-`from` up to but without id-`to`. */
+    /** Announces the topics id-`from` up to, but not including, id-`to`. */
     async function announce(from: number, to: number, name?: string): Promise<void> {
       const definitions = Array.from({ length: to - from }, (_, i) => definition(`id-${from + i}`, name));
       await produce(definitions.map((one) => ({ key: one.externalId, value: JSON.stringify(one) })));
@@ -108,15 +109,21 @@ export function stage(stack: StackAddresses = sharedStack()) {
       retired,
       positions,
       announced,
-      createTopic: async (numPartitions = 1): Promise<void> => {
-        await createKafkaTopics(admin, { topic, numPartitions });
-      },
+      /** Creates the announcements topic; `config` such as `{ "cleanup.policy": "compact" }`. */
+      createTopic: (numPartitions = 1, config: Readonly<Record<string, string>> = {}) =>
+        createKafkaTopics(admin, { topic, numPartitions, configEntries: toConfigEntries(config) }),
+      createDeadLetterTopic: (config: Readonly<Record<string, string>> = {}) =>
+        createKafkaTopics(admin, {
+          topic: deadLetterTopic,
+          numPartitions: 1,
+          configEntries: toConfigEntries(config),
+        }),
       deleteTopic: async (): Promise<void> => {
         await admin.deleteTopics({ topics: [topic] });
       },
       announce,
       retire,
-      /** Sends any definitions, and tombstones for external ids. */
+      /** Sends definitions, and tombstones for external ids. */
       send: (...sent: (string | { externalId: string; name: string })[]) =>
         produce(
           sent.map((one) =>
@@ -129,29 +136,32 @@ export function stage(stack: StackAddresses = sharedStack()) {
       applied,
       deadLetters,
       stored: (expected: number, limitMs?: number) =>
-        until(`${expected} are stored`, async () => (await count()) === expected, limitMs),
+        until(`${expected} topics are stored`, async () => (await count()) === expected, limitMs),
       reached: (offset: number) =>
         until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
-      /** Waits until every position is its log's end; then the collection is what was announced, and nothing was rejected. */
+      /** Waits until every position is at the end of the log; then asserts that the topics are those announced. */
       inStep: async (limitMs?: number): Promise<void> => {
-        await until("every position is its log's end", isAtEnd, limitMs);
+        await until("every position is at the end of the log", isAtEnd, limitMs);
         const records = await topics.find({}).toArray();
         const found = new Map(records.map((record) => [record.topic_id, record.topic_name]));
-        assert.equal(records.length, found.size, "an external id is there twice");
+        assert.equal(records.length, found.size, "an external id is stored twice");
         assert.deepEqual(differences(found, announced), []);
-        assert.equal(await deadLetters(), 0, "something was rejected");
+        assert.equal(await deadLetters(), 0, "an announcement was rejected");
       },
     };
   };
 
-  return { kafka, admin, producer, scene };
+  return { stack, kafka, admin, producer, scene };
 }
 
 export type Scene = ReturnType<ReturnType<typeof stage>["scene"]>;
 
+const toConfigEntries = (config: Readonly<Record<string, string>>) =>
+  Object.entries(config).map(([name, value]) => ({ name, value }));
+
 const maxDifferences = 10;
 
-/** Some of what differs: node takes minutes to show how two long lists differ. */
+/** The first differences: node takes minutes to print the difference of two long lists. */
 function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<string, string>): string[] {
   const ids = [...new Set([...found.keys(), ...announced.keys()])];
   return ids
@@ -191,17 +201,16 @@ export function useService(
   };
 }
 
-/** What the service says of itself. */
 export const getReadiness = (service: TestService) =>
   call(`${service.url}/readyz`, { method: "GET", as: undefined });
 
-/** Waits until the service says that it is not ready, for a reason of this kind, and that it lives. */
+/** Waits until the service is not ready for this reason, and asserts that it is still healthy. */
 export async function waitUntilNotReady(
   service: TestService,
   check: "mongodb" | "kafka" | "consumer" | "pushFeedback",
   reason: RegExp,
 ): Promise<void> {
-  await until(`it says that it is not ready: ${check}, ${reason.source}`, async () => {
+  await until(`the service is not ready: ${check}, ${reason.source}`, async () => {
     const { status, json } = await getReadiness(service);
     return status === 503 && !json.checks[check].ok && reason.test(json.checks[check].reason);
   });
@@ -209,7 +218,18 @@ export async function waitUntilNotReady(
   assert.equal(status, 200);
 }
 
-/** Waits until the service says that it is ready. */
 export async function waitUntilReady(service: TestService, limitMs?: number): Promise<void> {
-  await until("it is ready again", async () => (await getReadiness(service)).status === 200, limitMs);
+  await until("the service is ready", async () => (await getReadiness(service)).status === 200, limitMs);
+}
+
+export async function getSyncStatus(service: Pick<TestService, "url">): Promise<SyncStatus> {
+  const { json } = await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" });
+  return json as SyncStatus;
+}
+
+/** The value of a metric; of its first series if `name` has no labels. NaN if there is none. */
+export async function getMetric(service: Pick<TestService, "url">, name: string): Promise<number> {
+  const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
+  const line = text.split("\n").find((one) => one.startsWith(`${name} `) || one.startsWith(`${name}{`));
+  return Number(line?.split(" ").at(-1));
 }

@@ -5,9 +5,8 @@ import { describe, it } from "node:test";
 import kafkajs from "kafkajs";
 
 import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { definition, waitUntilNotReady, stage, type Scene } from "../../support/scene.ts";
-import { runCli, startTopicsync, type LogLine } from "../../support/service.ts";
+import { runCli, startTopicsync } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
@@ -28,13 +27,9 @@ interface Right {
   )[];
 }
 
-/** A scene on Kafka topics that exist, where the service is this user with these rights. */
-async function sceneAs(
-  user: (typeof users)[number],
-  rightsIn: (at: Scene) => readonly Right[],
-): Promise<Scene & { readonly asUser: Record<string, string> }> {
-  const at = scene();
-  const acl = rightsIn(at).flatMap(({ type, name, pattern = LITERAL, operations }) =>
+/** Grants rights to a user. */
+async function grant(user: (typeof users)[number], rights: readonly Right[]): Promise<void> {
+  const acl = rights.flatMap(({ type, name, pattern = LITERAL, operations }) =>
     operations.map((operation) => ({
       resourceType: type,
       resourceName: name,
@@ -45,7 +40,16 @@ async function sceneAs(
       permissionType: AclPermissionTypes.ALLOW,
     })),
   );
-  if (acl.length > 0) await admin.createAcls({ acl });
+  await admin.createAcls({ acl });
+}
+
+/** A scene whose `asUser` are the settings of a service that is this user, with these rights. */
+async function createSceneAs(
+  user: (typeof users)[number],
+  rightsIn: (at: Scene) => readonly Right[],
+): Promise<Scene & { readonly asUser: Record<string, string> }> {
+  const at = scene();
+  await grant(user, rightsIn(at));
   const asUser = {
     ...at.settings,
     KAFKA_BROKERS: broker.guarded,
@@ -56,14 +60,19 @@ async function sceneAs(
   return { ...at, asUser };
 }
 
-const makeBoth = ({ topic, deadLetterTopic }: Scene): Promise<void> =>
-  createKafkaTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
+const createBothTopics = ({ createTopic, createDeadLetterTopic }: Scene) =>
+  Promise.all([createTopic(), createDeadLetterTopic()]);
 
 const readAnnouncements = ({ topic }: Scene): Right => ({ type: TOPIC, name: topic, operations: [READ] });
-const keepLetters = ({ deadLetterTopic: name }: Scene): Right => ({
+const readDeadLetters = ({ deadLetterTopic: name }: Scene): Right => ({
   type: TOPIC,
   name,
-  operations: [READ, WRITE],
+  operations: [READ],
+});
+const writeDeadLetters = ({ deadLetterTopic: name }: Scene): Right => ({
+  type: TOPIC,
+  name,
+  operations: [WRITE],
 });
 const useGroups = ({ key: { group: name } }: Scene): Right => ({
   type: GROUP,
@@ -72,20 +81,23 @@ const useGroups = ({ key: { group: name } }: Scene): Right => ({
   operations: [READ, DELETE],
 });
 
-const lastError = (log: readonly LogLine[]): string => String(log.findLast(({ level }) => level === 60)?.msg);
-
-/** Starts a service that must end by itself with 78, and gives what it says last. */
-async function rejectedAs(settings: Record<string, string>): Promise<string> {
+/** Starts a service that must exit with 78, and returns the message of its fatal error. */
+async function getFatalError(settings: Record<string, string>): Promise<string> {
   const service = await startTopicsync(settings);
   if (service.process.exitCode === null) await once(service.process, "exit");
   assert.equal(service.process.exitCode, 78);
-  return lastError(service.log);
+  return String(service.log.findLast(({ level }) => level === 60)?.msg);
 }
 
 describe("a Kafka user with access rules", () => {
-  it("needs no more rights than the documented ones", async () => {
-    const at = await sceneAs("least", (one) => [readAnnouncements(one), keepLetters(one), useGroups(one)]);
-    await makeBoth(at);
+  it("needs only the documented rights", async () => {
+    const at = await createSceneAs("least", (one) => [
+      readAnnouncements(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
+      useGroups(one),
+    ]);
+    await createBothTopics(at);
     const one = definition("one");
     await producer.send({
       topic: at.topic,
@@ -103,12 +115,12 @@ describe("a Kafka user with access rules", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("creates the Kafka topics if it may", async () => {
-    const at = await sceneAs("creates", (one) => {
+  it("creates the Kafka topics if it is allowed to", async () => {
+    const at = await createSceneAs("creates", (one) => {
       const create = { type: TOPIC, operations: [CREATE] } as const;
       return [
         ...[one.topic, one.deadLetterTopic].map((name) => ({ ...create, name })),
-        ...[readAnnouncements(one), keepLetters(one), useGroups(one)],
+        ...[readAnnouncements(one), readDeadLetters(one), writeDeadLetters(one), useGroups(one)],
       ];
     });
     const service = await startTopicsync(at.asUser);
@@ -116,71 +128,69 @@ describe("a Kafka user with access rules", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("ends the service with the group that it may not use", async () => {
-    const at = await sceneAs("no_group", (one) => [readAnnouncements(one), keepLetters(one)]);
-    await makeBoth(at);
+  it("stops the service with an error that names the group it must not use", async () => {
+    const at = await createSceneAs("no_group", (one) => [
+      readAnnouncements(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
+    ]);
+    await createBothTopics(at);
     assert.match(
-      await rejectedAs(at.asUser),
+      await getFatalError(at.asUser),
       new RegExp(`Read on group "${at.key.group}" .*GROUP_AUTHORIZATION`),
     );
   });
 
-  it("ends the service with the topic that it may see and not read", async () => {
+  it("stops the service with an error that names the topic it can describe but not read", async () => {
     const describeOnly = ({ topic: name }: Scene): Right => ({ type: TOPIC, name, operations: [DESCRIBE] });
-    const at = await sceneAs("no_read", (one) => [describeOnly(one), keepLetters(one), useGroups(one)]);
-    await makeBoth(at);
+    const at = await createSceneAs("no_read", (one) => [
+      describeOnly(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
+      useGroups(one),
+    ]);
+    await createBothTopics(at);
     await at.announce(0, 1);
     assert.match(
-      await rejectedAs(at.asUser),
+      await getFatalError(at.asUser),
       new RegExp(`Read on topic "${at.topic}" .*TOPIC_AUTHORIZATION`),
     );
   });
 
-  it("ends the service with the topic that exists and is hidden from it", async () => {
+  it("stops the service with an error that names the existing topic it cannot describe", async () => {
     const create = ({ topic: name }: Scene): Right => ({ type: TOPIC, name, operations: [CREATE] });
-    const at = await sceneAs("hidden", (one) => [create(one), keepLetters(one), useGroups(one)]);
-    await makeBoth(at);
-    assert.match(await rejectedAs(at.asUser), new RegExp(`Describe on topic "${at.topic}"`));
-  });
-
-  it("ends the service with the topics that it may not create", async () => {
-    const at = await sceneAs("no_create", (one) => [
-      readAnnouncements(one),
-      keepLetters(one),
+    const at = await createSceneAs("hidden", (one) => [
+      create(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
       useGroups(one),
     ]);
-    const said = await rejectedAs(at.asUser);
-    assert.match(said, new RegExp(`topic "${at.topic}", topic "${at.deadLetterTopic}", and Create`));
+    await createBothTopics(at);
+    assert.match(await getFatalError(at.asUser), new RegExp(`Describe on topic "${at.topic}"`));
   });
 
-  it("pauses the sync with the right that a dead letter needs, until it is granted", async () => {
-    const readLetters = ({ deadLetterTopic: name }: Scene): Right => ({
-      type: TOPIC,
-      name,
-      operations: [READ],
-    });
-    const at = await sceneAs("no_letters", (one) => [
+  it("stops the service with an error that names the topics it must not create", async () => {
+    const at = await createSceneAs("no_create", (one) => [
       readAnnouncements(one),
-      readLetters(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
       useGroups(one),
     ]);
-    await makeBoth(at);
+    const message = await getFatalError(at.asUser);
+    assert.match(message, new RegExp(`topic "${at.topic}", topic "${at.deadLetterTopic}", and Create`));
+  });
+
+  it("pauses the sync until the right to write dead letters is granted", async () => {
+    const at = await createSceneAs("no_letters", (one) => [
+      readAnnouncements(one),
+      readDeadLetters(one),
+      useGroups(one),
+    ]);
+    await createBothTopics(at);
     await producer.send({ topic: at.topic, messages: [{ value: "not json" }] });
     const service = await startTopicsync(at.asUser);
     await waitUntilNotReady(service, "consumer", new RegExp(`Write on topic "${at.deadLetterTopic}"`));
-    await admin.createAcls({
-      acl: [
-        {
-          resourceType: TOPIC,
-          resourceName: at.deadLetterTopic,
-          resourcePatternType: LITERAL,
-          principal: "User:no_letters",
-          host: "*",
-          operation: WRITE,
-          permissionType: AclPermissionTypes.ALLOW,
-        },
-      ],
-    });
+    await grant("no_letters", [writeDeadLetters(at)]);
     await at.reached(1);
     assert.equal(await at.deadLetters(), 1);
     assert.equal(await service.stop(), 0);

@@ -8,19 +8,17 @@ import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
 import { startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { admin, kafka, producer, scene } = stage(stack);
+const { stack, admin, kafka, producer, scene } = stage();
 
-const says = ({ log }: TestService, words: string): number =>
+const countLogged = ({ log }: TestService, words: string): number =>
   log.filter(({ msg }) => msg?.includes(words) === true).length;
 
-describe("an announcements topic that is deleted and made anew under the running service", () => {
+describe("an announcements topic that is deleted and recreated while the service runs", () => {
   const cases: [title: string, before: number, after: number, announced: number, first: number][] = [
     ["with fewer records than before", 1, 1, 50, 50],
     ["with more records than before", 1, 1, 700, 50],
-    ["with more records than before, before anybody looked", 1, 1, 700, 700],
+    ["with more records than before, all at once", 1, 1, 700, 700],
     ["with more partitions", 1, 3, 300, 50],
     ["with fewer partitions", 3, 1, 300, 50],
   ];
@@ -29,31 +27,34 @@ describe("an announcements topic that is deleted and made anew under the running
       const own = scene();
       await own.createTopic(partitionsBefore);
       await own.announce(0, 300);
-      const service = await startTopicsync(own.settings);
+      const service = await own.start();
       await own.inStep();
       await own.deleteTopic();
       await own.createTopic(partitionsAfter);
       await own.announce(200, 200 + first, "Renamed");
-      await until("it is noticed", async () => (await own.positions.findOne({ epoch: 2 })) !== null);
+      await until(
+        "the new epoch is stored",
+        async () => (await own.positions.findOne({ epoch: 2 })) !== null,
+      );
       await own.inStep();
       await own.announce(200 + first, 200 + announced, "Renamed");
       await own.inStep();
       await waitUntilReady(service);
-      assert.equal(says(service, "positioning failed"), 0);
+      assert.equal(countLogged(service, "positioning failed"), 0);
       assert.equal(await service.stop(), 0);
     });
   }
 });
 
 describe("an announcements topic that gets more partitions while the service runs", () => {
-  it("is read whole", async () => {
+  it("is read completely", async () => {
     const own = scene();
     await own.createTopic();
     await own.announce(0, 50);
-    const service = await startTopicsync(own.settings);
+    const service = await own.start();
     await own.inStep();
     await admin.createPartitions({ topicPartitions: [{ topic: own.topic, count: 3 }] });
-    // Whoever sent to it before does not know them yet.
+    // The producer of the scene does not know the new partitions yet.
     const newcomer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
     await newcomer.connect();
     const value = (id: string) => JSON.stringify(definition(id));
@@ -69,17 +70,16 @@ describe("an announcements topic that gets more partitions while the service run
 });
 
 describe("a dead-letter topic that cannot be written", () => {
-  it("holds the position back while it is missing, and takes the letter when it is back", async () => {
+  it("pauses the sync while it is missing, and receives the dead letter once it is recreated", async () => {
     const own = scene();
     await own.createTopic();
-    const service = await startTopicsync(own.settings);
-    await service.ready();
+    const service = await own.start();
     await admin.deleteTopics({ topics: [own.deadLetterTopic] });
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
     await waitUntilNotReady(service, "consumer", /the sync is paused/);
     assert.equal(await own.count(), 0);
-    await until("it is created", () => admin.createTopics({ topics: [{ topic: own.deadLetterTopic }] }));
+    await own.createDeadLetterTopic();
     await own.reached(11);
     await waitUntilReady(service);
     assert.equal(await own.count(), 10);
@@ -87,12 +87,11 @@ describe("a dead-letter topic that cannot be written", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("holds the position back while it takes nothing of that size, and takes the letter when it may", async () => {
+  it("pauses the sync while it rejects the dead letter as too large, and receives it once its limit is raised", async () => {
     const own = scene();
     await own.createTopic();
-    const limit = (bytes: number) => [{ name: "max.message.bytes", value: String(bytes) }];
-    await admin.createTopics({ topics: [{ topic: own.deadLetterTopic, configEntries: limit(100) }] });
-    const service = await startTopicsync(own.settings);
+    await own.createDeadLetterTopic({ "max.message.bytes": "100" });
+    const service = await own.start();
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
     await waitUntilNotReady(service, "consumer", /rejects a record: .*larger than the max message size/);
@@ -103,7 +102,7 @@ describe("a dead-letter topic that cannot be written", () => {
         {
           type: kafkajs.ConfigResourceTypes.TOPIC,
           name: own.deadLetterTopic,
-          configEntries: limit(1_000_000),
+          configEntries: [{ name: "max.message.bytes", value: "1000000" }],
         },
       ],
     });
@@ -114,15 +113,15 @@ describe("a dead-letter topic that cannot be written", () => {
   });
 });
 
-describe("a network that fails on the way to Kafka", () => {
-  it("is borne when it cuts the connections again and again", async () => {
+describe("a failing network between the service and Kafka", () => {
+  it("does not stop the sync if it closes the connections repeatedly", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
     await own.announce(0, 3_000);
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
     for (const part of [1, 2_000]) {
-      await until(`${part} are applied`, async () => (await own.applied()) >= part);
+      await until(`${part} announcements are applied`, async () => (await own.applied()) >= part);
       broker.cut();
       await waitUntilNotReady(service, "kafka", /Kafka does not answer|no answer within/);
       broker.heal();
@@ -133,7 +132,7 @@ describe("a network that fails on the way to Kafka", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("is borne when it swallows everything: the dead connections are given up", async () => {
+  it("does not stop the sync if it drops all packets: the dead connections are closed", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
@@ -150,15 +149,18 @@ describe("a network that fails on the way to Kafka", () => {
   });
 });
 
-describe("a broker that nobody can ask for the group's coordinator", () => {
-  it("is waited for: the consumer starts anew within the process", async () => {
+describe("a broker that does not find the group's coordinator", () => {
+  it("does not stop the sync: the consumer restarts within the process", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
     await own.announce(0, 100);
     broker.hideCoordinators(true);
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
-    await until("it gave up twice", () => says(service, "Failed to find group coordinator") > 1);
+    await until(
+      "the consumer failed twice",
+      () => countLogged(service, "Failed to find group coordinator") > 1,
+    );
     broker.hideCoordinators(false);
     await own.inStep();
     await waitUntilReady(service);
@@ -166,19 +168,18 @@ describe("a broker that nobody can ask for the group's coordinator", () => {
   });
 });
 
-describe("a consumer that died", () => {
-  it("makes the service unready and ends the process with 70, since it cannot come back by itself", async () => {
+describe("a consumer that crashed", () => {
+  it("makes the service unready and ends the process with 70, since it cannot recover by itself", async () => {
     const broker = await startKafkaProxy(stack.kafka);
     const own = scene();
     await own.createTopic();
     const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
-    await service.ready();
     await waitUntilReady(service);
     const ended = once(service.process, "exit");
-    // kafkajs takes an answer that ends too early for a fault of the program.
+    // kafkajs treats a truncated response as an error that is not retriable.
     broker.truncateAnswers();
     await until(
-      "it is not ready",
+      "the service is not ready",
       async () => (await getReadiness(service).catch(() => ({ status: 0 }))).status !== 200,
     );
     await ended;

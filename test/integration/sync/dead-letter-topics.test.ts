@@ -6,14 +6,10 @@ import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter, type DeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { createBroker, type Broker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
-import { definition, stage, type Scene } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { definition, stage } from "../../support/scene.ts";
 
 const dayMs = 86_400_000;
-const stack = sharedStack();
-const { admin, producer, scene } = stage(stack);
+const { stack, producer, scene } = stage();
 let broker: Broker;
 before(async () => {
   broker = createBroker({ ...readConfig({}).kafka, brokers: [stack.kafka] }, await createLogger("silent"));
@@ -21,24 +17,7 @@ before(async () => {
 });
 after(() => broker.close());
 
-/** Creates both Kafka topics, with these settings of the dead-letter topic. */
-const makeBoth = async (
-  { topic, deadLetterTopic }: Scene,
-  settings: Record<string, string>,
-): Promise<void> => {
-  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
-  await createKafkaTopics(
-    admin,
-    {
-      topic,
-      numPartitions: 1,
-      configEntries: [{ name: "message.timestamp.after.max.ms", value: String(Number.MAX_SAFE_INTEGER) }],
-    },
-    { topic: deadLetterTopic, numPartitions: 1, configEntries },
-  );
-};
-
-async function lettersIn(topic: string): Promise<DeadLetter[]> {
+async function readDeadLetters(topic: string): Promise<DeadLetter[]> {
   const letters: DeadLetter[] = [];
   for await (const placed of broker.read(topic, { abort: new AbortController().signal }))
     letters.push(parseDeadLetter(topic, placed, identifyTopic));
@@ -47,10 +26,14 @@ async function lettersIn(topic: string): Promise<DeadLetter[]> {
 
 const good = definition("good");
 
+/** The announcements topic accepts any timestamp. */
+const anyTimestamp = { "message.timestamp.after.max.ms": String(Number.MAX_SAFE_INTEGER) };
+
 describe("a dead-letter topic that accepts less than the announcements topic", () => {
-  it("gets a letter with a timestamp that it rejects without that timestamp, and the sync goes on", async () => {
+  it("receives a dead letter whose timestamp it rejects without that timestamp, and the sync continues", async () => {
     const at = scene();
-    await makeBoth(at, { "message.timestamp.after.max.ms": "1000" });
+    await at.createTopic(1, anyTimestamp);
+    await at.createDeadLetterTopic({ "message.timestamp.after.max.ms": "1000" });
     const tomorrow = Date.now() + dayMs;
     await producer.send({
       topic: at.topic,
@@ -60,10 +43,10 @@ describe("a dead-letter topic that accepts less than the announcements topic", (
         { key: good.externalId, value: JSON.stringify(good) },
       ],
     });
-    const service = await startTopicsync(at.settings);
+    const service = await at.start();
     await at.reached(3);
     assert.equal(await at.count(), 1);
-    const letters = await lettersIn(at.deadLetterTopic);
+    const letters = await readDeadLetters(at.deadLetterTopic);
     assert.deepEqual(
       letters.map(({ id, time, key, value }) => [id, time?.getTime(), String(key), String(value)]).toSorted(),
       [
@@ -74,9 +57,10 @@ describe("a dead-letter topic that accepts less than the announcements topic", (
     assert.equal(await service.stop(), 0);
   });
 
-  it("gets a letter without a key under its id when it is compacted, and the sync goes on", async () => {
+  it("receives a dead letter without a key under its id if it is compacted, and the sync continues", async () => {
     const at = scene();
-    await makeBoth(at, { "cleanup.policy": "compact" });
+    await at.createTopic(1, anyTimestamp);
+    await at.createDeadLetterTopic({ "cleanup.policy": "compact" });
     const sentAt = Date.now() - dayMs;
     await producer.send({
       topic: at.topic,
@@ -85,10 +69,10 @@ describe("a dead-letter topic that accepts less than the announcements topic", (
         { key: good.externalId, value: JSON.stringify(good) },
       ],
     });
-    const service = await startTopicsync(at.settings);
+    const service = await at.start();
     await at.reached(2);
     assert.equal(await at.count(), 1);
-    const [letter] = await lettersIn(at.deadLetterTopic);
+    const [letter] = await readDeadLetters(at.deadLetterTopic);
     assert.equal(letter?.id, `${at.topic}-0-0`);
     assert.deepEqual([letter.key, String(letter.value), letter.time?.getTime()], [null, "not json", sentAt]);
     assert.equal(await service.stop(), 0);

@@ -4,15 +4,12 @@ import { describe, it } from "node:test";
 import kafkajs from "kafkajs";
 
 import { hasSingleReplica } from "../../../src/kafka/admin/topics.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { stage } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const { admin, scene } = stage(sharedStack());
+const { admin, scene } = stage();
 
-/** The topic's own values for these settings, not the broker's defaults. */
-async function readOwn(topic: string, configNames: string[]): Promise<Record<string, string>> {
+/** The values of these settings that are set for the topic; defaults of the broker are left out. */
+async function readOwnConfig(topic: string, configNames: string[]): Promise<Record<string, string>> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames }],
@@ -26,11 +23,10 @@ async function readOwn(topic: string, configNames: string[]): Promise<Record<str
 const lossWarnings = /not compacted|does not keep all records|single replica/;
 
 describe("the service's own Kafka topics", () => {
-  it("are created so that the broker's defaults delete nothing from them", async () => {
-    const { settings, topic, deadLetterTopic } = scene();
+  it("are created with settings that keep all records, regardless of the broker's defaults", async () => {
+    const { start, topic, deadLetterTopic } = scene();
     const feedback = `${topic}.feedback`;
-    const service = await startTopicsync({ ...settings, KAFKA_PUSH_FEEDBACK_TOPIC: feedback });
-    await service.ready();
+    const service = await start({ KAFKA_PUSH_FEEDBACK_TOPIC: feedback });
     const forDeadLetters = {
       "cleanup.policy": "delete",
       "retention.ms": "-1",
@@ -38,26 +34,21 @@ describe("the service's own Kafka topics", () => {
       "max.message.bytes": "2097152",
     };
     const forAnnouncements = { "cleanup.policy": "compact", "delete.retention.ms": "2592000000" };
-    for (const [name, wanted] of [
+    for (const [name, expected] of [
       [topic, forAnnouncements],
       [deadLetterTopic, forDeadLetters],
       [`${feedback}.dead-letter`, forDeadLetters],
     ] as const)
-      assert.deepEqual(await readOwn(name, Object.keys(wanted)), wanted);
+      assert.deepEqual(await readOwnConfig(name, Object.keys(expected)), expected);
     assert.ok(!service.log.some(({ msg }) => lossWarnings.test(String(msg))));
     assert.equal(await service.stop(), 0);
   });
 
-  it("are left as they are where they exist, with a warning for what they lose", async () => {
-    const { settings, topic, deadLetterTopic } = scene();
-    const configEntries = [{ name: "retention.ms", value: "604800000" }];
-    await createKafkaTopics(
-      admin,
-      { topic, numPartitions: 1 },
-      { topic: deadLetterTopic, numPartitions: 1, configEntries },
-    );
-    const service = await startTopicsync(settings);
-    await service.ready();
+  it("are not changed if they exist, and the service warns if they lose records", async () => {
+    const { start, topic, deadLetterTopic, createTopic, createDeadLetterTopic } = scene();
+    await createTopic();
+    await createDeadLetterTopic({ "retention.ms": "604800000" });
+    const service = await start();
     const warnings = service.log.filter(({ msg }) => lossWarnings.test(String(msg)));
     assert.deepEqual(
       warnings.map(({ msg, ...fields }) => [
@@ -79,7 +70,7 @@ describe("the service's own Kafka topics", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("have a single replica too few where there are brokers for more", () => {
+  it("should have several replicas if there are several brokers", () => {
     const one = [{ replicas: [1] }];
     const two = [{ replicas: [1, 2] }];
     assert.ok(!hasSingleReplica(one, 1));
