@@ -14,29 +14,21 @@ import {
   addFrame,
   createNotification,
 } from "../../support/records.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { definition as createDefinition, stage } from "../../support/scene.ts";
+import type { TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const names = ownNames();
-const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
-const { kafka, admin, producer } = testKafka(stack.kafka);
+const { kafka, admin, producer, scene } = stage();
+const { db, topic, deadLetterTopic, positions, createTopic, start, key } = scene();
 const records = db.collection<Record<string, unknown> & { _id: string }>("svc_api_notif_mgmt_topic");
 const retired = db.collection("svc_api_notif_mgmt_topic_retired");
-const positions = db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
 const consumer = kafka.consumer({ groupId: unique("letters"), maxWaitTimeInMs: 100 });
 const deadLetters: KafkaMessage[] = [];
 let service: TestService;
 
 before(async () => {
-  await Promise.all([admin.connect(), producer.connect()]);
-  // Not compacted, since a compacted topic takes no record without a key.
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }] });
-  service = await startTopicsync(settings);
-  await service.ready();
+  // The service would create a compacted topic, which rejects records without a key.
+  await createTopic();
+  service = await start();
   await consumer.connect();
   await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
   await consumer.run({ eachMessage: ({ message }) => Promise.resolve(void deadLetters.push(message)) });
@@ -49,11 +41,11 @@ interface Sent {
   readonly headers?: RecordHeaders;
 }
 
-/** Sends records and gives the first one's offset. */
+/** Sends records and returns the first offset. */
 async function send(...sent: Sent[]): Promise<number> {
   const [metadata] = await producer.send({
     topic,
-    // So that many records fit into one request.
+    // Allows many records in one request.
     compression: kafkajs.CompressionTypes.GZIP,
     messages: sent.map(({ key = null, value, headers = {} }) => ({
       key,
@@ -65,34 +57,36 @@ async function send(...sent: Sent[]): Promise<number> {
   return Number(metadata?.baseOffset);
 }
 
-/** Sends records, waits until they are applied, and gives the first one's offset. */
+const waitForPosition = (end: number): Promise<true> =>
+  until(
+    `the position is at least ${end}`,
+    async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end,
+  );
+
+/** Sends records, waits until they are applied, and returns the first offset. */
 async function announce(...sent: Sent[]): Promise<number> {
   const first = await send(...sent);
   const end = first + sent.length;
-  await until(`the position reaches ${end}`, async () => {
-    const position = await positions.findOne({});
-    return position !== null && position.next_offset >= end;
-  });
+  await waitForPosition(end);
   return first;
 }
 
-const letterOf = (offset: number): Promise<KafkaMessage> =>
+const findDeadLetter = (offset: number): Promise<KafkaMessage> =>
   until(`the dead letter of offset ${offset}`, () =>
     deadLetters.find(({ headers }) => String(headers?.["topicsync.id"]) === `${topic}-0-${offset}`),
   );
-const header = (letter: KafkaMessage, name: string): string => String(letter.headers?.[name]);
+const getHeader = (letter: KafkaMessage, name: string): string => String(letter.headers?.[name]);
+/** All with the same filters, so that only the name makes a combination unique. */
 const definition = (id = unique("id")) => ({
-  externalId: id,
-  name: `Alarms ${id}`,
-  namespace: "assurance",
-  headerQuery: "eventType=AlarmCreateEvent",
-  contentQuery: "alarm.perceivedSeverity=critical",
+  ...createDefinition(id),
+  contentQuery: "resource.state=active",
 });
-const keyed = (value: ReturnType<typeof definition>): Sent => ({ key: value.externalId, value });
+type Definition = ReturnType<typeof definition>;
+const keyed = (value: Definition): Sent => ({ key: value.externalId, value });
 const find = (id: string) => records.findOne({ topic_id: id });
 
 describe("an announcement", () => {
-  it("of a new definition creates the topic, with its place in the log", async () => {
+  it("of a new definition creates the topic with its position in the log", async () => {
     const body = definition();
     const offset = await announce(keyed(body));
     const record = await find(body.externalId);
@@ -115,7 +109,7 @@ describe("an announcement", () => {
     );
   });
 
-  it("without a key is as good, and null and missing members mean the empty string", async () => {
+  it("needs no key, and null and missing members mean the empty string", async () => {
     const id = unique("id");
     await announce({ value: { externalId: id, name: id, namespace: null } });
     const record = await find(id);
@@ -125,7 +119,7 @@ describe("an announcement", () => {
     );
   });
 
-  it("that comes again changes nothing at all", async () => {
+  it("that is repeated changes nothing", async () => {
     const body = definition();
     await announce(keyed(body));
     const first = await find(body.externalId);
@@ -145,16 +139,16 @@ describe("an announcement", () => {
 
   it("without a value retires the topic and frees its combination", async () => {
     const body = definition();
-    const heir = { ...body, externalId: unique("id") };
+    const successor = { ...body, externalId: unique("id") };
     await announce(keyed(body));
-    const offset = await announce({ key: body.externalId, value: null }, keyed(heir));
+    const offset = await announce({ key: body.externalId, value: null }, keyed(successor));
     assert.equal(await find(body.externalId), null);
-    assert.notEqual(await find(heir.externalId), null);
-    const gone = await retired.findOne({ topic_id: body.externalId });
-    assert.deepEqual(gone?.["retired_by"], { kind: "announcement", topic, partition: 0, offset });
+    assert.notEqual(await find(successor.externalId), null);
+    const record = await retired.findOne({ topic_id: body.externalId });
+    assert.deepEqual(record?.["retired_by"], { kind: "announcement", topic, partition: 0, offset });
   });
 
-  it("of a topic that HTTP created is adopted when it is the same and rejected when it differs", async () => {
+  it("of a topic that was created over HTTP adopts it if the definition is the same, and is rejected otherwise", async () => {
     const body = definition();
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     assert.equal((await call(url, { body })).status, 201);
@@ -163,8 +157,8 @@ describe("an announcement", () => {
       { key: body.externalId, value: null },
       keyed(body),
     );
-    assert.equal(header(await letterOf(offset), "topicsync.code"), "EXTERNAL_ID_TAKEN");
-    assert.equal(header(await letterOf(offset + 1), "topicsync.code"), "EXTERNAL_ID_TAKEN");
+    assert.equal(getHeader(await findDeadLetter(offset), "topicsync.code"), "EXTERNAL_ID_TAKEN");
+    assert.equal(getHeader(await findDeadLetter(offset + 1), "topicsync.code"), "EXTERNAL_ID_TAKEN");
     assert.deepEqual((await find(body.externalId))?.["source"], {
       kind: "announcement",
       topic,
@@ -175,11 +169,14 @@ describe("an announcement", () => {
 });
 
 describe("an announcement in an envelope", () => {
-  type Body = ReturnType<typeof definition>;
   const json = { "content-type": "application/cloudevents+json; charset=UTF-8" };
-  const resource = ({ externalId, ...members }: Body) => ({ id: externalId, "@type": "Topic", ...members });
-  const created = (body: Body) => createNotification("TopicCreateEvent", resource(body));
-  const cases: [title: string, wrap: (body: Body) => Sent][] = [
+  const resource = ({ externalId, ...members }: Definition) => ({
+    id: externalId,
+    "@type": "Topic",
+    ...members,
+  });
+  const created = (body: Definition) => createNotification("TopicCreateEvent", resource(body));
+  const cases: [title: string, wrap: (body: Definition) => Sent][] = [
     ["structured CloudEvent", (body) => ({ value: createCloudEvent({ data: body }), headers: json })],
     ["structured CloudEvent without a header", (body) => ({ value: createCloudEvent({ data: body }) })],
     [
@@ -195,7 +192,7 @@ describe("an announcement in an envelope", () => {
     ],
   ];
   for (const [title, wrap] of cases) {
-    it(`is as good as a plain one: ${title}`, async () => {
+    it(`is applied like a plain one: ${title}`, async () => {
       const body = definition();
       await announce({ key: body.externalId, ...wrap(body) });
       const record = await find(body.externalId);
@@ -206,7 +203,7 @@ describe("an announcement in an envelope", () => {
     });
   }
 
-  it("changes a topic and retires it, by TMF688's notifications and by a framed key", async () => {
+  it("changes and retires a topic by TMF688 notifications and by a framed key", async () => {
     const [one, two] = [definition(), definition()];
     const change = createNotification("TopicAttributeValueChangeEvent", {
       ...resource(one),
@@ -222,68 +219,68 @@ describe("an announcement in an envelope", () => {
     assert.notEqual(await retired.findOne({ topic_id: one.externalId }), null);
   });
 
-  it("that is rejected is kept as it came, and says as what it was read", async () => {
+  it("is kept unchanged if it is rejected, with the format that it was read as", async () => {
     const value = addFrame(createCloudEvent({ data: { ...definition(), headerquery: "" } }));
-    const letter = await letterOf(await announce({ value, headers: json }));
+    const letter = await findDeadLetter(await announce({ value, headers: json }));
     assert.deepEqual(letter.value, value);
-    assert.equal(header(letter, "content-type"), json["content-type"]);
+    assert.equal(getHeader(letter, "content-type"), json["content-type"]);
     assert.match(
-      header(letter, "__connect.errors.exception.message"),
+      getHeader(letter, "__connect.errors.exception.message"),
       /read as a CloudEvent \(structured mode\) in a Confluent-framed value \(schema id 7\)/,
     );
-    const [fault] = JSON.parse(header(letter, "topicsync.details")) as { path: string }[];
+    const [fault] = JSON.parse(getHeader(letter, "topicsync.details")) as { path: string }[];
     assert.equal(fault?.path, "/data/headerquery");
   });
 });
 
 describe("a rejected announcement", () => {
-  it("goes to the dead-letter topic with its bytes, key, headers, timestamp and the reason", async () => {
+  it("is written to the dead-letter topic with its bytes, key, headers, timestamp and the reason", async () => {
     const value = Buffer.from([0x7b, 0xff, 0x00]);
     const offset = await announce({ key: "the key", value, headers: { traceparent: "00-ab" } });
-    const letter = await letterOf(offset);
+    const letter = await findDeadLetter(offset);
     assert.deepEqual(letter.value, value);
     assert.equal(String(letter.key), "the key");
-    assert.equal(header(letter, "traceparent"), "00-ab");
-    assert.equal(header(letter, "__connect.errors.topic"), topic);
-    assert.equal(header(letter, "__connect.errors.partition"), "0");
-    assert.equal(header(letter, "__connect.errors.offset"), String(offset));
-    assert.equal(header(letter, "__connect.errors.exception.class.name"), "topicsync.UNDECODABLE");
-    assert.match(header(letter, "__connect.errors.exception.message"), /UTF-8/);
+    assert.equal(getHeader(letter, "traceparent"), "00-ab");
+    assert.equal(getHeader(letter, "__connect.errors.topic"), topic);
+    assert.equal(getHeader(letter, "__connect.errors.partition"), "0");
+    assert.equal(getHeader(letter, "__connect.errors.offset"), String(offset));
+    assert.equal(getHeader(letter, "__connect.errors.exception.class.name"), "topicsync.UNDECODABLE");
+    assert.match(getHeader(letter, "__connect.errors.exception.message"), /UTF-8/);
     assert.ok(Math.abs(Number(letter.timestamp) - Date.now()) < 600_000);
   });
 
   const cases: [code: string, title: string, sent: () => Sent][] = [
     ["MALFORMED_JSON", "that is not JSON", () => ({ value: "no JSON" })],
-    ["SCHEMA_VIOLATION", "that is no topic", () => ({ value: { name: "n" } })],
+    ["SCHEMA_VIOLATION", "that is not a topic", () => ({ value: { name: "n" } })],
     ["SCHEMA_VIOLATION", "with an unknown member", () => ({ value: { ...definition(), headerquery: "" } })],
     ["KEY_MISMATCH", "under another topic's key", () => ({ key: "other", value: definition() })],
     ["MISSING_KEY", "without key and value", () => ({ value: null })],
     ["TOO_LARGE", "of more than 100 kB", () => ({ value: { ...definition(), name: "n".repeat(102_400) } })],
   ];
   for (const [code, title, sent] of cases) {
-    it(`${title} says ${code}`, async () => {
+    it(`${title} has the code ${code}`, async () => {
       const offset = await announce(sent());
-      assert.equal(header(await letterOf(offset), "topicsync.code"), code);
+      assert.equal(getHeader(await findDeadLetter(offset), "topicsync.code"), code);
     });
   }
 
   it("lists the path of every fault", async () => {
-    const letter = await letterOf(await announce({ value: { externalId: "", more: 1 } }));
-    const details = JSON.parse(header(letter, "topicsync.details")) as { path: string }[];
+    const letter = await findDeadLetter(await announce({ value: { externalId: "", more: 1 } }));
+    const details = JSON.parse(getHeader(letter, "topicsync.details")) as { path: string }[];
     assert.deepEqual(details.map(({ path }) => path).toSorted(), ["/externalId", "/more", "/name"]);
   });
 
-  it("for a combination names the holder, which stays", async () => {
+  it("with an existing combination names its holder, which is unchanged", async () => {
     const holder = definition();
     await announce(keyed(holder));
     const offset = await announce(keyed({ ...holder, externalId: unique("id") }));
-    const letter = await letterOf(offset);
-    assert.equal(header(letter, "topicsync.code"), "DUPLICATE_COMBINATION");
-    assert.match(header(letter, "__connect.errors.exception.message"), new RegExp(holder.externalId));
+    const letter = await findDeadLetter(offset);
+    assert.equal(getHeader(letter, "topicsync.code"), "DUPLICATE_COMBINATION");
+    assert.match(getHeader(letter, "__connect.errors.exception.message"), new RegExp(holder.externalId));
     assert.notEqual(await find(holder.externalId), null);
   });
 
-  it("does not hold up the good ones around it", async () => {
+  it("does not block the valid ones before and after it", async () => {
     const [one, two] = [definition(), definition()];
     const offset = await announce(
       keyed(one),
@@ -292,21 +289,21 @@ describe("a rejected announcement", () => {
       keyed({ ...one, externalId: unique("id") }),
     );
     assert.ok((await find(one.externalId)) !== null && (await find(two.externalId)) !== null);
-    assert.equal(header(await letterOf(offset + 1), "topicsync.code"), "MALFORMED_JSON");
-    assert.equal(header(await letterOf(offset + 3), "topicsync.code"), "DUPLICATE_COMBINATION");
+    assert.equal(getHeader(await findDeadLetter(offset + 1), "topicsync.code"), "MALFORMED_JSON");
+    assert.equal(getHeader(await findDeadLetter(offset + 3), "topicsync.code"), "DUPLICATE_COMBINATION");
   });
 
-  it("is kept whole when hundreds are rejected at once", async () => {
+  it("is kept completely if hundreds are rejected at once", async () => {
     const junk = "x".repeat(4_000);
     const first = await announce(...Array.from({ length: 500 }, (_, i) => ({ value: `${junk}${i}` })));
-    const letter = await letterOf(first + 499);
+    const letter = await findDeadLetter(first + 499);
     assert.equal(String(letter.value), `${junk}499`);
-    for (let offset = first; offset < first + 500; offset += 1) await letterOf(offset);
+    for (let offset = first; offset < first + 500; offset += 1) await findDeadLetter(offset);
   });
 });
 
 describe("a batch", () => {
-  it("comes out as one announcement after another: updates, swaps, retirements and rejections", async () => {
+  it("has the result of one announcement after another: updates, swaps, retirements and rejections", async () => {
     const [a, b, c] = [definition(), definition(), definition()];
     const offset = await announce(
       keyed(a),
@@ -319,21 +316,20 @@ describe("a batch", () => {
     );
     assert.equal(await find(a.externalId), null);
     assert.equal((await find(b.externalId))?.["topic_name"], c.name);
-    assert.equal(header(await letterOf(offset + 6), "topicsync.code"), "DUPLICATE_COMBINATION");
+    assert.equal(getHeader(await findDeadLetter(offset + 6), "topicsync.code"), "DUPLICATE_COMBINATION");
   });
 });
 
 describe("the compression of a record", () => {
   for (const [name, compression] of Object.entries(kafkajs.CompressionTypes)) {
-    it(`may be ${name}`, async () => {
+    it(`can be ${name}`, async () => {
       const bodies = Array.from({ length: 50 }, () => definition());
       const [metadata] = await producer.send({
         topic,
         compression: compression as kafkajs.CompressionTypes,
         messages: bodies.map((body) => ({ key: body.externalId, value: JSON.stringify(body) })),
       });
-      const end = Number(metadata?.baseOffset) + 50;
-      await until("they are applied", async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end);
+      await waitForPosition(Number(metadata?.baseOffset) + 50);
       assert.equal(
         await records.countDocuments({ topic_id: { $in: bodies.map(({ externalId }) => externalId) } }),
         50,
@@ -343,11 +339,11 @@ describe("the compression of a record", () => {
 });
 
 describe("the committed offset", () => {
-  it("follows the position, for those who watch the group's lag", async () => {
+  it("follows the position, for tools that monitor the group's lag", async () => {
     await announce(keyed(definition()));
     const end = (await positions.findOne({}))?.next_offset;
-    await until("the broker knows it", async () => {
-      const [found] = await admin.fetchOffsets({ groupId: names["KAFKA_GROUP_ID"] ?? "", topics: [topic] });
+    await until("it is committed", async () => {
+      const [found] = await admin.fetchOffsets({ groupId: key.group, topics: [topic] });
       return Number(found?.partitions[0]?.offset) === end;
     });
   });

@@ -9,12 +9,10 @@ import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import type { TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { scene } = stage(stack);
-/** Each waits nearly as much as it works. */
+const { stack, scene } = stage();
+/** Each test waits for most of its time. */
 const productsAtOnce = 3;
 
 const products = await Promise.all(
@@ -25,18 +23,15 @@ const products = await Promise.all(
   })),
 );
 
-const says = ({ log }: TestService, words: string): boolean =>
+const hasLogged = ({ log }: TestService, words: string): boolean =>
   log.some(({ msg = "" }) => msg.startsWith(words));
 
 describe("topicsync on another product", { concurrency: productsAtOnce }, () => {
   for (const { name, dialect, proxy } of products) {
     describe(name, { concurrency: 1 }, () => {
-      const own = scene();
+      const own = scene({ PUSH_APPLICATIONS: "agent", PUSH_PLATFORMS: "ios" });
       const settings = {
-        ...own.settings,
         MONGODB_URI: proxy.uri(own.db.databaseName),
-        PUSH_APPLICATIONS: "agent",
-        PUSH_PLATFORMS: "ios",
       };
       const installations = own.db.collection("sys_push_notif_app_install");
       const [a, b, c] = [definition("a"), definition("b"), definition("c")];
@@ -54,14 +49,13 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
 
       before(async () => {
         await own.createTopic();
-        service = await startTopicsync(settings);
-        await service.ready();
+        service = await own.start(settings);
       });
 
-      it("applies announcements, also of topics that are there, and rejects a combination that is taken", async () => {
+      it("applies announcements, also of existing topics, and rejects an existing combination", async () => {
         await own.send(a, b, c);
         await own.reached(3);
-        // Each in a batch of its own: what a batch takes for new is looked up only once a unique index objects.
+        // Each in its own batch: a batch looks up topics only after a unique index rejected a write.
         for (const [at, one] of [a, renamed, { ...b, externalId: "other" }, "c", c].entries()) {
           await own.send(one);
           await own.reached(at + 4);
@@ -76,7 +70,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         assert.equal(await own.retired.countDocuments(), 1);
       });
 
-      it("creates a topic over HTTP, and names what is taken", async () => {
+      it("creates a topic over HTTP, and reports duplicates", async () => {
         const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
         const created = await call(url, { body: definition("by-hand") });
         assert.equal(created.status, 201, created.text);
@@ -115,7 +109,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         assert.equal((await installations.findOne({ token }))?.["active"], false);
       });
 
-      it("picks by what another instance changed", async () => {
+      it("picks topics by the changes of another instance", async () => {
         const picks = async (id: string): Promise<string[]> => {
           const event = { eventType: "ResourceCreateEvent", event: { resource: { id } } };
           const answer = await call(`${service.url}/api/svc_api_notif_mgmt/topic/pick`, { body: event });
@@ -124,16 +118,16 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         await until("the topics are loaded", async () => (await picks("b")).join() === "b");
         const change = { content_query: "resource.id=changed", sys_updated_on: new Date() };
         await own.topics.updateOne({ topic_id: "b" }, { $set: change });
-        await until("the change is picked by", async () => (await picks("changed")).join() === "b");
-        assert.equal(says(service, "no change streams"), !dialect.hasChangeStreams);
+        await until("the change is effective", async () => (await picks("changed")).join() === "b");
+        assert.equal(hasLogged(service, "no change streams"), !dialect.hasChangeStreams);
         await own.topics.updateOne({ topic_id: "b" }, { $set: { content_query: b.contentQuery } });
       });
 
-      it("is taken over by the next process, which reads the log again and changes nothing", async () => {
+      it("changes nothing when the next process reads the log again", async () => {
         const before = await stored();
         assert.equal(await service.stop(), 0);
         await own.positions.updateOne({}, { $set: { next_offset: 1 } });
-        const next = await startTopicsync(settings);
+        const next = await own.start(settings);
         await own.send(definition("d"));
         await own.reached(9);
         const { d, ...others } = await stored();
@@ -141,7 +135,7 @@ describe("topicsync on another product", { concurrency: productsAtOnce }, () => 
         assert.deepEqual(others, before);
         assert.equal(await own.deadLetters(), 2);
         for (const one of [service, next]) {
-          assert.equal(says(one, "this MongoDB has no transactions"), !dialect.hasTransactions);
+          assert.equal(hasLogged(one, "this MongoDB has no transactions"), !dialect.hasTransactions);
           assert.deepEqual(
             one.log.filter(({ level }) => level >= 50),
             [],

@@ -4,15 +4,12 @@ import { before, describe, it } from "node:test";
 import type { Document } from "mongodb";
 
 import { getPort } from "../../unit/embedded/local.ts";
-import { call } from "../../support/http.ts";
 import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
-import { waitUntilNotReady, waitUntilReady, stage } from "../../support/scene.ts";
-import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { getMetric, getSyncStatus, waitUntilNotReady, waitUntilReady, stage } from "../../support/scene.ts";
+import { runCli, startTopicsync, type TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { scene } = stage(stack);
+const { stack, scene } = stage();
 const store = await startMongoProxy(getPort(stack.mongodb));
 
 describe("a MongoDB that does not accept writes", () => {
@@ -22,9 +19,7 @@ describe("a MongoDB that does not accept writes", () => {
 
   before(async () => {
     await own.createTopic();
-    const uri = store.uri(new URL(own.uri).pathname.slice(1));
-    service = await startTopicsync({ ...own.settings, MONGODB_URI: uri });
-    await service.ready();
+    service = await own.start({ MONGODB_URI: store.uri(own.db.databaseName) });
   });
 
   const announceWhile = async (answer: Document, times: number): Promise<void> => {
@@ -33,19 +28,18 @@ describe("a MongoDB that does not accept writes", () => {
     next += 100;
   };
 
-  /** What the partition says of itself, once it is paused for a cause. */
-  const pausedBy = (cause: string) =>
-    until(`it is paused by an ${cause}`, async () => {
-      const { json } = await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as: bootstrap });
-      const [partition] = json.partitions;
-      return partition.cause === cause ? (partition as { state: string; reason: string }) : undefined;
+  /** Waits until the partition is paused for this cause, and returns its status. */
+  const waitForPause = (cause: "error" | "outage") =>
+    until(`the partition is paused by an ${cause}`, async () => {
+      const [partition] = (await getSyncStatus(service)).partitions;
+      return partition?.cause === cause && partition;
     });
 
-  const metricIs = (value: number) =>
-    until(`the metric is ${value}`, async () => {
-      const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
-      return /^topicsync_partition_failing\{.*\} (\d)$/m.exec(text)?.[1] === String(value);
-    });
+  const waitForMetric = (value: number) =>
+    until(
+      `the metric is ${value}`,
+      async () => (await getMetric(service, "topicsync_partition_failing")) === value,
+    );
 
   for (const [what, answer, message] of [
     [
@@ -59,12 +53,12 @@ describe("a MongoDB that does not accept writes", () => {
       /^not authorized on t$/,
     ],
   ] as const)
-    it(`is no outage but an error, and is told as such: ${what}`, async () => {
+    it(`pauses the sync with an error if the cause is not an outage: ${what}`, async () => {
       await announceWhile(answer, 10_000);
-      const { state, reason } = await pausedBy("error");
+      const { state, reason } = await waitForPause("error");
       assert.equal(state, "paused");
-      assert.match(reason, message);
-      await metricIs(1);
+      assert.match(reason ?? "", message);
+      await waitForMetric(1);
       await waitUntilNotReady(
         service,
         "consumer",
@@ -77,20 +71,20 @@ describe("a MongoDB that does not accept writes", () => {
       store.clear();
       await own.inStep();
       await waitUntilReady(service);
-      await metricIs(0);
+      await waitForMetric(0);
     });
 
-  it("is an outage where it cannot do it now", async () => {
+  it("pauses the sync as an outage if the cause is temporary", async () => {
     await announceWhile(mongoErrors.tooSlow, 10_000);
-    const { reason } = await pausedBy("outage");
-    assert.match(reason, /^MongoDB does not answer: operation exceeded time limit/);
-    await metricIs(0);
+    const { reason } = await waitForPause("outage");
+    assert.match(reason ?? "", /^MongoDB does not answer: operation exceeded time limit/);
+    await waitForMetric(0);
     store.clear();
     await own.inStep();
     await waitUntilReady(service);
   });
 
-  it("has a unique index that objects, wherever in the answer it says so", async () => {
+  it("may report a duplicate key for the whole command, and the batch is decided again", async () => {
     const failures = (): number => service.log.filter(({ level }) => level >= 40).length;
     const before = failures();
     await announceWhile(
@@ -99,30 +93,30 @@ describe("a MongoDB that does not accept writes", () => {
     );
     await own.inStep();
     assert.equal(store.pending(), 0);
-    assert.equal(failures(), before, "the batch was decided again, and nothing failed");
+    assert.equal(failures(), before, "something failed");
     assert.equal(await service.stop(), 0);
   });
 });
 
-describe("a MongoDB that does not accept the credentials", () => {
+describe("a MongoDB that rejects the credentials", () => {
   const own = scene();
   const reject = (): void => {
     const answer = { ok: 0, code: 18, codeName: "AuthenticationFailed", errmsg: "Authentication failed." };
     store.fail({ command: "create", executed: false, answer, times: 1 });
   };
-  const settings = { ...own.settings, MONGODB_URI: store.uri(new URL(own.uri).pathname.slice(1)) };
+  const settings = { ...own.settings, MONGODB_URI: store.uri(own.db.databaseName) };
   const reason =
     /MongoDB does not accept the credentials of MONGODB_URI: Authentication failed\..*authSource/;
 
-  it("ends the service with 78 and the reason", async () => {
+  it("stops the service with 78 and the reason", async () => {
     reject();
     const service = await startTopicsync(settings);
-    await until("it has ended", () => service.process.exitCode !== null);
+    await until("the process has exited", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 78);
     assert.match(service.log.find(({ level }) => level === 60)?.msg ?? "", reason);
   });
 
-  it("ends a command with 78 and the reason", async () => {
+  it("stops a command with 78 and the reason", async () => {
     reject();
     const { code, errors } = await runCli(["users", "list"], settings);
     assert.equal(code, 78);

@@ -2,22 +2,18 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
-import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { definition, getReadiness, stage } from "../../support/scene.ts";
-import { runCli, startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { definition, getMetric, getReadiness, getSyncStatus, stage } from "../../support/scene.ts";
+import { runCli } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { kafka, scene } = stage(stack);
+const { kafka, scene } = stage();
 
 describe("a transaction that stays open in the announcements topic", () => {
-  it("counts as a lag and is shown as what holds the log up, until it ends", async (test) => {
-    const { settings, topic, createTopic, send, stored, announce } = scene();
+  it("counts as a lag and is reported as its cause until it ends", async (t) => {
+    const { settings, topic, createTopic, start, send, stored, announce } = scene();
     await createTopic();
-    const service = await startTopicsync(settings);
-    await service.ready();
+    const service = await start();
     await announce(0, 1);
     await stored(1);
 
@@ -27,25 +23,24 @@ describe("a transaction that stays open in the announcements topic", () => {
       maxInFlightRequests: 1,
       transactionTimeout: 300_000,
     });
-    test.after(() => producer.disconnect());
+    t.after(() => producer.disconnect());
     await producer.connect();
     const transaction = await producer.transaction();
     await transaction.send({ topic, messages: [{ key: "open", value: JSON.stringify(definition("open")) }] });
-    await send(definition("beside"));
+    await send(definition("after"));
 
-    const partition = async (): Promise<SyncStatus["partitions"][number] | undefined> => {
-      const { json } = await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" });
-      return (json as SyncStatus).partitions[0];
-    };
-    const metric = async (name: string): Promise<number> => {
-      const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
-      return Number(new RegExp(`^topicsync_partition_${name}\\{.*\\} (.*)$`, "m").exec(text)?.[1]);
-    };
+    /** Waits until the partition's status meets the condition, and returns it. */
+    const waitForStatus = (what: string, isMet: (status: SyncStatus["partitions"][number]) => boolean) =>
+      until(what, async () => {
+        const [status] = (await getSyncStatus(service)).partitions;
+        return status !== undefined && isMet(status) && status;
+      });
+    const getPartitionMetric = (name: string) => getMetric(service, `topicsync_partition_${name}`);
 
-    const blocked = await until("its age can be told", async () => {
-      const found = await partition();
-      return (found?.openTransactionSeconds ?? 0) > 0 ? found : undefined;
-    });
+    const blocked = await waitForStatus(
+      "the age of the transaction is known",
+      ({ openTransactionSeconds }) => (openTransactionSeconds ?? 0) > 0,
+    );
     assert.deepEqual(
       { ...blocked, lagSeconds: undefined, openTransactionSeconds: undefined },
       {
@@ -55,11 +50,14 @@ describe("a transaction that stays open in the announcements topic", () => {
       },
     );
     assert.ok((blocked.lagSeconds ?? 0) > 0);
-    await until("Prometheus sees it", async () => (await metric("open_transaction_seconds")) > 0);
-    assert.equal(await metric("last_stable_offset"), 1);
-    assert.equal(await metric("log_end_offset"), 3);
-    assert.equal(await metric("lag_records"), 2);
-    // Instances work as they should: restarting one would mend nothing.
+    await until(
+      "the metric is updated",
+      async () => (await getPartitionMetric("open_transaction_seconds")) > 0,
+    );
+    assert.equal(await getPartitionMetric("last_stable_offset"), 1);
+    assert.equal(await getPartitionMetric("log_end_offset"), 3);
+    assert.equal(await getPartitionMetric("lag_records"), 2);
+    // The instances work correctly, and restarting one would not help.
     assert.equal((await getReadiness(service)).status, 200);
     const { output } = await runCli(["status", "--url", service.url], settings);
     assert.match(output, /2 announcements behind/);
@@ -70,15 +68,15 @@ describe("a transaction that stays open in the announcements topic", () => {
 
     await transaction.commit();
     await stored(3);
-    const after = await until("nothing waits any more", async () => {
-      const found = await partition();
-      return found?.lagRecords === 0 ? found : undefined;
-    });
+    const after = await waitForStatus("the lag is 0", ({ lagRecords }) => lagRecords === 0);
     assert.deepEqual(
       [after.logEnd, after.lastStableOffset, after.openTransactionSeconds],
       [after.committedOffset, after.committedOffset, 0],
     );
-    await until("Prometheus sees it", async () => (await metric("open_transaction_seconds")) === 0);
+    await until(
+      "the metric is updated",
+      async () => (await getPartitionMetric("open_transaction_seconds")) === 0,
+    );
     assert.equal(await service.stop(), 0);
   });
 });

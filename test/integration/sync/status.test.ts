@@ -6,23 +6,17 @@ import { createValidator } from "../../../src/lib/validation.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { getMetric, stage } from "../../support/scene.ts";
+import type { TestService } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const names = ownNames();
-const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-const { admin, producer } = testKafka(stack.kafka);
+const { producer, scene } = stage();
+const { topic, createTopic, start, key } = scene();
 const check = createValidator<SyncStatus>(syncStatusSchema);
 let service: TestService;
 
 before(async () => {
-  await Promise.all([admin.connect(), producer.connect()]);
-  await admin.createTopics({ topics: [{ topic, numPartitions: 2 }] });
-  service = await startTopicsync(settings);
-  await service.ready();
+  await createTopic(2);
+  service = await start();
 });
 
 const send = (partition: number, ...values: (object | string | null)[]) =>
@@ -34,7 +28,7 @@ const send = (partition: number, ...values: (object | string | null)[]) =>
     })),
   });
 
-async function status(): Promise<SyncStatus> {
+async function getStatus(): Promise<SyncStatus> {
   const { status: code, json } = await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET" });
   assert.equal(code, 200);
   const checked = check(json);
@@ -42,24 +36,20 @@ async function status(): Promise<SyncStatus> {
   return checked.value;
 }
 
-const inStep = () =>
-  until("the sync is in step", async () => {
-    const found = await status();
-    return found.partitions.every(({ lagRecords }) => lagRecords === 0) ? found : undefined;
+const waitForSync = () =>
+  until("every announcement is applied", async () => {
+    const found = await getStatus();
+    return found.partitions.every(({ lagRecords }) => lagRecords === 0) && found;
   });
 
-async function metric(name: string): Promise<number | undefined> {
-  const { text } = await call(`${service.url}/metrics`, { method: "GET", as: undefined });
-  const line = text.split("\n").find((one) => one.startsWith(`${name} `));
-  return line === undefined ? undefined : Number(line.split(" ").at(-1));
-}
+const metric = (name: string) => getMetric(service, name);
 
 describe("GET /api/topicsync/v1/sync", () => {
-  it("tells where each partition stands, and what became of the announcements", async () => {
+  it("returns the position of each partition and the outcomes of the announcements", async () => {
     const body = { externalId: unique("id"), name: unique("name") };
     await send(0, body, body, { ...body, name: unique("other") }, "no JSON", null, { more: 1 }, "no JSON");
-    const { group, consumer, counts, partitions, problems } = await inStep();
-    assert.equal(group, names["KAFKA_GROUP_ID"]);
+    const { group, consumer, counts, partitions, problems } = await waitForSync();
+    assert.equal(group, key.group);
     assert.equal(consumer, "assigned");
     assert.deepEqual(counts, {
       created: 1,
@@ -87,16 +77,16 @@ describe("GET /api/topicsync/v1/sync", () => {
     assert.deepEqual(problems, []);
   });
 
-  it("needs a user, and knows only GET", async () => {
+  it("needs a user, and allows only GET", async () => {
     const url = `${service.url}/api/topicsync/v1/sync`;
     assert.equal((await call(url, { method: "GET", as: undefined })).status, 401);
     assert.equal((await call(url)).status, 405);
   });
 
   it("names the other members of the group and their partitions", async () => {
-    const other = await startTopicsync(settings);
-    const shared = await until("the partitions are shared out", async () => {
-      const { partitions } = await status();
+    const other = await start();
+    const shared = await until("the partitions are assigned", async () => {
+      const { partitions } = await getStatus();
       return partitions.filter(({ owner }) => owner === "this process").length === 1 &&
         partitions.every(({ assigned }) => assigned)
         ? partitions
@@ -110,9 +100,9 @@ describe("GET /api/topicsync/v1/sync", () => {
 });
 
 describe("GET /metrics", () => {
-  it("shows the same to Prometheus, with histograms and the process's own", async () => {
+  it("returns the same values, with histograms and the metrics of the process", async () => {
     await send(1, { externalId: unique("id"), name: unique("name") });
-    await inStep();
+    await waitForSync();
     const labels = `topic="${topic}",partition="1"`;
     assert.equal(await metric(`topicsync_partition_committed_offset{${labels}}`), 1);
     assert.equal(await metric(`topicsync_partition_log_end_offset{${labels}}`), 1);
@@ -120,13 +110,16 @@ describe("GET /metrics", () => {
     assert.equal(await metric(`topicsync_partition_lag_seconds{${labels}}`), 0);
     assert.equal(await metric(`topicsync_partition_assigned{${labels}}`), 1);
     // The position is looked up again after the other member left.
-    await until("it reads", async () => (await metric(`topicsync_partition_paused{${labels}}`)) === 0);
+    await until(
+      "the partition is read",
+      async () => (await metric(`topicsync_partition_paused{${labels}}`)) === 0,
+    );
     assert.equal(await metric(`topicsync_ready{check="consumer"}`), 1);
     assert.equal(await metric(`topicsync_rejections_total{code="MALFORMED_JSON"}`), 2);
     assert.equal(await metric(`topicsync_announcements_total{outcome="created"}`), 2);
     assert.equal(await metric(`topicsync_announcement_delay_seconds_count`), 8);
-    assert.ok(((await metric("topicsync_batch_write_duration_seconds_count")) ?? 0) > 0);
-    assert.ok(((await metric("topicsync_batch_announcements_sum")) ?? 0) === 8);
-    assert.ok(((await metric("process_resident_memory_bytes")) ?? 0) > 0);
+    assert.ok((await metric("topicsync_batch_write_duration_seconds_count")) > 0);
+    assert.equal(await metric("topicsync_batch_announcements_sum"), 8);
+    assert.ok((await metric("process_resident_memory_bytes")) > 0);
   });
 });
