@@ -11,16 +11,12 @@ import { call } from "../support/http.ts";
 import { unique } from "../support/names.ts";
 import { startReceiver, type ReceivedSpan } from "../support/otlp-receiver.ts";
 import { until } from "../support/poll.ts";
+import { stage } from "../support/scene.ts";
 import { ownNames, startTopicsync, type TestService } from "../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../support/stack.ts";
 
-const stack = sharedStack();
-const { kafka, producer } = testKafka(stack.kafka);
-const names = ownNames();
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
+const { kafka, producer, scene } = stage();
+const { settings, topic, deadLetterTopic, key, start } = scene();
 const feedbackTopic = unique("feedback");
-const addresses = { MONGODB_URI: testDatabase(stack.mongodb).uri, KAFKA_BROKERS: stack.kafka };
-const settings = { ...names, ...addresses };
 const folder = mkdtempSync(join(tmpdir(), "topicsync-traces-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -44,9 +40,7 @@ function recordModules(name: string) {
 const traced = recordModules("traced");
 
 before(async () => {
-  await producer.connect();
-  service = await startTopicsync({
-    ...settings,
+  service = await start({
     ...traced.settings,
     KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -55,7 +49,6 @@ before(async () => {
     OTEL_SERVICE_NAME: "sync-of-the-tests",
     OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
   });
-  await service.ready();
 });
 
 /** A trace that began elsewhere: its id, the parent span, and the header. */
@@ -103,7 +96,7 @@ describe("the trace of an announcement", () => {
       "messaging.operation.name": "process",
       "messaging.destination.name": topic,
       "messaging.destination.partition.id": "0",
-      "messaging.consumer.group.name": names["KAFKA_GROUP_ID"],
+      "messaging.consumer.group.name": key.group,
       "messaging.kafka.offset": Number(sent?.baseOffset),
       "topicsync.batch.records": 1,
     });
@@ -134,7 +127,7 @@ describe("the trace of an announcement", () => {
     assert.equal(process.attributes["error.type"], "BAD_FILTER");
     const consumer = kafka.consumer({ groupId: unique("reader") });
     after(() => consumer.disconnect());
-    await consumer.subscribe({ topics: [names["KAFKA_DEAD_LETTER_TOPIC"] ?? ""], fromBeginning: true });
+    await consumer.subscribe({ topics: [deadLetterTopic], fromBeginning: true });
     const traceparents: (string | undefined)[] = [];
     await consumer.run({
       eachMessage: ({ message }) => {

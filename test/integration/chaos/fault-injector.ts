@@ -97,7 +97,7 @@ export function createFaultInjector(options: FaultInjectorOptions) {
 
   return {
     start,
-    /** Resolves when the faults are injected and whatever was killed is starting again. */
+    /** Resolves when the faults are injected and everything that was killed is restarting. */
     async inject(planned: PlannedFault): Promise<void> {
       await wait(maxDelayMs);
       await Promise.all(planned.faults.map(async (fault) => injectors[fault]()));
