@@ -90,6 +90,8 @@ export function stage(stack: StackAddresses = sharedStack()) {
       });
     }
 
+    const caughtUp = (limitMs?: number) => until("every position is at the end of the log", isAtEnd, limitMs);
+
     const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
     return {
       settings,
@@ -139,9 +141,11 @@ export function stage(stack: StackAddresses = sharedStack()) {
         until(`${expected} topics are stored`, async () => (await count()) === expected, limitMs),
       reached: (offset: number) =>
         until(`the position is ${offset}`, async () => (await positions.findOne({}))?.next_offset === offset),
+      /** Waits until every announcement is applied. */
+      caughtUp,
       /** Waits until every position is at the end of the log; then asserts that the topics are those announced. */
       inStep: async (limitMs?: number): Promise<void> => {
-        await until("every position is at the end of the log", isAtEnd, limitMs);
+        await caughtUp(limitMs);
         const records = await topics.find({}).toArray();
         const found = new Map(records.map((record) => [record.topic_id, record.topic_name]));
         assert.equal(records.length, found.size, "an external id is stored twice");

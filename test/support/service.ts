@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { after } from "node:test";
@@ -137,6 +138,17 @@ export async function runCli(
   // Standard output is the command's answer; the service's is its log.
   if (args[0] === "start") keepLog(output);
   return { code: child.exitCode, output, errors };
+}
+
+/** Runs a command with `--json`, which must succeed, and parses its output. */
+export async function runJson(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  input?: string,
+): Promise<unknown> {
+  const { code, output, errors } = await runCli([...args, "--json"], settings, input);
+  assert.equal(code, 0, errors);
+  return JSON.parse(output);
 }
 
 /** Adds a user by the command line; `options` such as `--role`. */

@@ -1,34 +1,29 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 
-import { startBrowser } from "../../support/browser.ts";
 import {
   assertAccessible,
-  assertFits,
+  assertLooks,
   saveScreenshot,
+  useConsole,
   viewports,
-  openPage,
-  signIn,
 } from "../../support/console.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { unique } from "../../support/names.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { addUser, type TestService } from "../../support/service.ts";
 
-const { admin, producer, scene } = stage(sharedStack());
+const { admin, producer, scene } = stage();
 const own = scene();
 const { topic, deadLetterTopic } = own;
 let service: TestService;
-let browser: Browser;
+const { signIn, openConsole } = useConsole(() => service.url);
 
 before(async () => {
   await own.createTopic();
-  service = await startTopicsync(own.settings);
-  browser = await startBrowser();
-  await service.ready();
+  service = await own.start();
 });
 
 /** Announces, and waits until it is applied. */
@@ -38,13 +33,8 @@ async function announce(...sent: Parameters<typeof own.send>): Promise<void> {
   await own.reached(Number(offsets?.high));
 }
 
-async function openDeadLetters(look: Parameters<typeof openPage>[1] = viewports.light): Promise<Page> {
-  const page = await openPage(browser, look);
-  await signIn(page, service.url);
-  await page.getByRole("link", { name: "Dead letters" }).click();
-  await page.getByRole("heading", { name: "Dead letters" }).waitFor();
-  return page;
-}
+const openDeadLetters = (options?: BrowserContextOptions): Promise<Page> =>
+  openConsole("Dead letters", options);
 
 /** A dead letter of another partition. */
 const deadLetter = (
@@ -62,7 +52,7 @@ const nameless = Array.from({ length: 3 }, () => ({
 }));
 
 describe("the dead-letter pages", () => {
-  it("say so when there are none", async () => {
+  it("report that there are none", async () => {
     const page = await openDeadLetters();
     await page.getByRole("heading", { name: "No dead letters" }).waitFor();
     await assertAccessible(page);
@@ -70,8 +60,7 @@ describe("the dead-letter pages", () => {
 
   it("show the reason of a dead letter, and replay it once the cause is fixed", async () => {
     await announce(holder, heir);
-    const page = await openPage(browser);
-    await signIn(page, service.url);
+    const page = await signIn();
     await page.getByRole("row", { name: heir.externalId }).getByRole("link").click();
     await page.getByRole("heading", { name: "DUPLICATE_COMBINATION" }).waitFor();
     await page.getByText(holder.externalId).first().waitFor();
@@ -168,9 +157,8 @@ describe("the dead-letter pages", () => {
 
   it("are hidden from users without the role", async () => {
     const [user, password] = [unique("reader"), "a reader's password"];
-    assert.equal((await runCli(["users", "add", user], own.settings, password)).code, 0);
-    const page = await openPage(browser);
-    await signIn(page, service.url, { user, password });
+    await addUser(own.settings, user, password);
+    const page = await signIn({ user, password });
     await page.getByText("Viewing dead letters requires the role").waitFor();
     assert.equal(await page.getByRole("row", { name: /SCHEMA_VIOLATION|UNDECODABLE/ }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "Dead letters" }).count(), 0);
@@ -185,14 +173,10 @@ describe("the dead-letter pages", () => {
         .getByRole("row", { name: nameless[0]?.externalId ?? "" })
         .first()
         .waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `dead-letters-${look}`);
+      await assertLooks(page, `dead-letters-${look}`);
       await page.getByRole("row", { name: "rejected again" }).getByRole("link").first().click();
       await page.getByRole("region", { name: "JSON" }).getByText("✗ must not be empty").waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `dead-letter-${look}`);
+      await assertLooks(page, `dead-letter-${look}`);
     });
   }
 });

@@ -1,30 +1,21 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
-import { ensureIndexes } from "../../../src/storage/indexes.ts";
-import { startBrowser } from "../../support/browser.ts";
-import {
-  assertAccessible,
-  assertFits,
-  saveScreenshot,
-  viewports,
-  openPage,
-  signIn,
-} from "../../support/console.ts";
+import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
+const service = useService({
+  PUSH_APPLICATIONS: "Mobile Agent,Field Service",
+  PUSH_PLATFORMS: "ios,android",
+});
+const { openConsole } = useConsole(() => service.url);
+const records = service.db.collection<InstallationRecord>("sys_push_notif_app_install");
 const token = (start: string, end: string): string => start.repeat(8) + "00".repeat(20) + end;
 const of = { application: "Mobile Agent", platform: "ios" };
 const bob = { ...of, user: "bob.beeper" };
-let service: TestService;
-let browser: Browser;
 
 const inactive = {
   active: false,
@@ -41,33 +32,15 @@ const stored = [
 ];
 
 before(async () => {
-  await ensureIndexes(db);
   await records.insertMany(stored);
-  service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    PUSH_APPLICATIONS: "Mobile Agent,Field Service",
-    PUSH_PLATFORMS: "ios,android",
-  });
-  browser = await startBrowser();
-  await service.ready();
 });
-
-async function openInstallations(options = {}): Promise<Page> {
-  const page = await openPage(browser, options);
-  await signIn(page, service.url);
-  await page.getByRole("link", { name: "Installations" }).click();
-  await page.getByRole("heading", { name: "Installations", level: 1 }).waitFor();
-  return page;
-}
 
 const findRows = (page: Page, of: string) =>
   page.getByRole("region", { name: "Installations", exact: true }).getByRole("row", { name: of });
 
 describe("the page Installations", () => {
   it("finds a token by its suffix, even if all of it is pasted, and reports no matches", async () => {
-    const page = await openInstallations();
+    const page = await openConsole("Installations");
     await page.getByText("Search by user or by the end of a token").waitFor();
     await page.getByLabel("End of the token").fill(token("d4e5f6", "deadbeef"));
     await page.keyboard.press("Enter");
@@ -79,7 +52,7 @@ describe("the page Installations", () => {
   });
 
   it("deactivates selected installations with a reason", async () => {
-    const page = await openInstallations();
+    const page = await openConsole("Installations");
     await page.getByLabel("User", { exact: true }).fill("bob.beeper");
     await page.keyboard.press("Enter");
     await findRows(page, "1a2b3c…0002").getByText("Unregistered").waitFor();
@@ -102,7 +75,7 @@ describe("the page Installations", () => {
   });
 
   it("shows several pages", async () => {
-    const page = await openInstallations();
+    const page = await openConsole("Installations");
     await page.getByLabel("User", { exact: true }).fill("ann.alert");
     await page.getByRole("button", { name: "Search" }).click();
     await page.getByRole("button", { name: "Next" }).click();
@@ -113,14 +86,12 @@ describe("the page Installations", () => {
 
   for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
-      const page = await openInstallations(options);
+      const page = await openConsole("Installations", options);
       await page.getByLabel("User", { exact: true }).fill("bob.beeper");
       await page.keyboard.press("Enter");
       await findRows(page, "cafe").or(findRows(page, "0002")).first().waitFor();
       await page.getByRole("heading", { name: "Totals" }).waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `installations-${look}`);
+      await assertLooks(page, `installations-${look}`);
     });
   }
 });

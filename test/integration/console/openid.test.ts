@@ -1,54 +1,40 @@
 /** Signing in on the console with a real OpenID provider, on another site. */
 import assert from "node:assert/strict";
-import { before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import getPort from "get-port";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
 import { buildRedirectUri } from "../../../http/routes/openid-sign-in.ts";
 import { roles } from "../../../src/users/user.ts";
-import { startBrowser } from "../../support/browser.ts";
-import { assertAccessible, assertFits, saveScreenshot, viewports, openPage } from "../../support/console.ts";
+import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { startOpenIdProvider } from "../../support/openid-provider.ts";
+import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
 const people = [
   { name: "ann", roles: [roles.eventManagement] },
   { name: "bob", roles: ["something-else"] },
 ];
-let issuer: string;
-let service: TestService;
-let browser: Browser;
-
-before(async () => {
-  const port = await getPort({ host: "127.0.0.1" });
-  const publicUrl = `http://127.0.0.1:${port}`;
-  const client = {
-    clientId: "topicsync-console",
-    clientSecret: "the secret of the console",
-    redirectUri: buildRedirectUri(publicUrl),
-  };
-  keepSecret(client.clientSecret);
-  issuer = await startOpenIdProvider(client, people);
-  service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    HTTP_PORT: String(port),
-    HTTP_PUBLIC_URL: publicUrl,
-    OIDC_ISSUER: issuer,
-    OIDC_AUDIENCE: "topicsync",
-    OIDC_CLIENT_ID: client.clientId,
-    OIDC_CLIENT_SECRET: client.clientSecret,
-    OIDC_SCOPE: "openid profile",
-  });
-  browser = await startBrowser();
-  await service.ready();
+const port = await getPort({ host: "127.0.0.1" });
+const publicUrl = `http://127.0.0.1:${port}`;
+const client = {
+  clientId: "topicsync-console",
+  clientSecret: "the secret of the console",
+  redirectUri: buildRedirectUri(publicUrl),
+};
+keepSecret(client.clientSecret);
+const issuer = await startOpenIdProvider(client, people);
+const service = useService({
+  HTTP_PORT: String(port),
+  HTTP_PUBLIC_URL: publicUrl,
+  OIDC_ISSUER: issuer,
+  OIDC_AUDIENCE: "topicsync",
+  OIDC_CLIENT_ID: client.clientId,
+  OIDC_CLIENT_SECRET: client.clientSecret,
+  OIDC_SCOPE: "openid profile",
 });
+const { openPage } = useConsole(() => service.url);
 
 /** Signs in at the provider with this name and returns to the console. */
 async function signInAs(page: Page, name: string, from = "/console"): Promise<void> {
@@ -61,7 +47,7 @@ async function signInAs(page: Page, name: string, from = "/console"): Promise<vo
 
 describe("signing in with OpenID", () => {
   it("returns to the page where it began, with the provider's user name and roles", async () => {
-    const page = await openPage(browser);
+    const page = await openPage();
     await signInAs(page, "ann", "/console/picker");
     await page.getByRole("heading", { name: "Picker" }).waitFor();
     await page.getByText("oidc:ann").waitFor();
@@ -81,7 +67,7 @@ describe("signing in with OpenID", () => {
   });
 
   it("hides pages that the roles do not allow", async () => {
-    const page = await openPage(browser);
+    const page = await openPage();
     await signInAs(page, "bob");
     await page.getByText("oidc:bob").waitFor();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -91,7 +77,7 @@ describe("signing in with OpenID", () => {
   });
 
   it("reports that the user declined, and can be repeated", async () => {
-    const page = await openPage(browser);
+    const page = await openPage();
     await page.goto(`${service.url}/console`);
     await page.getByRole("button", { name: "Sign in with OpenID" }).click();
     await page.getByRole("button", { name: "No" }).click();
@@ -104,13 +90,11 @@ describe("signing in with OpenID", () => {
 
   for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
-      const page = await openPage(browser, options);
+      const page = await openPage(options);
       await page.goto(`${service.url}/console?sign-in=expired`);
       await page.getByRole("button", { name: "Sign in with OpenID" }).waitFor();
       await page.getByRole("alert").getByText("Please try again").waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `openid-${look}`);
+      await assertLooks(page, `openid-${look}`);
     });
   }
 });

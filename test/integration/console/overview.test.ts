@@ -1,37 +1,26 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser } from "playwright-core";
-
-import { startBrowser } from "../../support/browser.ts";
 import {
   assertAccessible,
-  assertFits,
+  assertLooks,
   saveScreenshot,
+  useConsole,
   viewports,
-  openPage,
-  signIn,
 } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { stage } from "../../support/scene.ts";
-import { bootstrap, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
-const { scene } = stage(sharedStack());
-const own = scene();
+const { scene } = stage();
+const own = scene({ PUSH_APPLICATIONS: "Mobile Agent", PUSH_PLATFORMS: "ios,android" });
 let service: TestService;
-let browser: Browser;
+const { openPage, signIn } = useConsole(() => service.url);
 
 before(async () => {
   await own.createTopic(2);
-  service = await startTopicsync({
-    ...own.settings,
-    PUSH_APPLICATIONS: "Mobile Agent",
-    PUSH_PLATFORMS: "ios,android",
-  });
-  browser = await startBrowser();
-  await service.ready();
+  service = await own.start();
 });
 
 describe("the page", () => {
@@ -47,8 +36,7 @@ describe("the page", () => {
 
 describe("signing in on the console", () => {
   it("reports wrong credentials and accepts right ones, by keyboard alone", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url, { ...bootstrap, password: "wrong" });
+    const page = await signIn({ ...bootstrap, password: "wrong" });
     await page.getByRole("alert").getByText("The user name or the password is wrong").waitFor();
     await assertAccessible(page);
     await page.getByLabel("User").press("Tab");
@@ -59,8 +47,7 @@ describe("signing in on the console", () => {
   });
 
   it("ends when the user signs out, which invalidates the cookie", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url);
+    const page = await signIn();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     const [cookie] = await page.context().cookies();
     assert.ok(cookie !== undefined);
@@ -77,8 +64,7 @@ describe("signing in on the console", () => {
   });
 
   it("is required again after the session has expired", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url);
+    const page = await signIn();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     await page.context().clearCookies();
     await page.reload();
@@ -88,8 +74,7 @@ describe("signing in on the console", () => {
 
 describe("the overview", () => {
   it("shows rejections and registrations as they happen", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url);
+    const page = await signIn();
     await page.getByRole("heading", { name: "All systems operational" }).waitFor();
     await page.getByText("No push tokens yet.").waitFor();
     await page.getByText("None. Rejected records").waitFor();
@@ -114,14 +99,11 @@ describe("the overview", () => {
   it("names the role that is required to see dead letters", async () => {
     const id = unique("faulty");
     await own.send({ externalId: id, name: "" });
-    const page = await openPage(browser);
-    await signIn(page, service.url);
+    const page = await signIn();
     await page.getByRole("row", { name: id }).getByText("SCHEMA_VIOLATION").waitFor();
     const reader = { user: unique("reader"), password: "a reader's password" };
-    const added = await runCli(["users", "add", reader.user], own.settings, reader.password);
-    assert.equal(added.code, 0, added.errors);
-    const theirs = await openPage(browser);
-    await signIn(theirs, service.url, reader);
+    await addUser(own.settings, reader.user, reader.password);
+    const theirs = await signIn(reader);
     await theirs.getByText("Viewing dead letters requires the role").waitFor();
     assert.equal(await theirs.getByRole("row", { name: id }).count(), 0);
     await assertAccessible(theirs);
@@ -129,16 +111,14 @@ describe("the overview", () => {
 
   for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
-      const page = await openPage(browser, options);
-      await page.goto(`${service.url}/console`);
-      await page.getByRole("button", { name: "Sign in" }).waitFor();
-      await assertAccessible(page);
-      await saveScreenshot(page, `sign-in-${look}`);
-      await signIn(page, service.url);
+      const signInPage = await openPage(options);
+      await signInPage.goto(`${service.url}/console`);
+      await signInPage.getByRole("button", { name: "Sign in" }).waitFor();
+      await assertAccessible(signInPage);
+      await saveScreenshot(signInPage, `sign-in-${look}`);
+      const page = await signIn(bootstrap, options);
       await page.getByRole("heading", { name: "All systems operational" }).waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `overview-${look}`);
+      await assertLooks(page, `overview-${look}`);
     });
   }
 });

@@ -1,25 +1,13 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser } from "playwright-core";
-
-import { startBrowser } from "../../support/browser.ts";
-import {
-  assertAccessible,
-  assertFits,
-  saveScreenshot,
-  viewports,
-  openPage,
-  signIn,
-} from "../../support/console.ts";
+import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
+const service = useService();
+const { signIn, openConsole } = useConsole(() => service.url);
 const critical = {
   name: "Critical tickets",
   externalId: unique("critical"),
@@ -33,22 +21,15 @@ const minor = {
   externalId: unique("minor"),
   contentQuery: "troubleTicket.severity=Minor",
 };
-let service: TestService;
-let browser: Browser;
-
-before(async () => {
-  service = await startTopicsync(settings);
-  browser = await startBrowser();
-  await service.ready();
-  for (const topic of [critical, minor])
-    assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: topic })).status, 201);
-});
 
 describe("the picker", () => {
+  before(async () => {
+    for (const topic of [critical, minor])
+      assert.equal((await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: topic })).status, 201);
+  });
+
   it("lists the topics that match an event, and explains why another does not", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url);
-    await page.getByRole("link", { name: "Picker" }).click();
+    const page = await openConsole("Picker");
     await page.getByRole("button", { name: "Find topics" }).click();
     await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
     await page.getByRole("row", { name: critical.externalId }).getByText("assurance").waitFor();
@@ -68,9 +49,7 @@ describe("the picker", () => {
   });
 
   it("shows what is wrong with an event while typing", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url);
-    await page.getByRole("link", { name: "Picker" }).click();
+    const page = await openConsole("Picker");
     await page.getByLabel("Event").fill('{"eventId": ');
     await page.getByText("Invalid JSON").waitFor();
     assert.equal(await page.getByRole("button", { name: "Find topics" }).isEnabled(), false);
@@ -82,10 +61,8 @@ describe("the picker", () => {
 
   it("is hidden from users without the role", async () => {
     const [user, password] = [unique("reader"), "a reader's password"];
-    const { code, errors } = await runCli(["users", "add", user], settings, password);
-    assert.equal(code, 0, errors);
-    const page = await openPage(browser);
-    await signIn(page, service.url, { user, password });
+    await service.addUser(user, password);
+    const page = await signIn({ user, password });
     await page.getByRole("heading", { name: "Overview" }).waitFor();
     assert.equal(await page.getByRole("link", { name: "Picker" }).count(), 0);
     await page.goto(`${service.url}/console/picker`);
@@ -94,15 +71,11 @@ describe("the picker", () => {
 
   for (const [look, options] of Object.entries(viewports)) {
     it(`is accessible: ${look}`, async () => {
-      const page = await openPage(browser, options);
-      await signIn(page, service.url);
-      await page.getByRole("link", { name: "Picker" }).click();
+      const page = await openConsole("Picker", options);
       await page.getByLabel("Why does a topic not match?").fill(minor.externalId);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "The event matches 1 topic" }).waitFor();
-      await assertAccessible(page);
-      await assertFits(page);
-      await saveScreenshot(page, `picker-${look}`);
+      await assertLooks(page, `picker-${look}`);
     });
   }
 });

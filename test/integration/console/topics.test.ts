@@ -1,33 +1,20 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser, Page } from "playwright-core";
+import type { BrowserContextOptions, Page } from "playwright-core";
 
-import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { toRetiredRecord, type RetiredRecord, type TopicRecord } from "../../../src/storage/topic-records.ts";
 import type { Source } from "../../../src/topics/topic.ts";
-import { startBrowser } from "../../support/browser.ts";
-import {
-  assertAccessible,
-  assertFits,
-  saveScreenshot,
-  viewports,
-  openPage,
-  signIn,
-} from "../../support/console.ts";
+import { assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { useService } from "../../support/scene.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
-const retired = db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
-let service: TestService;
-let browser: Browser;
+const service = useService();
+const { openConsole } = useConsole(() => service.url);
+const topics = service.db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
+const retired = service.db.collection<RetiredRecord>("svc_api_notif_mgmt_topic_retired");
 
 const announcedSource = (offset: number): Source => ({
   ...{ kind: "announcement", topic: "topicsync.announcements", partition: 2, offset },
@@ -54,7 +41,6 @@ const stored = Array.from({ length: 66 }, (_, i): TopicRecord => {
 });
 
 before(async () => {
-  await ensureIndexes(db);
   const [first, ...others] = stored;
   assert.ok(first);
   const { topic_name, namespace, header_query } = first;
@@ -74,15 +60,10 @@ before(async () => {
       retiredBy: announcedSource(9),
     }),
   });
-  service = await startTopicsync(settings);
-  browser = await startBrowser();
-  await service.ready();
 });
 
-async function openTopics(options?: Parameters<typeof openPage>[1]): Promise<Page> {
-  const page = await openPage(browser, options);
-  await signIn(page, service.url);
-  await page.getByRole("link", { name: "Topics", exact: true }).click();
+async function openTopics(options?: BrowserContextOptions): Promise<Page> {
+  const page = await openConsole("Topics", options);
   await page.getByRole("row", { name: "ticket-000" }).waitFor();
   return page;
 }
@@ -191,9 +172,3 @@ describe("the topic pages", () => {
 });
 
 const getFocusedName = (page: Page): Promise<string> => page.evaluate<string>("document.activeElement.name");
-
-async function assertLooks(page: Page, name: string): Promise<void> {
-  await assertAccessible(page);
-  await assertFits(page);
-  await saveScreenshot(page, name);
-}

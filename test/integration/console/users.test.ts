@@ -2,62 +2,35 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import type { Browser, Page } from "playwright-core";
-
-import { startBrowser } from "../../support/browser.ts";
-import {
-  assertAccessible,
-  assertFits,
-  saveScreenshot,
-  viewports,
-  openPage,
-  signIn,
-} from "../../support/console.ts";
+import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { useService } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { bootstrap, ownNames, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { bootstrap } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
+const service = useService({
+  PUSH_APPLICATIONS: "Mobile Agent,Field Service",
+  PUSH_PLATFORMS: "android",
+});
+const { signIn, openConsole } = useConsole(() => service.url);
 const password = "a password of a user";
-let service: TestService;
-let browser: Browser;
 
 const post = (rest: string, body: unknown) => call(`${service.url}/api/topicsync/v1/${rest}`, { body });
 
-before(async () => {
-  service = await startTopicsync({
-    ...ownNames(),
-    MONGODB_URI: uri,
-    KAFKA_BROKERS: stack.kafka,
-    PUSH_APPLICATIONS: "Mobile Agent,Field Service",
-    PUSH_PLATFORMS: "android",
-  });
-  browser = await startBrowser();
-  await service.ready();
-  const roles = ["svc_api_notif_mgmt.event_mgmt_integration"];
-  await post("users", { name: "dora.delay", password, roles });
-  await post("users", { name: "eve.outside", password });
-  await post("users/eve.outside/disable", {});
-  await post("applications/Field%20Service/disable", {});
-  await post("platforms", { name: "ios", tokenRule: "apns" });
-});
-
-async function openAs(name: "Users" | "Applications", options = viewports.light): Promise<Page> {
-  const page = await openPage(browser, options);
-  await signIn(page, service.url);
-  await page.getByRole("link", { name }).click();
-  await page.getByRole("heading", { name, level: 1 }).waitFor();
-  return page;
-}
-
 describe("the administration pages", () => {
+  before(async () => {
+    const roles = ["svc_api_notif_mgmt.event_mgmt_integration"];
+    await post("users", { name: "dora.delay", password, roles });
+    await post("users", { name: "eve.outside", password });
+    await post("users/eve.outside/disable", {});
+    await post("applications/Field%20Service/disable", {});
+    await post("platforms", { name: "ios", tokenRule: "apns" });
+  });
+
   it("are hidden from users without the role", async () => {
-    const page = await openPage(browser);
-    await signIn(page, service.url, { user: "dora.delay", password });
+    const page = await signIn({ user: "dora.delay", password });
     await page.getByRole("link", { name: "Picker" }).waitFor();
     for (const name of ["Users", "Applications", "Installations"])
       assert.equal(await page.getByRole("link", { name }).count(), 0);
@@ -67,17 +40,14 @@ describe("the administration pages", () => {
 
   for (const [look, options] of Object.entries(viewports)) {
     it(`are accessible: ${look}`, async () => {
-      const page = await openPage(browser, options);
-      await signIn(page, service.url);
+      const page = await signIn(bootstrap, options);
       for (const [name, row] of [
         ["Users", "dora.delay"],
         ["Applications", "Mobile Agent"],
       ] as const) {
         await page.getByRole("link", { name }).click();
         await page.getByRole("row", { name: row }).waitFor();
-        await assertAccessible(page);
-        await assertFits(page);
-        await saveScreenshot(page, `${name.toLowerCase()}-${look}`);
+        await assertLooks(page, `${name.toLowerCase()}-${look}`);
       }
     });
   }
@@ -87,7 +57,7 @@ describe("the page Users", () => {
   it("adds a user who can sign in, changes roles and password, and disables the user", async () => {
     const [user, second] = [unique("ann"), "another password of hers"];
     keepSecret(second);
-    const page = await openAs("Users");
+    const page = await openConsole("Users");
     await page.getByRole("button", { name: "Add a user" }).click();
     await page.getByLabel("Name", { exact: true }).fill(user);
     await page.getByLabel("Password", { exact: true }).fill(password);
@@ -108,8 +78,7 @@ describe("the page Users", () => {
     await page.getByLabel("Password", { exact: true }).fill(second);
     await page.getByRole("button", { name: "Set" }).click();
     await page.getByText(`The password of ${user} was changed.`).waitFor();
-    const hers = await openPage(browser);
-    await signIn(hers, service.url, { user, password: second });
+    const hers = await signIn({ user, password: second });
     await hers.getByRole("heading", { name: "Overview" }).waitFor();
     assert.deepEqual(
       (await hers.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents()).filter(
@@ -133,7 +102,9 @@ describe("the page Users", () => {
   });
 
   it("shows errors, restores the focus, and prevents users from locking themselves out", async () => {
-    const page = await openAs("Users");
+    const [found, other] = [unique("found"), unique("other")];
+    for (const name of [found, other]) await post("users", { name, password });
+    const page = await openConsole("Users");
     const add = page.getByRole("button", { name: "Add a user" });
     await add.click();
     await page.getByLabel("Name", { exact: true }).fill(bootstrap.user);
@@ -157,17 +128,17 @@ describe("the page Users", () => {
     assert.equal(await page.getByLabel("Administration").isDisabled(), true);
     await page.getByRole("button", { name: "Cancel" }).click();
 
-    await page.getByLabel("Name starts with").fill("dora");
+    await page.getByLabel("Name starts with").fill(found);
     await page.keyboard.press("Enter");
-    await page.getByRole("row", { name: "eve.outside" }).waitFor({ state: "detached" });
-    await page.getByRole("row", { name: "dora.delay" }).waitFor();
+    await page.getByRole("row", { name: other }).waitFor({ state: "detached" });
+    await page.getByRole("row", { name: found }).waitFor();
   });
 });
 
 describe("the page Applications", () => {
   it("adds an application and a platform with a token rule, and disables them", async () => {
     const [application, platform] = [unique("app"), unique("platform")];
-    const page = await openAs("Applications");
+    const page = await openConsole("Applications");
     await page.getByRole("button", { name: "Add an application" }).click();
     await page.getByLabel("Name").fill(application);
     await page.keyboard.press("Enter");
