@@ -1,43 +1,25 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { useFolder } from "../../support/folder.ts";
 import { unique } from "../../support/names.ts";
-import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { toNdjson } from "../../support/ndjson.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { runCli } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const names = ownNames();
-const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-const { admin } = testKafka(stack.kafka);
-const records = db.collection("svc_api_notif_mgmt_topic");
-const folder = mkdtempSync(join(tmpdir(), "topicsync-announce-"));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-let service: TestService;
+const { admin, scene } = stage();
+const own = scene();
+const { settings, topic } = own;
+const records = own.db.collection("svc_api_notif_mgmt_topic");
+const folder = useFolder();
 
 before(async () => {
-  await admin.connect();
-  await createKafkaTopics(admin, { topic, numPartitions: 3 });
-  service = await startTopicsync(settings);
-  await service.ready();
+  await own.createTopic(3);
+  await own.start();
 });
 
-const definition = () => ({ externalId: unique("id"), name: unique("name") });
-
-function createFile(name: string, content: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return path;
-}
-
-const toNdjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+const createDefinition = () => definition(unique("id"));
 
 async function readLogEnd(): Promise<number> {
   const offsets = await admin.fetchTopicOffsets(topic);
@@ -46,10 +28,10 @@ async function readLogEnd(): Promise<number> {
 
 describe("topicsync announce", () => {
   it("publishes NDJSON, arrays, single objects and standard input, and waits until they are stored", async () => {
-    const bodies = Array.from({ length: 1_203 }, definition);
-    const many = createFile("many.ndjson", toNdjson(...bodies.slice(0, 1_200)));
-    const list = createFile("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
-    const one = createFile("one.json", JSON.stringify(bodies[1_201], undefined, 2));
+    const bodies = Array.from({ length: 1_203 }, createDefinition);
+    const many = folder.createFile("many.ndjson", toNdjson(...bodies.slice(0, 1_200)));
+    const list = folder.createFile("list.json", JSON.stringify(bodies.slice(1_200, 1_201), undefined, 2));
+    const one = folder.createFile("one.json", JSON.stringify(bodies[1_201], undefined, 2));
     const input = JSON.stringify(bodies[1_202]);
     const { code, output, errors } = await runCli(
       ["announce", "--wait", many, list, one, "-"],
@@ -65,8 +47,11 @@ describe("topicsync announce", () => {
   });
 
   it("lists the rejected definitions with the reasons and exits with 3", async () => {
-    const [holder, other] = [definition(), definition()];
-    const path = createFile("rejected.ndjson", toNdjson(holder, { ...other, name: holder.name }, other));
+    const [holder, other] = [createDefinition(), createDefinition()];
+    const path = folder.createFile(
+      "rejected.ndjson",
+      toNdjson(holder, { ...holder, externalId: other.externalId }, other),
+    );
     // Keys of different partitions arrive in any order, so the existing topic is stored first.
     await runCli(["announce", "--wait", "-"], settings, JSON.stringify(holder));
     const { code, output, errors } = await runCli(["announce", "--wait", "--json", path], settings);
@@ -89,9 +74,9 @@ describe("topicsync announce", () => {
 
   it("publishes nothing if a definition is invalid, and names file and line of every fault", async () => {
     const before = await readLogEnd();
-    const path = createFile(
+    const path = folder.createFile(
       "faulty.ndjson",
-      `${JSON.stringify(definition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n{"name":"n","externalId":"e","contentQuery":"a=1;b=2"}\n`,
+      `${JSON.stringify(createDefinition())}\nno JSON\n\n{"name":"n","headerquery":""}\n[]\n{"name":"n","externalId":"e","contentQuery":"a=1;b=2"}\n`,
     );
     const { code, errors } = await runCli(["announce", path], settings);
     assert.equal(code, 3);
@@ -104,25 +89,25 @@ describe("topicsync announce", () => {
   });
 
   it("names the right line even if the first one is malformed", async () => {
-    const path = createFile("first.ndjson", `{"externalId":\n${toNdjson(definition())}`);
+    const path = folder.createFile("first.ndjson", `{"externalId":\n${toNdjson(createDefinition())}`);
     const { code, errors } = await runCli(["announce", path], settings);
     assert.equal(code, 3);
     assert.match(errors, /first\.ndjson:1: is not JSON/);
   });
 
   it("accepts U+2028 within a string, and ignores a byte order mark", async () => {
-    const body = { ...definition(), namespace: "one\u2028two\u2029three" };
-    const path = createFile("separators.ndjson", `\uFEFF${toNdjson(definition(), body)}`);
+    const body = { ...createDefinition(), namespace: "one\u2028two\u2029three" };
+    const path = folder.createFile("separators.ndjson", `\uFEFF${toNdjson(createDefinition(), body)}`);
     const { code, errors } = await runCli(["announce", "--wait", path], settings);
     assert.equal(code, 0, errors);
     assert.equal((await records.findOne({ topic_id: body.externalId }))?.["namespace"], body.namespace);
   });
 
   it("accepts an empty file, and reports a missing one", async () => {
-    const empty = await runCli(["announce", "--wait", createFile("empty.ndjson", "")], settings);
+    const empty = await runCli(["announce", "--wait", folder.createFile("empty.ndjson", "")], settings);
     assert.equal(empty.code, 0, empty.errors);
     assert.match(empty.output, /stored: 0 of 0/);
-    const none = await runCli(["announce", join(folder, "none.json")], settings);
+    const none = await runCli(["announce", join(folder.path, "none.json")], settings);
     assert.equal(none.code, 1);
     assert.match(none.errors, /none\.json/);
     assert.equal((await runCli(["announce"], settings)).code, 64);
@@ -130,17 +115,23 @@ describe("topicsync announce", () => {
   });
 
   it("does not wait without --wait", async () => {
-    const body = definition();
-    const { code, output } = await runCli(["announce", createFile("one.ndjson", toNdjson(body))], settings);
+    const body = createDefinition();
+    const { code, output } = await runCli(
+      ["announce", folder.createFile("one.ndjson", toNdjson(body))],
+      settings,
+    );
     assert.equal(code, 0);
     assert.match(output, new RegExp(`announced 1 definition to ${topic}`));
   });
 
-  it("reports within a time limit that a broker does not answer", async () => {
-    const { code, errors } = await runCli(["announce", createFile("x.ndjson", toNdjson(definition()))], {
-      ...settings,
-      KAFKA_BROKERS: "127.0.0.1:1",
-    });
+  it("reports a broker that does not respond within a time limit", async () => {
+    const { code, errors } = await runCli(
+      ["announce", folder.createFile("x.ndjson", toNdjson(createDefinition()))],
+      {
+        ...settings,
+        KAFKA_BROKERS: "127.0.0.1:1",
+      },
+    );
     assert.equal(code, 69);
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);
   });

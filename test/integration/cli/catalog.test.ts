@@ -2,17 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { newId } from "../../../src/lib/sys-id.ts";
-import { runCli } from "../../support/service.ts";
+import { runCli, runJson } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
 const run = (...args: string[]) => runCli(args, settings);
-const runJson = async (...args: string[]): Promise<unknown> => {
-  const { code, output, errors } = await run(...args, "--json");
-  assert.equal(code, 0, errors);
-  return JSON.parse(output);
-};
+const readJson = (...args: string[]) => runJson(args, settings);
 
 const installation = (application: string, platform: string, active: boolean) => ({
   _id: newId() as never,
@@ -32,7 +28,7 @@ for (const catalog of ["applications", "platforms"]) {
       const { code, output } = await run(catalog, "list");
       assert.equal(code, 0);
       assert.match(output, new RegExp(`${catalog} add NAME`));
-      assert.deepEqual(await runJson(catalog, "list"), { [catalog]: [] });
+      assert.deepEqual(await readJson(catalog, "list"), { [catalog]: [] });
     });
 
     it("adds several, and exits with 3 for names that are taken", async () => {
@@ -47,13 +43,13 @@ for (const catalog of ["applications", "platforms"]) {
       assert.deepEqual([added, rejected.map(({ name }) => name)], [["c name"], ["a name"]]);
       const third = await run(catalog, "add", "a name");
       assert.deepEqual([third.code, /a name not added: .*already/.test(third.errors)], [3, true]);
-      assert.deepEqual(await runJson(catalog, "list"), {
+      assert.deepEqual(await readJson(catalog, "list"), {
         [catalog]: ["a name", "b name", "c name"].map((name) => ({ name, active: true, ...noRule })),
       });
     });
 
     it("disables and enables", async () => {
-      assert.deepEqual(await runJson(catalog, "disable", "a name"), {
+      assert.deepEqual(await readJson(catalog, "disable", "a name"), {
         name: "a name",
         active: false,
         ...noRule,
@@ -99,12 +95,12 @@ describe("topicsync applications and platforms show", () => {
         installation("a name", "c name", true),
         installation("b name", "b name", true),
       ]);
-    assert.deepEqual(await runJson("applications", "show", "a name"), {
+    assert.deepEqual(await readJson("applications", "show", "a name"), {
       name: "a name",
       active: true,
       installations: { active: 2, inactive: 1 },
     });
-    assert.deepEqual(await runJson("platforms", "show", "b name"), {
+    assert.deepEqual(await readJson("platforms", "show", "b name"), {
       name: "b name",
       active: true,
       tokenRule: null,
@@ -116,7 +112,7 @@ describe("topicsync applications and platforms show", () => {
 
 describe("topicsync platforms and token rules", () => {
   const showPlatform = async (name: string) =>
-    (await runJson("platforms", "show", name)) as { tokenRule: string | null };
+    (await readJson("platforms", "show", name)) as { tokenRule: string | null };
 
   it("adds platforms with a rule, changes it and removes it", async () => {
     assert.equal((await run("platforms", "add", "ios", "ipados", "--token-rule", "apns")).code, 0);

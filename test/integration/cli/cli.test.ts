@@ -4,18 +4,15 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 
-import { cli, runCli } from "../../support/service.ts";
+import { cli, runCli, runJson } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const settings = { MONGODB_URI: uri };
 const users = db.collection("sys_user");
 
-const listUsers = async () => {
-  const { code, output } = await runCli(["users", "list", "--json"], settings);
-  assert.equal(code, 0);
-  return JSON.parse(output) as { name: string; roles: string[]; active: boolean }[];
-};
+const listUsers = async () =>
+  (await runJson(["users", "list"], settings)) as { name: string; roles: string[]; active: boolean }[];
 
 describe("topicsync users", () => {
   it("explains what to do when there are none", async () => {
@@ -73,19 +70,18 @@ describe("topicsync users", () => {
       [code, output],
       [0, "name    ann\nroles   push_admin, svc_api_notif_mgmt.event_mgmt_integration\nactive  yes\n"],
     );
-    const json = await runCli(["users", "show", "ann", "--json"], settings);
-    assert.deepEqual(Object.keys(JSON.parse(json.output)), ["name", "roles", "active"]);
+    const user = await runJson(["users", "show", "ann"], settings);
+    assert.deepEqual(Object.keys(user as object), ["name", "roles", "active"]);
   });
 
   it("grants and revokes roles", async () => {
-    await users.updateOne({ user_name: "ann" }, { $set: { roles: ["push_admin", "of old"] } });
+    await users.updateOne({ user_name: "ann" }, { $set: { roles: ["push_admin", "former_role"] } });
     const roles = async (...args: string[]) => {
-      const { code, output, errors } = await runCli(["users", "roles", "ann", "--json", ...args], settings);
-      assert.equal(code, 0, errors);
-      return (JSON.parse(output) as { roles: string[] }).roles;
+      const user = await runJson(["users", "roles", "ann", ...args], settings);
+      return (user as { roles: string[] }).roles;
     };
     const eventManagement = "svc_api_notif_mgmt.event_mgmt_integration";
-    assert.deepEqual(await roles("--add", eventManagement, "--remove", "of old"), [
+    assert.deepEqual(await roles("--add", eventManagement, "--remove", "former_role"), [
       "push_admin",
       eventManagement,
     ]);
@@ -102,11 +98,8 @@ describe("topicsync users", () => {
       [["passwd", "carl"], user],
       [["disable", "carl"], { ...user, active: false }],
       [["enable", "carl"], user],
-    ] as const) {
-      const { code, output, errors } = await runCli(["users", ...args, "--json"], settings, "secret words");
-      assert.equal(code, 0, errors);
-      assert.deepEqual(JSON.parse(output), expected);
-    }
+    ] as const)
+      assert.deepEqual(await runJson(["users", ...args], settings, "secret words"), expected);
   });
 
   it("reports an unknown user", async () => {

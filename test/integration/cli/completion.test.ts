@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
@@ -9,13 +8,11 @@ import { promisify } from "node:util";
 import { Command, Option } from "commander";
 
 import { writers } from "../../../src/cli/completion/command.ts";
+import { useFolder } from "../../support/folder.ts";
 import { runCli } from "../../support/service.ts";
 
 const run = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), "topicsync-completion-"));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = useFolder();
 const words = ["svc_api_notif_mgmt.event_mgmt_integration", "push_admin", "topicsync_admin"];
 
 /** The completions of the last word of each line, the same in every shell. */
@@ -52,17 +49,16 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
 ];
 
 describe("shell completion", () => {
-  /** The scripts by shell. */
   before(async () => {
     for (const shell of ["bash", "zsh", "fish"]) {
       const { code, output, errors } = await runCli(["completion", shell], {});
       assert.equal(code, 0, errors);
-      writeFileSync(join(folder, `topicsync.${shell}`), output);
+      folder.createFile(`topicsync.${shell}`, output);
     }
-    writeFileSync(join(folder, "a file.ndjson"), "");
+    folder.createFile("a file.ndjson", "");
   });
   after(() => {
-    assert.equal(existsSync(join(folder, "pwned")), false, "a typed command was executed");
+    assert.equal(existsSync(join(folder.path, "pwned")), false, "a typed command was executed");
   });
 
   it("works in bash", async () => {
@@ -70,7 +66,7 @@ describe("shell completion", () => {
       const script = `set -u; source ./topicsync.bash; source ./topicsync.bash
         COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync 2>/dev/null
         printf '%s\\n' "\${COMPREPLY[@]:-}"`;
-      const { stdout } = await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder });
+      const { stdout } = await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder.path });
       assert.deepEqual(sortLines(stdout), [...expected].toSorted(), line.join(" "));
     }
   });
@@ -79,7 +75,7 @@ describe("shell completion", () => {
     const script = `source ./topicsync.bash
       COMP_WORDS=(topicsync topics list --source = h); COMP_CWORD=5; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"
       COMP_WORDS=(topicsync topics list --source =); COMP_CWORD=4; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
-    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder });
+    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder.path });
     assert.equal(stdout, "http\nhttp announcement\n");
   });
 
@@ -88,7 +84,7 @@ describe("shell completion", () => {
       compopt() { echo "no files"; }
       COMP_WORDS=(topicsync "$@"); COMP_CWORD=$#; _topicsync; echo "\${#COMPREPLY[@]} words"`;
     const completeFiles = async (...line: string[]) =>
-      (await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder })).stdout;
+      (await run("bash", ["--norc", "-c", script, "bash", ...line], { cwd: folder.path })).stdout;
     for (const line of [
       ["announce", ""],
       ["topics", "import", "x", "a"],
@@ -108,9 +104,9 @@ describe("shell completion", () => {
     // Not installed everywhere.
     if (!isInstalled(shell)) continue;
     it(`works in ${shell}`, async () => {
-      const answers = await complete(lines.map(([line]) => line));
+      const completions = await complete(lines.map(([line]) => line));
       for (const [index, [line, expected]] of lines.entries())
-        assert.deepEqual(answers[index], expected.toSorted(), `${shell}: ${line.join(" ")}`);
+        assert.deepEqual(completions[index], expected.toSorted(), `${shell}: ${line.join(" ")}`);
     });
   }
 });
@@ -126,13 +122,13 @@ describe("a completion script", () => {
     program.command("two").description(description);
     for (const shell of ["bash", "zsh", "fish"] as const) {
       if (!isInstalled(shell)) continue;
-      writeFileSync(join(folder, `hostile.${shell}`), writers[shell](program));
-      await run(shell, ["-n", `hostile.${shell}`], { cwd: folder });
+      folder.createFile(`hostile.${shell}`, writers[shell](program));
+      await run(shell, ["-n", `hostile.${shell}`], { cwd: folder.path });
     }
     const script = `source ./hostile.bash; COMP_WORDS=(topicsync ""); COMP_CWORD=1; _topicsync 2>/dev/null; echo "\${COMPREPLY[@]}"`;
-    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder });
+    const { stdout } = await run("bash", ["--norc", "-c", script], { cwd: folder.path });
     assert.equal(stdout, "one two help\n");
-    assert.equal(existsSync(join(folder, "pwned")), false);
+    assert.equal(existsSync(join(folder.path, "pwned")), false);
   });
 
   it("offers only choices that are single words to a shell", () => {
@@ -142,7 +138,6 @@ describe("a completion script", () => {
   });
 });
 
-/** The completions, sorted. */
 const sortLines = (output: string): string[] =>
   output
     .split("\n")
@@ -158,12 +153,11 @@ function isInstalled(shell: string): boolean {
   }
 }
 
-/** Asks fish for its completions. */
 async function completeInFish(asked: readonly (readonly string[])[]): Promise<string[][]> {
   const ask = async (line: readonly string[]): Promise<string[]> => {
     const script = "source ./topicsync.fish; complete -C $argv[1]";
     const typed = ["topicsync", ...line.map((word) => (word.includes(" ") ? `'${word}'` : word))].join(" ");
-    const { stdout } = await run("fish", ["--no-config", "-c", script, typed], { cwd: folder });
+    const { stdout } = await run("fish", ["--no-config", "-c", script, typed], { cwd: folder.path });
     return sortLines(stdout.replaceAll(/\t.*/g, ""));
   };
   return Promise.all(asked.map(ask));
@@ -171,8 +165,8 @@ async function completeInFish(asked: readonly (readonly string[])[]): Promise<st
 
 /** Types the lines into zsh on a terminal, with a function that prints the completions instead of adding them. */
 async function completeInZsh(asked: readonly (readonly string[])[]): Promise<string[][]> {
-  writeFileSync(
-    join(folder, "setup.zsh"),
+  folder.createFile(
+    "setup.zsh",
     `PROMPT=; autoload -Uz compinit; compinit -u -d ./zcompdump; source ./topicsync.zsh
      compadd() { local -a kept; builtin compadd -A kept "$@"; print -rl -- $kept >> ./offered.$n; builtin compadd "$@" }
      n=0
@@ -190,8 +184,8 @@ async function completeInZsh(asked: readonly (readonly string[])[]): Promise<str
   const typed = asked.map((line) =>
     ["topicsync", ...line.map((word) => (word.includes(" ") ? `'${word}'` : word))].join(" "),
   );
-  await run("zsh", ["-f", "-c", script, "zsh", ...typed], { cwd: folder });
+  await run("zsh", ["-f", "-c", script, "zsh", ...typed], { cwd: folder.path });
   return asked.map((_, index) => [
-    ...new Set(sortLines(readFileSync(join(folder, `offered.${index}`), "utf8"))),
+    ...new Set(sortLines(readFileSync(join(folder.path, `offered.${index}`), "utf8"))),
   ]);
 }

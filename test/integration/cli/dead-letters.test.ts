@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
-import { fileURLToPath } from "node:url";
 
 import type { DeadLetterView } from "../../../schemas/dead-letters.ts";
 import { readConfig } from "../../../src/config.ts";
@@ -12,71 +11,61 @@ import type { LogRecord } from "../../../src/sync/records.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
-import { environment, ownNames, runCli, startTopicsync } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { definition, stage } from "../../support/scene.ts";
+import { cli, environment, runCli } from "../../support/service.ts";
+import { sharedStack } from "../../support/stack.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 
-const stack = sharedStack();
-const { admin, producer } = testKafka(stack.kafka);
+const { admin, producer, scene } = stage();
 const broker = createBroker(
-  { ...readConfig({}).kafka, brokers: [stack.kafka] },
+  { ...readConfig({}).kafka, brokers: [sharedStack().kafka] },
   await createLogger("silent"),
 );
 const { signal: never } = new AbortController();
 
-before(async () => {
-  await Promise.all([admin.connect(), producer.connect(), broker.reach(never)]);
-});
+before(() => broker.reach(never));
 after(() => broker.close());
 
-/** Creates a database and Kafka topics for a test, with the command line connected to them. */
+/** Creates a scene with the command line connected to it. */
 function createScene() {
-  const { uri, db } = testDatabase(stack.mongodb);
-  const names = ownNames();
-  const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-  const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-  const letterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
-  const cli = (...args: string[]) => runCli(["dead-letters", ...args], settings);
+  const own = scene();
+  const { settings, topic, deadLetterTopic } = own;
+  const deadLetters = (...args: string[]) => runCli(["dead-letters", ...args], settings);
   /** The lines of `list --json --full`. */
   async function list(...args: string[]) {
-    const { code, output, errors } = await cli("list", "--json", "--full", ...args);
+    const { code, output, errors } = await deadLetters("list", "--json", "--full", ...args);
     assert.equal(code, 0, errors);
-    const lines = output.split("\n").filter((line) => line !== "");
-    return lines.map((line) => JSON.parse(line) as DeadLetterView);
+    return parseNdjson(output) as DeadLetterView[];
   }
   const createTopics = (partitions = 1) =>
-    createKafkaTopics(admin, { topic, numPartitions: partitions }, { topic: letterTopic, numPartitions: 1 });
+    createKafkaTopics(
+      admin,
+      { topic, numPartitions: partitions },
+      { topic: deadLetterTopic, numPartitions: 1 },
+    );
   async function readRecords(of: string): Promise<LogRecord[]> {
     const records: LogRecord[] = [];
     for await (const { record } of broker.read(of, { abort: never })) records.push(record);
     return records;
   }
-  return { settings, db, topic, letterTopic, cli, list, createTopics, readRecords };
+  return { ...own, deadLetters, list, createTopics, readRecords };
 }
 
 const deadLetter = (topic: string, offset: number, options: Parameters<typeof deadLetterMessage>[1] = {}) =>
   deadLetterMessage({ topic, partition: 0, offset }, { time: Date.now() - 3_600_000, ...options });
 const decode = (base64: string | null | undefined): string => Buffer.from(base64 ?? "", "base64").toString();
 
-const definition = (id = unique("id")) => ({
-  externalId: id,
-  name: `Alarms ${id}`,
-  namespace: "assurance",
-  headerQuery: "eventType=AlarmCreateEvent",
-  contentQuery: "",
-});
+const createDefinition = () => definition(unique("id"));
 
 describe("a dead letter of a running service", () => {
   const own = createScene();
-  const topics = own.db.collection<{ _id: string; source: { offset: number } }>("svc_api_notif_mgmt_topic");
-  const positions = own.db.collection<{ _id: unknown; next_offset: number }>("topicsync_positions");
-  const { topic, cli, list } = own;
+  const { topic, deadLetters, list } = own;
 
   before(async () => {
     await own.createTopics();
-    const service = await startTopicsync(own.settings);
-    await service.ready();
+    await own.start();
   });
 
   interface Sent {
@@ -93,21 +82,12 @@ describe("a dead letter of a running service", () => {
     }));
     const [metadata] = await producer.send({ topic, messages });
     const first = Number(metadata?.baseOffset);
-    await waitUntilApplied(first + sent.length);
+    await own.reached(first + sent.length);
     return `${topic}-0-${first}`;
   }
-  const waitUntilApplied = (end: number) =>
-    until(
-      `the position reaches ${end}`,
-      async () => ((await positions.findOne({}))?.next_offset ?? 0) >= end,
-    );
-  const waitUntilAllApplied = async () => {
-    const [offsets] = await admin.fetchTopicOffsets(topic);
-    await waitUntilApplied(Number(offsets?.high));
-  };
 
   it("is listed with its reason, shown, and replayed once its cause is fixed", async () => {
-    const holder = definition();
+    const holder = createDefinition();
     const heir = { ...holder, externalId: unique("id") };
     await announce({ key: holder.externalId, value: holder });
     const id = await announce({ key: heir.externalId, value: heir, headers: { traceparent: "00-ab" } });
@@ -121,22 +101,22 @@ describe("a dead letter of a running service", () => {
       [["traceparent", "00-ab"]],
     );
     assert.deepEqual(listed.replays, []);
-    const table = await cli("list");
+    const table = await deadLetters("list");
     assert.match(table.output, new RegExp(`${id} .* DUPLICATE_COMBINATION .*no.*${heir.externalId}`));
     assert.match(
       table.output.trimEnd().split("\n").at(-1) ?? "",
       /^1 of 1 dead letters: 1 DUPLICATE_COMBINATION$/,
     );
-    const shown = await cli("show", id);
+    const shown = await deadLetters("show", id);
     assert.match(shown.output, /held by the topic/);
     assert.match(shown.output, /traceparent: 00-ab/);
-    assert.match(shown.output, /^ {2}"namespace": "assurance",$/m);
+    assert.match(shown.output, /^ {2}"namespace": "inventory",$/m);
 
     await announce({ key: holder.externalId, value: null });
-    const replayed = await cli("replay", id, "--yes");
+    const replayed = await deadLetters("replay", id, "--yes");
     assert.equal(replayed.code, 0, replayed.errors);
     assert.match(replayed.errors, /"audit":true,.*"count":1,.*"msg":"dead-letters\.replayed"/);
-    await until("the topic is stored", () => topics.findOne({ topic_id: heir.externalId } as object));
+    await until("the topic is stored", () => own.topics.findOne({ topic_id: heir.externalId }));
     const record = (await own.readRecords(topic)).at(-1);
     assert.equal(String(record?.key), heir.externalId);
     assert.deepEqual(JSON.parse(String(record?.value)), heir);
@@ -145,25 +125,25 @@ describe("a dead letter of a running service", () => {
       ["topicsync.replay-of", id],
       ["traceparent", "00-ab"],
     ]);
-    await waitUntilAllApplied();
+    await own.caughtUp();
     const [again] = await list("--id", id);
     assert.equal(again?.replays[0]?.outcome.status, "applied");
     assert.deepEqual(again.replays[0].sentTo, { topic, partition: 0, offset: record?.offset });
     assert.deepEqual(await list("--not-replayed", "--id", id), []);
     assert.equal((await list("--replayed")).length, 1);
 
-    const second = await cli("replay", id, "--yes");
+    const second = await deadLetters("replay", id, "--yes");
     assert.equal(second.code, 0);
     assert.match(second.output, /replayed on .*applied[^]*Nothing to send/);
     assert.equal((await own.readRecords(topic)).at(-1)?.offset, record?.offset);
-    const third = await cli("replay", id, "--yes", "--again");
+    const third = await deadLetters("replay", id, "--yes", "--again");
     assert.equal((await own.readRecords(topic)).at(-1)?.offset, (record?.offset ?? 0) + 1, third.errors);
   });
 
   it("that is rejected again names its new dead letter", async () => {
     const id = await announce({ key: "bad", value: "{", headers: { constructor: "c" } });
-    assert.equal((await cli("replay", id, "--yes")).code, 0);
-    await waitUntilAllApplied();
+    assert.equal((await deadLetters("replay", id, "--yes")).code, 0);
+    await own.caughtUp();
     const [listed] = await list("--id", id);
     const offset = listed?.replays[0]?.sentTo.offset;
     assert.deepEqual(listed?.replays[0]?.outcome, {
@@ -173,11 +153,11 @@ describe("a dead letter of a running service", () => {
     });
     const [next] = await list("--id", `${topic}-0-${offset ?? -1}`);
     assert.equal(next?.replayOf, id);
-    assert.match((await cli("show", id)).output, /rejected \(MALFORMED_JSON\)/);
+    assert.match((await deadLetters("show", id)).output, /rejected \(MALFORMED_JSON\)/);
   });
 
   it("does not overwrite a later announcement or retirement of its topic, unless forced", async () => {
-    const [announced, retired] = [definition(), definition()];
+    const [announced, retired] = [createDefinition(), createDefinition()];
     const id = await announce(
       { key: announced.externalId, value: { ...announced, more: 1 } },
       { key: announced.externalId, value: announced },
@@ -187,7 +167,7 @@ describe("a dead letter of a running service", () => {
     );
     const first = Number(id.slice(`${topic}-0-`.length));
     const ids = [id, `${topic}-0-${first + 2}`];
-    const { output } = await cli("replay", ...ids, "--yes");
+    const { output } = await deadLetters("replay", ...ids, "--yes");
     assert.match(
       output,
       new RegExp(`superseded: ${announced.externalId} was announced later, at offset ${first + 1}`),
@@ -197,13 +177,13 @@ describe("a dead letter of a running service", () => {
       new RegExp(`superseded: ${retired.externalId} was retired later, at offset ${first + 4}`),
     );
     assert.match(output, /Nothing to send/);
-    const forced = await cli("replay", ...ids, "--yes", "--force");
+    const forced = await deadLetters("replay", ...ids, "--yes", "--force");
     assert.match(forced.output, /sent 2 of 2 dead letters/);
   });
 
   it("is not sent by a dry run", async () => {
     const id = await announce({ key: "bad", value: "[" });
-    const { code, output } = await cli("replay", id, "--dry-run");
+    const { code, output } = await deadLetters("replay", id, "--dry-run");
     assert.equal(code, 0);
     assert.match(output, /1 dead letter would be sent/);
     assert.deepEqual((await list("--id", id))[0]?.replays, []);
@@ -212,9 +192,9 @@ describe("a dead letter of a running service", () => {
 
 describe("a replay with an unknown outcome", () => {
   it("is shown, and repeated only on request", async () => {
-    const { db, topic, letterTopic, cli, list, createTopics } = createScene();
+    const { db, topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
     await createTopics();
-    await producer.send({ topic: letterTopic, messages: [deadLetter(topic, 4)] });
+    await producer.send({ topic: deadLetterTopic, messages: [deadLetter(topic, 4)] });
     const id = `${topic}-0-4`;
     const replay = {
       letter: id,
@@ -225,31 +205,31 @@ describe("a replay with an unknown outcome", () => {
     };
     await db.collection("topicsync_replays").insertOne(replay);
     assert.equal((await list())[0]?.replays[0]?.outcome.status, "unknown");
-    assert.match((await cli("replay", id, "--yes")).output, /unknown[^]*Nothing to send/);
-    assert.match((await cli("replay", id, "--yes", "--again")).output, /sent 1 of 1 dead letter/);
+    assert.match((await deadLetters("replay", id, "--yes")).output, /unknown[^]*Nothing to send/);
+    assert.match((await deadLetters("replay", id, "--yes", "--again")).output, /sent 1 of 1 dead letter/);
   });
 });
 
 describe("the dead-letter topic", () => {
   it("may be empty or missing", async () => {
-    const { cli, createTopics } = createScene();
-    const missing = await cli("list");
+    const { deadLetters, createTopics } = createScene();
+    const missing = await deadLetters("list");
     assert.deepEqual([missing.code, /no dead letters/.test(missing.output)], [0, true]);
     await createTopics();
-    const empty = await cli("list");
+    const empty = await deadLetters("list");
     assert.deepEqual([empty.code, /no dead letters/.test(empty.output)], [0, true]);
-    assert.equal((await cli("list", "--json")).output, "");
-    const unknown = await cli("show", "nothing-0-1");
+    assert.equal((await deadLetters("list", "--json")).output, "");
+    const unknown = await deadLetters("show", "nothing-0-1");
     assert.deepEqual([unknown.code, /no dead letter "nothing-0-1"/.test(unknown.errors)], [1, true]);
-    assert.equal((await cli("replay", "nothing-0-1", "--yes")).code, 1);
+    assert.equal((await deadLetters("replay", "nothing-0-1", "--yes")).code, 1);
   });
 
   it("may hold copies, references, foreign and hostile records", async () => {
-    const { topic, letterTopic, cli, list, createTopics, readRecords } = createScene();
+    const { topic, deadLetterTopic, deadLetters, list, createTopics, readRecords } = createScene();
     await createTopics();
     const bytes = Buffer.from([0, 255, 1, 254]);
     await producer.send({
-      topic: letterTopic,
+      topic: deadLetterTopic,
       messages: [
         deadLetter(topic, 7, { value: "first copy" }),
         deadLetter(topic, 8, {
@@ -282,24 +262,27 @@ describe("the dead-letter topic", () => {
     assert.deepEqual(
       all.map(({ id, code, copies }) => [id, code, copies]),
       [
-        [`${letterTopic}-0-6`, "OTHER", 1],
+        [`${deadLetterTopic}-0-6`, "OTHER", 1],
         [`${topic}-0-10`, "OTHER", 1],
-        [`${letterTopic}-0-4`, "OTHER", 1],
-        [`${letterTopic}-0-3`, "OTHER", 1],
+        [`${deadLetterTopic}-0-4`, "OTHER", 1],
+        [`${deadLetterTopic}-0-3`, "OTHER", 1],
         [`${topic}-0-7`, "MALFORMED_JSON", 2],
         [`${topic}-0-8`, "MALFORMED_JSON", 1],
       ],
     );
-    assert.equal((await cli("show", `${topic}-0-7`, "--raw")).output, "second copy");
-    assert.match((await cli("show", `${letterTopic}-0-3`)).output, /org\.example\.Oops[^]*00 ff 01 fe/);
-    const hostile = await cli("list");
-    assert.ok(!hostile.output.includes("\u001b"), "a terminal is commanded");
+    assert.equal((await deadLetters("show", `${topic}-0-7`, "--raw")).output, "second copy");
+    assert.match(
+      (await deadLetters("show", `${deadLetterTopic}-0-3`)).output,
+      /org\.example\.Oops[^]*00 ff 01 fe/,
+    );
+    const hostile = await deadLetters("list");
+    assert.ok(!hostile.output.includes("\u001b"), "the output contains an escape character");
     assert.ok(
-      !(await cli("show", `${letterTopic}-0-4`)).output.includes("\u001b"),
-      "a terminal is commanded",
+      !(await deadLetters("show", `${deadLetterTopic}-0-4`)).output.includes("\u001b"),
+      "the output contains an escape character",
     );
 
-    const { code, output } = await cli("replay", "--all", "--yes");
+    const { code, output } = await deadLetters("replay", "--all", "--yes");
     assert.equal(code, 0);
     assert.match(output, /-0-8 .*too large: 9 bytes lie elsewhere/);
     const sent = await readRecords(topic);
@@ -311,38 +294,37 @@ describe("the dead-letter topic", () => {
   });
 
   it("is filtered by code and age", async () => {
-    const { topic, letterTopic, cli, list, createTopics } = createScene();
+    const { topic, deadLetterTopic, deadLetters, list, createTopics } = createScene();
     await createTopics();
     const old = {
       ...deadLetter(topic, 1, { code: "TOO_LARGE" }),
       timestamp: String(Date.now() - 3 * 86_400_000),
     };
-    await producer.send({ topic: letterTopic, messages: [old, deadLetter(topic, 2)] });
+    await producer.send({ topic: deadLetterTopic, messages: [old, deadLetter(topic, 2)] });
     const ids = async (...args: string[]) => (await list(...args)).map(({ id }) => id.at(-1));
     assert.deepEqual(await ids("--code", "TOO_LARGE"), ["1"]);
     assert.deepEqual(await ids("--code", "TOO_LARGE", "MALFORMED_JSON"), ["2", "1"]);
     assert.deepEqual(await ids("--newer-than", "2h"), ["2"]);
     assert.deepEqual(await ids("--older-than", "2d"), ["1"]);
     assert.deepEqual(await ids("--newer-than", "4d", "--older-than", "30m"), ["2", "1"]);
-    const unknown = await cli("list", "--code", "NONSENSE");
+    const unknown = await deadLetters("list", "--code", "NONSENSE");
     assert.deepEqual([unknown.code, /Known codes are MALFORMED_JSON/.test(unknown.errors)], [64, true]);
     for (const bad of ["5", "-2h", "soon", "2 hows"]) {
-      const { code, errors } = await cli("list", `--newer-than=${bad}`);
+      const { code, errors } = await deadLetters("list", `--newer-than=${bad}`);
       assert.deepEqual([code, errors.includes("--newer-than")], [64, true], errors);
     }
   });
 
   it("of 2,000 dead letters is listed to a slow reader, and to one that closes the pipe", async () => {
-    const { settings, topic, letterTopic, cli, createTopics, readRecords } = createScene();
+    const { settings, topic, deadLetterTopic, deadLetters, createTopics, readRecords } = createScene();
     await createTopics();
     const letters = Array.from({ length: 2_000 }, (_, i) =>
       deadLetter(topic, i, { value: "x".repeat(1_000) }),
     );
     for (let at = 0; at < letters.length; at += 500)
-      await producer.send({ topic: letterTopic, messages: letters.slice(at, at + 500) });
-    const program = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
+      await producer.send({ topic: deadLetterTopic, messages: letters.slice(at, at + 500) });
     const run = (pipe: string) =>
-      spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, program], {
+      spawn("sh", ["-c", `"$0" "$1" dead-letters list --json | ${pipe}`, process.execPath, cli], {
         env: environment(settings),
         stdio: ["ignore", "pipe", "pipe"],
       });
@@ -358,7 +340,7 @@ describe("the dead-letter topic", () => {
       await once(child, "close");
       assert.deepEqual([output.trim(), errors], [expected, ""]);
     }
-    const replayed = await cli("replay", "--all", "--yes");
+    const replayed = await deadLetters("replay", "--all", "--yes");
     assert.match(replayed.output, /sent 2000 of 2000 dead letters/);
     const values = await readRecords(topic);
     assert.deepEqual(
@@ -370,7 +352,7 @@ describe("the dead-letter topic", () => {
 
 describe("the dead-letters command", () => {
   it("requires a selection, --yes without a terminal, and no contradictions", async () => {
-    const { cli } = createScene();
+    const { deadLetters } = createScene();
     for (const [args, message] of [
       [["replay", "--yes"], /select dead letters/],
       [["replay", "--all"], /--yes/],
@@ -378,12 +360,12 @@ describe("the dead-letters command", () => {
       [["list", "--replayed", "--not-replayed"], /cannot be used with/],
       [["show"], /id/],
     ] as const) {
-      const { code, errors } = await cli(...args);
+      const { code, errors } = await deadLetters(...args);
       assert.deepEqual([code, message.test(errors)], [64, true], errors);
     }
   });
 
-  it("names the address that does not answer", async () => {
+  it("names the address that does not respond", async () => {
     const { settings } = createScene();
     const elsewhere = { ...settings, KAFKA_BROKERS: "127.0.0.1:1" };
     const { code, errors } = await runCli(["dead-letters", "list"], elsewhere);
@@ -391,7 +373,7 @@ describe("the dead-letters command", () => {
     assert.match(errors, /Kafka at 127\.0\.0\.1:1 did not respond within 10 s: .*ECONNREFUSED/);
   });
 
-  it("ends if a broker never answers, without further attempts", async () => {
+  it("gives up, without further attempts, if a broker never responds", async () => {
     const silent = await startTcpProxy(1);
     silent.freeze();
     const address = `127.0.0.1:${silent.port}`;

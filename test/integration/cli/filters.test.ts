@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { createTopicRecord } from "../../support/topic-record.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const explain = (...args: string[]) => runCli(["filters", "explain", ...args], {});
 
@@ -83,10 +84,9 @@ describe("topicsync filters check", () => {
     ]);
     const { code, output, errors } = await check("--json");
     assert.equal(code, 3, errors);
-    const lines = output.trim().split("\n");
-    const found = lines
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .toSorted((a, b) => String(a["externalId"]).localeCompare(String(b["externalId"])));
+    const found = (parseNdjson(output) as Record<string, unknown>[]).toSorted((a, b) =>
+      String(a["externalId"]).localeCompare(String(b["externalId"])),
+    );
     assert.deepEqual(
       found.map(({ externalId, filter, text, position }) => [externalId, filter, text, position]),
       [

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
 import { applicationListSchema, platformListSchema, platformSchema } from "../../../schemas/catalog.ts";
 import { deadLetterItemSchema, deadLetterSchema } from "../../../schemas/dead-letters.ts";
@@ -12,16 +12,11 @@ import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
-import { ownNames, runCli } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
+import { runCli } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { admin, producer } = testKafka(stack.kafka);
-const { uri, db } = testDatabase(stack.mongodb);
-const names = ownNames();
-const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka };
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+const { admin, producer, scene } = stage();
+const { settings, db, topic, deadLetterTopic } = scene();
 
 async function run(args: readonly string[], input = ""): Promise<string> {
   const { code, output, errors } = await runCli(args, settings, input);
@@ -54,7 +49,6 @@ const commands: readonly { args: readonly string[]; schema: object; isList?: tru
 describe("--json", () => {
   before(async () => {
     await ensureIndexes(db);
-    await Promise.all([admin.connect(), producer.connect()]);
     await createKafkaTopics(admin, { topic, numPartitions: 1 }, { topic: deadLetterTopic, numPartitions: 1 });
     const named = (name: string) => ({ _id: `id of ${name}` as never, name, active: true });
     await db.collection("sys_push_application").insertOne(named("agent"));
@@ -78,7 +72,6 @@ describe("--json", () => {
     await run(["topics", "disable", "second"]);
     await run(["dead-letters", "replay", `${topic}-0-7`, "--yes"]);
   });
-  after(() => Promise.all([admin.disconnect(), producer.disconnect()]));
 
   for (const { args, schema, isList, input } of commands) {
     it(`of ${args.join(" ")} has the schema of the HTTP API`, async () => {

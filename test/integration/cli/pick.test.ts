@@ -1,19 +1,17 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
-import { createTopicRecord } from "../../support/topic-record.ts";
+import { useFolder } from "../../support/folder.ts";
+import { parseNdjson } from "../../support/ndjson.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { createTopicRecord } from "../../support/topic-record.ts";
 
 const { uri, db } = testDatabase(sharedStack().mongodb);
 const topics = db.collection<{ _id: string }>("svc_api_notif_mgmt_topic");
-const folder = mkdtempSync(join(tmpdir(), "topicsync-pick-"));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
+const folder = useFolder();
 
 const records = [
   createTopicRecord({ externalId: "every" }),
@@ -34,29 +32,20 @@ const calm = { eventType: "Alarm", event: { severity: "Minor" } };
 
 const pick = (args: readonly string[], input = "") => runCli(["pick", ...args], { MONGODB_URI: uri }, input);
 
-function createFile(name: string, content: string | Buffer): string {
-  const path = join(folder, name);
-  writeFileSync(path, content);
-  return path;
-}
-
 /** The external ids in each line of `--json`, by the name of the event. */
 async function pickJson(args: readonly string[], input?: string) {
   const { output, ...rest } = await pick(["--json", ...args], input);
-  const lines = output.split("\n").filter((line) => line !== "");
-  const answers = lines.map((line) => {
-    const { event, topics } = JSON.parse(line) as { event: string; topics: { externalId: string }[] };
-    return [event, topics.map(({ externalId }) => externalId)];
-  });
-  return { answers, ...rest };
+  const lines = parseNdjson(output) as { event: string; topics: { externalId: string }[] }[];
+  const picked = lines.map(({ event, topics }) => [event, topics.map(({ externalId }) => externalId)]);
+  return { picked, ...rest };
 }
 
 describe("topicsync pick", () => {
   it("lists the topics of each event, from files and standard input", async () => {
-    const path = createFile("alarm.json", JSON.stringify(alarm, undefined, 2));
-    const { code, answers } = await pickJson([path, "-"], JSON.stringify(calm));
+    const path = folder.createFile("alarm.json", JSON.stringify(alarm, undefined, 2));
+    const { code, picked } = await pickJson([path, "-"], JSON.stringify(calm));
     assert.equal(code, 0);
-    assert.deepEqual(answers, [
+    assert.deepEqual(picked, [
       [path, ["alarms", "every", "urgent"]],
       ["-", ["every"]],
     ]);
@@ -76,12 +65,12 @@ describe("topicsync pick", () => {
   });
 
   it("skips topics with invalid filters, with a warning", async () => {
-    const { errors } = await pick([createFile("alarm.json", JSON.stringify(alarm))]);
+    const { errors } = await pick([folder.createFile("alarm.json", JSON.stringify(alarm))]);
     assert.match(errors, /warning: skipped 1 topic with invalid filters.*`topicsync filters check`/);
   });
 
   it("explains each condition of a topic", async () => {
-    const path = createFile("calm.json", JSON.stringify(calm));
+    const path = folder.createFile("calm.json", JSON.stringify(calm));
     const { output } = await pick(["--explain", "alarms", path]);
     assert.match(output, /The event does not match alarms:/);
     assert.match(output, /yes +headerQuery +eventType is Alarm +"Alarm"\n/);
@@ -106,7 +95,7 @@ describe("topicsync pick", () => {
   });
 
   it("reports why a topic cannot be explained", async () => {
-    const path = createFile("calm.json", JSON.stringify(calm));
+    const path = folder.createFile("calm.json", JSON.stringify(calm));
     const broken = await pick(["--explain", "broken", path]);
     assert.equal(broken.code, 3);
     assert.match(
@@ -121,35 +110,35 @@ describe("topicsync pick", () => {
 
   it("treats anything but an object as an event without members", async () => {
     const inputs = [JSON.stringify([alarm]), '"Alarm"', "null", "7", '{"eventType":"\\u0000"}'];
-    const files = inputs.map((text, index) => createFile(`odd-${index}.json`, text));
+    const files = inputs.map((text, index) => folder.createFile(`odd-${index}.json`, text));
     const deep = `${'{"event":'.repeat(10_000)}1${"}".repeat(10_000)}`;
     const deeper = `{"eventType":${"[".repeat(10_000)}"Alarm"${"]".repeat(10_000)},"event":{"severity":"Major"}}`;
-    files.push(createFile("deep.json", deep), createFile("deeper.json", deeper));
-    const { code, answers } = await pickJson(files);
+    files.push(folder.createFile("deep.json", deep), folder.createFile("deeper.json", deeper));
+    const { code, picked } = await pickJson(files);
     assert.equal(code, 0);
     assert.deepEqual(
-      answers.map(([, ids]) => ids),
+      picked.map(([, ids]) => ids),
       [["every"], ["every"], ["every"], ["every"], ["every"], ["every"], ["alarms", "every"]],
     );
   });
 
   it("reports files that are not JSON, picks for the rest and exits with 3", async () => {
-    const good = createFile("good.json", JSON.stringify(calm));
-    const bad = [createFile("empty.json", ""), createFile("nul.json", "\u0000\u001B{}")];
-    const { code, answers, errors } = await pickJson([...bad, good]);
-    assert.deepEqual([code, answers], [3, [[good, ["every"]]]]);
+    const good = folder.createFile("good.json", JSON.stringify(calm));
+    const bad = [folder.createFile("empty.json", ""), folder.createFile("nul.json", "\u0000\u001B{}")];
+    const { code, picked, errors } = await pickJson([...bad, good]);
+    assert.deepEqual([code, picked], [3, [[good, ["every"]]]]);
     for (const path of bad) assert.ok(errors.includes(`${path}: is not JSON: `), errors);
     assert.ok(!errors.includes("\u0000") && !errors.includes("\u001B"), errors);
     assert.equal((await pick(bad)).code, 3);
   });
 
   it("names a file that cannot be read", async () => {
-    const missing = join(folder, "missing.json");
-    mkdirSync(join(folder, "inner"), { recursive: true });
+    const missing = join(folder.path, "missing.json");
+    mkdirSync(join(folder.path, "inner"), { recursive: true });
     for (const [path, flags] of [
       [missing, []],
       [missing, ["--ndjson"]],
-      [join(folder, "inner"), []],
+      [join(folder.path, "inner"), []],
     ] as const) {
       const { code, errors } = await pick([...flags, path]);
       assert.equal(code, 1);
@@ -164,7 +153,7 @@ describe("topicsync pick --ndjson", () => {
   const lines = (...texts: readonly string[]): string => texts.join("\n");
 
   it("counts the events of each topic, the most frequent first", async () => {
-    const path = createFile(
+    const path = folder.createFile(
       "events.ndjson",
       `${`${JSON.stringify(calm)}\r\n`.repeat(2_000)}\n${JSON.stringify(alarm)}`,
     );
@@ -185,16 +174,16 @@ describe("topicsync pick --ndjson", () => {
 
   it("prints a line of JSON for each event", async () => {
     const odd = JSON.stringify({ ...alarm, eventId: "\u2028 \u2029 \u0085" });
-    const { code, answers } = await pickJson(["--ndjson", "-"], lines(odd, "", JSON.stringify(calm)));
+    const { code, picked } = await pickJson(["--ndjson", "-"], lines(odd, "", JSON.stringify(calm)));
     assert.equal(code, 0);
-    assert.deepEqual(answers, [
+    assert.deepEqual(picked, [
       ["-:1", ["alarms", "every", "urgent"]],
       ["-:3", ["every"]],
     ]);
   });
 
   it("reports and counts lines that are not JSON and exits with 3", async () => {
-    const path = createFile(
+    const path = folder.createFile(
       "bad.ndjson",
       lines("{}", "no", ...Array.from({ length: 30 }, () => "{\u0000"), "{}"),
     );
@@ -208,7 +197,7 @@ describe("topicsync pick --ndjson", () => {
   });
 
   it("accepts an empty file", async () => {
-    const { code, output } = await pick(["--ndjson", createFile("empty.ndjson", "")]);
+    const { code, output } = await pick(["--ndjson", folder.createFile("empty.ndjson", "")]);
     assert.equal(code, 0);
     assert.match(output, /^0 events/);
   });
