@@ -14,7 +14,7 @@ describe("the alert rules", () => {
 
   it("pass their unit tests", () => runPromtool(folder, "test", "rules", "alerts.test.yml"));
 
-  it("each have a test that fires and one that does not", () => {
+  it("each have a test in which they fire and one in which they do not", () => {
     const tests = readFileSync(`${folder}/alerts.test.yml`, "utf8")
       .split(/^ {2}- name: /m)
       .slice(1);
@@ -24,11 +24,11 @@ describe("the alert rules", () => {
       const firing = tests.filter((test) => test.startsWith(`${name} fires `));
       assert.ok(firing.length > 0, `no test shows that ${name} fires`);
       for (const test of firing)
-        assert.ok(test.includes(`alertname="${name}"`), `a test of ${name} does not say that it fires`);
+        assert.ok(test.includes(`alertname="${name}"`), `a test of ${name} does not expect it to fire`);
       const quiet = tests.filter((test) => test.startsWith(`${name} keeps quiet `));
       assert.ok(quiet.length > 0, `no test shows that ${name} keeps quiet`);
       for (const test of quiet)
-        assert.ok(!test.includes(`alertname="${name}"`), `a test of ${name} says that it fires`);
+        assert.ok(!test.includes(`alertname="${name}"`), `a test of ${name} expects it to fire`);
     }
   });
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describe, it } from "node:test";
 
+import { useFolder } from "../../support/folder.ts";
 import { expandQuery, panels, queries, templating, withQueries } from "./dashboard.ts";
 import { collectSeries, findUnmatchedSelectors } from "./exposition.ts";
 import { runPromtool } from "./promtool.ts";
+
+const folder = useFolder();
 
 describe("the dashboard", () => {
   it("has variables for the data source and the instances", () => {
@@ -24,13 +24,8 @@ describe("the dashboard", () => {
   it("has a valid query in every panel", async () => {
     for (const { title, targets = [] } of withQueries) assert.ok(targets.length > 0, title);
     const rules = queries.map(({ expr }, index) => ({ record: `panel:${index}`, expr: expandQuery(expr) }));
-    const folder = mkdtempSync(join(tmpdir(), "topicsync-dashboard-"));
-    try {
-      writeFileSync(join(folder, "queries.yml"), JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
-      await runPromtool(folder, "check", "rules", "queries.yml");
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    folder.createFile("queries.yml", JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+    await runPromtool(folder.path, "check", "rules", "queries.yml");
   });
 
   it("queries only series that GET /metrics returns", async () => {

@@ -8,12 +8,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Helm over a chart: "CHART FOLDER" lints the chart strictly and renders it with each values file (*.yaml) of the folder.
- * What became of it is written beside them: lint.passed or lint.failed with the messages, and for each values file
- * NAME.rendered with the manifests or NAME.rejected with the reason.
+ * Runs Helm on a chart. With the arguments CHART FOLDER, lints the chart strictly and renders it with each values file
+ * (*.yaml) in the folder. Writes the results there: lint.passed or lint.failed with the messages, and for each values
+ * file NAME.rendered with the manifests or NAME.rejected with the reason.
  */
 public class Render {
-    /** The oldest that the chart is for. */
+    /** The oldest supported version. */
     private static final String KUBERNETES = "1.30.0";
 
     public static void main(String[] args) throws IOException {
