@@ -1,26 +1,23 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
+import { useFolder } from "../../support/folder.ts";
 import { installation, type InstallationRecord } from "../../support/installations.ts";
 import { unique } from "../../support/names.ts";
+import { parseNdjson, toNdjson } from "../../support/ndjson.ts";
 import { runCli } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const folder = mkdtempSync(join(tmpdir(), "topicsync-installations-"));
-after(() => {
-  rmSync(folder, { recursive: true });
-});
+const folder = useFolder();
 const dayMs = 86_400_000;
 const daysAgo = (days: number): Date => new Date(Date.now() - days * dayMs);
 
 /** Creates a database with the command line connected to it. */
 function createScene() {
-  const { uri, db } = testDatabase(stack.mongodb);
+  const { uri, db } = testDatabase(sharedStack().mongodb);
   const named = (name: string) => ({ _id: unique("id") as never, name, active: true });
   const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
   return {
@@ -36,8 +33,6 @@ function createScene() {
     cli: (...args: string[]) => runCli(["installations", ...args], { MONGODB_URI: uri }),
   };
 }
-
-const splitLines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
 
 describe("topicsync installations list", () => {
   const token = "0123456789abcdef0123456789abcdef";
@@ -56,7 +51,7 @@ describe("topicsync installations list", () => {
     assert.match(table.output, /2 installations/);
     const json = await cli("list", "--json", "--full-tokens", "--active");
     assert.deepEqual(
-      splitLines(json.output).map((line) => (JSON.parse(line) as { token: string }).token),
+      (parseNdjson(json.output) as { token: string }[]).map((one) => one.token),
       [token],
     );
     const none = await cli("list", "--user", "carla");
@@ -96,7 +91,7 @@ describe("topicsync installations sweep", () => {
 });
 
 describe("an export of installations", () => {
-  const file = join(folder, "export.ndjson");
+  const file = join(folder.path, "export.ndjson");
   const source = createScene();
 
   before(async () => {
@@ -124,20 +119,20 @@ describe("an export of installations", () => {
     assert.deepEqual(await all(), await source.all());
   });
 
-  it("is never overwritten, and is resumed where it ended, even within a line", async () => {
+  it("is never overwritten, and is resumed where it was interrupted, even within a line", async () => {
     const whole = readFileSync(file, "utf8");
     assert.notEqual((await source.cli("export", "--out", file)).code, 0);
     assert.equal(readFileSync(file, "utf8"), whole);
-    const left = join(folder, "left.ndjson");
+    const partial = join(folder.path, "partial.ndjson");
     for (const bytes of [0, 100, Math.floor(whole.length / 2), whole.length]) {
-      writeFileSync(left, whole);
-      truncateSync(left, bytes);
-      const { code, errors } = await source.cli("export", "--out", left, "--resume");
+      writeFileSync(partial, whole);
+      truncateSync(partial, bytes);
+      const { code, errors } = await source.cli("export", "--out", partial, "--resume");
       assert.equal(code, 0, errors);
-      assert.equal(readFileSync(left, "utf8"), whole, `left after ${bytes} bytes`);
+      assert.equal(readFileSync(partial, "utf8"), whole, `interrupted after ${bytes} bytes`);
     }
-    appendFileSync(left, '{"other":1}\n');
-    assert.match((await source.cli("export", "--out", left, "--resume")).errors, /is not an export/);
+    appendFileSync(partial, '{"other":1}\n');
+    assert.match((await source.cli("export", "--out", partial, "--resume")).errors, /is not an export/);
   });
 });
 
@@ -157,9 +152,8 @@ describe("an import of installations", () => {
       lastSeenOn: daysAgo(20).toISOString(),
       deactivatedReason: "Unregistered",
     });
-    const file = join(folder, "conflicts.ndjson");
     const given = [view("older", 11), view("newer", 9), view("twice", 8), view("twice", 7)];
-    writeFileSync(file, given.map((one) => JSON.stringify(one)).join("\n"));
+    const file = folder.createFile("conflicts.ndjson", toNdjson(...given));
     const { code, output, errors } = await cli("import", file);
     assert.equal(code, 0, errors);
     assert.match(output, /1 added, 1 updated, 2 kept/);
@@ -184,7 +178,6 @@ describe("an import of installations", () => {
       updatedOn: on,
       lastSeenOn: on,
     };
-    const file = join(folder, "faults.ndjson");
     const given = [
       "no JSON",
       { ...good, application: "nothing" },
@@ -194,7 +187,7 @@ describe("an import of installations", () => {
       { ...good, id: "taken", token: "another" },
     ];
     const text = given.map((one) => (typeof one === "string" ? one : JSON.stringify(one)));
-    writeFileSync(file, text.join("\n"));
+    const file = folder.createFile("faults.ndjson", text.join("\n"));
     const { code, output, errors } = await cli("import", file);
     assert.equal(code, 3);
     assert.match(output, /1 added, 0 updated, 0 kept .* 5 rejected/);
@@ -205,7 +198,7 @@ describe("an import of installations", () => {
       [5, /\/token must not be empty.*\/lastSeenOn must be a time/],
       [6, /\/id belongs to another installation/],
     ] as const) {
-      const line = splitLines(errors).find((one) => one.startsWith(`${file}:${number}: `));
+      const line = errors.split("\n").find((one) => one.startsWith(`${file}:${number}: `));
       assert.match(line ?? "", what);
     }
     assert.deepEqual((await all()).map(({ token }) => token).toSorted(), ["good", "holder"]);

@@ -1,9 +1,8 @@
 /** The role in docs/deployment.md allows exactly what the service and the commands send to MongoDB. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, it } from "node:test";
+import { it } from "node:test";
 
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
@@ -11,6 +10,7 @@ import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
 import { getPort } from "../../unit/embedded/local.ts";
+import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { dialects } from "../../support/mongo-dialects.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
@@ -19,19 +19,15 @@ import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { bootstrap, runCli, startTopicsync } from "../../support/service.ts";
+import { bootstrap, runCli } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { producer, scene } = stage(stack);
+const { producer, scene } = stage();
 const { record: note, privileges } = createPrivilegeRecorder();
-const port = getPort(stack.mongodb);
+const port = getPort(sharedStack().mongodb);
 const proxy = await startMongoProxy(port, { onCommand: note });
 const withoutTransactions = await startMongoProxy(port, { dialect: dialects["FerretDB 2"], onCommand: note });
-const folder = mkdtempSync(join(tmpdir(), "topicsync-role-"));
-after(() => {
-  rmSync(folder, { recursive: true });
-});
+const folder = useFolder();
 
 interface Request {
   readonly in?: Readonly<Record<string, string>>;
@@ -107,8 +103,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     PUSH_APPLICATIONS: "first",
     PUSH_PLATFORMS: "android",
   };
-  const service = await startTopicsync(settings);
-  await service.ready();
+  const service = await own.start(settings);
 
   const a = definition("a");
   for (const [at, one] of [
@@ -137,12 +132,12 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const send = async (operation: string, { in: parameters = {}, query = "", body }: Request) => {
     const [method = "", template = ""] = operation.split(" ");
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? "");
-    const answer = await call(`${service.url}${path}${query}`, {
+    const response = await call(`${service.url}${path}${query}`, {
       method,
       ...(body === undefined ? {} : { body }),
     });
-    assert.ok(answer.status < 300, `${operation}: ${answer.text}`);
-    return answer;
+    assert.ok(response.status < 300, `${operation}: ${response.text}`);
+    return response;
   };
   for (const [operation, request] of Object.entries(requests)) await send(operation, request);
 
@@ -172,15 +167,14 @@ it("the role in docs/deployment.md is what the service and the commands need", a
     async () => (await own.db.collection("sys_push_notif_app_install").findOne())?.["active"] === false,
   );
 
-  writeFileSync(join(folder, "definitions.ndjson"), JSON.stringify(definition("c")));
+  folder.createFile("definitions.ndjson", JSON.stringify(definition("c")));
   for (const command of commands) {
-    const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder, word) : word));
+    const args = command.map((word) => (word.endsWith(".ndjson") ? join(folder.path, word) : word));
     const { code, errors } = await runCli(args, settings);
     assert.equal(code, 0, `${command.join(" ")}: ${errors}`);
   }
   assert.equal(await service.stop(), 0);
-  const next = await startTopicsync(settings);
-  await next.ready();
+  const next = await own.start(settings);
   await next.stop();
 
   // What is sent only after conflicts and failures.
