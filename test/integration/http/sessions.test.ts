@@ -5,35 +5,25 @@ import { before, describe, it } from "node:test";
 import { call, type HttpResponse } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
+import { useService } from "../../support/scene.ts";
 import { ownNames, runCli, startTopicsync, type TestService } from "../../support/service.ts";
 import { keepSecret } from "../../support/secrets.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { uri, db } = testDatabase(stack.mongodb);
-const settings = {
-  ...ownNames(),
-  MONGODB_URI: uri,
-  KAFKA_BROKERS: stack.kafka,
-  PUSH_APPLICATIONS: "App",
-  PUSH_PLATFORMS: "ios",
-};
-const sessions = db.collection<{ _id: string; expires_on: Date }>("topicsync_sessions");
+const here = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
+const sessions = here.db.collection<{ _id: string; expires_on: Date }>("topicsync_sessions");
 const path = "/api/topicsync/v1/session";
-let here: TestService;
 let there: TestService;
 
 before(async () => {
-  [here, there] = await Promise.all([startTopicsync(settings), startTopicsync(settings)]);
-  await Promise.all([here.ready(), there.ready()]);
+  there = await startTopicsync(here.settings);
+  await there.ready();
 });
 
 const password = "a password for the console";
 
 async function addUser(): Promise<string> {
   const user = unique("user");
-  const { code, errors } = await runCli(["users", "add", user], settings, password);
-  assert.equal(code, 0, errors);
+  await here.addUser(user, password);
   return user;
 }
 
@@ -54,7 +44,7 @@ async function signInBrowser(user: string): Promise<Browser> {
   return { Cookie: cookie, "X-CSRF-Token": response.json.csrfToken };
 }
 
-const getSession = (at: TestService, headers: Partial<Browser>): Promise<HttpResponse> =>
+const getSession = (at: { readonly url: string }, headers: Partial<Browser>): Promise<HttpResponse> =>
   call(`${at.url}${path}`, { method: "GET", as: undefined, headers: { ...headers } });
 
 const register = (headers: Partial<Browser>): Promise<HttpResponse> =>
@@ -110,8 +100,8 @@ describe("a session", () => {
 
   it("ends when the user is disabled or gets a new password", async () => {
     const changes = [
-      (user: string) => runCli(["users", "disable", user], settings),
-      (user: string) => runCli(["users", "passwd", user], settings, "another password"),
+      (user: string) => runCli(["users", "disable", user], here.settings),
+      (user: string) => runCli(["users", "passwd", user], here.settings, "another password"),
     ];
     for (const change of changes) {
       const user = await addUser();
@@ -126,7 +116,7 @@ describe("a session", () => {
     const user = await addUser();
     const browser = await signInBrowser(user);
     for (const command of ["disable", "enable"])
-      assert.equal((await runCli(["users", command, user], settings)).code, 0);
+      assert.equal((await runCli(["users", command, user], here.settings)).code, 0);
     assert.equal((await getSession(there, browser)).status, 401);
     assert.equal((await signIn(user)).status, 200);
   });
@@ -159,9 +149,9 @@ describe("a session", () => {
 });
 
 describe("the session cookie over TLS", () => {
-  it("is Secure and bound to the host wherever TLS ends, and no other cookie is accepted", async () => {
+  it("is Secure and bound to the host if the public URL is HTTPS, and no other cookie is accepted", async () => {
     const service = await startTopicsync({
-      ...settings,
+      ...here.settings,
       ...ownNames(),
       HTTP_PUBLIC_URL: "https://topicsync.example.org",
     });
@@ -183,7 +173,7 @@ describe("the session cookie over TLS", () => {
 
   it("is Secure behind a proxy only if the proxy is trusted and received the request over TLS", async () => {
     const service = await startTopicsync({
-      ...settings,
+      ...here.settings,
       ...ownNames(),
       HTTP_TRUSTED_PROXIES: "127.0.0.1",
     });

@@ -13,9 +13,9 @@ import { readConfig } from "../../../src/config.ts";
 import { ConfigurationError } from "../../../src/lib/errors.ts";
 import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
-import { ownNames, startTopicsync } from "../../support/service.ts";
-import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { stage } from "../../support/scene.ts";
 
+const { start } = stage().scene();
 const folder = mkdtempSync(join(tmpdir(), "topicsync-tls-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -37,18 +37,10 @@ async function getHealth(url: string, trusted: string): Promise<IncomingMessage>
 
 describe("over TLS", () => {
   it("the service sends HSTS, loads a new certificate on SIGHUP and rejects plain HTTP", async () => {
-    const { uri } = testDatabase(sharedStack().mongodb);
     const cert = createFile("cert.pem", first.cert);
     const key = createFile("key.pem", first.key);
     const audit = join(folder, "audit.log");
-    const service = await startTopicsync({
-      ...ownNames(),
-      MONGODB_URI: uri,
-      KAFKA_BROKERS: sharedStack().kafka,
-      HTTP_TLS_CERT: cert,
-      HTTP_TLS_KEY: key,
-      AUDIT_LOG: audit,
-    });
+    const service = await start({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key, AUDIT_LOG: audit });
     assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
     const { statusCode, headers } = await getHealth(service.url, first.cert);
     assert.equal(statusCode, 200);
