@@ -4,7 +4,7 @@ import type { BatchTrace } from "./batch-trace.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
 export interface BatchHandler<Prepared> {
-  /** How many records the store writes well in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
+  /** How many records the store can write in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
   readonly maxRecordsPerWrite?: number;
   /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
   claim(): Promise<ClaimedPosition | undefined>;
@@ -12,7 +12,7 @@ export interface BatchHandler<Prepared> {
   prepare(records: readonly LogRecord[]): Prepared;
   /**
    * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is stored then,
-   * unless only the answer to the commit was lost.
+   * unless only the response to the commit was lost.
    */
   write(prepared: Prepared, step: Step): Promise<void>;
   /** Reports a batch whose `write` threw, but which was stored: the position was found where it should have moved. */
@@ -25,7 +25,7 @@ export type Step = Pick<PositionStep, "from" | "to">;
 const maxBytesPerBatch = 4 * 1024 * 1024;
 /**
  * A slower write makes the next batches smaller: one that outlasts the driver's timeout would be retried forever, and the
- * next owner of the partition waits for the write under way.
+ * next owner of the partition waits for the write in progress.
  */
 const slowWriteMs = 2_000;
 const fastWriteMs = 500;
@@ -78,7 +78,7 @@ export interface DecidedBatch<Writes> {
 
 /**
  * Stores a decided batch together with its position. Throws what the steps throw; nothing counts then, unless only the
- * answer to the commit was lost.
+ * response to the commit was lost.
  *
  * Invariant: dead letters leave only after the unique indexes accepted the writes and the position was found unmoved, since
  * they cannot be taken back; and before the commit, so that no rejected record is lost. A repeated transaction sends them again.

@@ -9,7 +9,7 @@ export interface GroupConsumerOptions<Prepared> {
   /** Creates the handler of each partition that the group assigns. */
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
   readonly log: Logger;
-  /** Called when the consumer has ended for good: the process has to end as well. */
+  /** Called when the consumer has ended permanently: the process must exit. */
   readonly onDied: (error: unknown) => void;
 }
 
@@ -22,7 +22,7 @@ export interface GroupConsumer {
     readonly state: "joining" | "assigned" | "dead";
     readonly partitions: readonly PartitionStatus[];
   };
-  /** Resolves once the batch under way is written, or abandoned before its commit. */
+  /** Resolves once the current batch is written, or abandoned before its commit. */
   stop(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
       first.promise.catch(() => undefined);
       await member.run({
         onAssigned(partitions) {
-          // A write under way may still succeed. If another member starts before it ends, one of the two is fenced.
+          // A write in progress may still succeed. If another member starts before it ends, one of the two is fenced.
           void closeReaders();
           for (const partition of partitions) {
             const handler = createHandler(partition);

@@ -33,7 +33,7 @@ export interface PartitionReader {
   /** A fetch from `first` up to `end` delivered nothing. */
   skipped(range: { readonly first: number; readonly end: number }): void;
   status(): PartitionStatus;
-  /** Starts nothing more and waits for the write under way. */
+  /** Starts nothing more and waits for the write in progress. */
   close(): Promise<void>;
 }
 
@@ -43,19 +43,19 @@ export interface ReaderOptions<Prepared> {
   readonly watch: LogWatch;
   readonly handler: BatchHandler<Prepared>;
   readonly log: Logger;
-  /** Called when the reader cannot go on by itself: a fault of the program. */
+  /** Called when the reader cannot continue by itself: a bug. */
   readonly onFailed: (error: unknown) => void;
 }
 
 const defaultRecordsPerWrite = 2_000;
 const heartbeatIntervalMs = 1_000;
 const firstRetryDelayMs = 250;
-/** Short, since the services that are asked wait before they give up. */
+/** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
 
 /**
  * What the reader does with its partition:
- * - `paused`: nothing is fetched; the stored position is looked up, as often as it takes;
+ * - `paused`: nothing is fetched; the stored position is looked up until that succeeds;
  * - `reading`: records from `next` on are prepared and written;
  * - `examining`: records before `next` are fetched once more, since they may belong to a new epoch (start-position.ts).
  */
@@ -64,7 +64,7 @@ type State =
   | { readonly kind: "reading" }
   | { readonly kind: "examining" };
 
-/** A write that failed. It may have been stored all the same: only the answer to its commit was lost. */
+/** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 interface FailedWrite<Prepared> {
   readonly prepared: Prepared;
   readonly to: Position;
@@ -75,9 +75,9 @@ interface FailedWrite<Prepared> {
  * and prepared.
  *
  * Invariants:
- * - At most one write is under way. `writing` never rejects; it resolves to the write if that failed.
+ * - At most one write is in progress. `writing` never rejects; it resolves to the write if that failed.
  * - `stored` is the position that the last claim or write found or left in the store, and every write steps from it.
- *   `next` is where the write under way leads to, and the next record to apply.
+ *   `next` is the position after the write in progress, and the next record to apply.
  * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and skips nothing.
  * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
  *   already have the partition.
@@ -149,7 +149,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     await sleep(delayMs, undefined, { signal: closing.signal }).catch(() => undefined);
   }
 
-  /** Reports a failed write that was stored all the same. */
+  /** Reports a failed write that was stored nevertheless. */
   function confirmWrite(
     write: FailedWrite<Prepared> | undefined,
     claimed: ClaimedPosition | undefined,
@@ -209,7 +209,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     pause(getErrorMessage(error), cause);
   }
 
-  /** Where records before `next` must be examined from; undefined when none must, "unknown" when Kafka does not answer. */
+  /** Where records before `next` must be examined from; undefined when none must, "unknown" when Kafka does not respond. */
   async function findSuspect(at: Position): Promise<number | "unknown" | undefined> {
     try {
       return suspectOffset(at, await findFirstNewer(at), findings.examinedTo);
@@ -257,8 +257,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         await batch.heartbeat();
         return;
       }
-      // A recreated log that has outgrown the position shows no other sign. The question runs while the last write is still
-      // under way, and is answered before anything of this batch is written.
+      // A recreated log that has outgrown the position shows no other sign. The query runs while the last write is still
+      // in progress, and ends before anything of this batch is written.
       const suspect = findSuspect(next);
       for (const records of splitIntoBatches(unapplied, limit.get)) {
         const last = records.at(-1);
@@ -281,7 +281,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         writing = write(prepared, next);
         batch.advance(end - 1);
         if (await batch.heartbeat()) continue;
-        // The group is rebalancing, and waits for this member only while it hears of it.
+        // The group is rebalancing, and waits for this member only as long as it receives heartbeats.
         await whileBeating(batch, writing);
         return;
       }

@@ -303,7 +303,7 @@ export const replayResultSchema = {
           reason: {
             enum: skipReasons,
             description:
-              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped answering, or the service is stopping; the replays of the dead letter say whether it was sent.",
+              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
           },
           message: { ...text, description: "The reason in words." },
         },

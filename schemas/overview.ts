@@ -15,7 +15,7 @@ const sample = {
     at: { type: "string", format: "date-time" },
     lagRecords: { type: ["integer", "null"], minimum: 0 },
     lagSeconds: { type: ["number", "null"], minimum: 0 },
-    applied: { ...count, description: "Announcements applied by the answering process so far." },
+    applied: { ...count, description: "Announcements applied by the responding process so far." },
     rejected: { ...count, description: "Announcements rejected by it so far." },
   },
 } as const;
@@ -62,7 +62,7 @@ export const overviewSchema = {
       type: "array",
       items: sample,
       description:
-        "The last hour as seen by the answering process, one sample per ten seconds, oldest first.",
+        "The last hour as seen by the responding process, one sample per ten seconds, oldest first.",
     },
     deadLetters: {
       description: `The newest dead letters; null while they are unknown, and without the role \`${roles.eventManagement}\`.`,

@@ -6,7 +6,7 @@ const offset = { type: ["integer", "null"], minimum: 0 } as const;
 const consumerState = {
   enum: ["joining", "assigned", "dead", "none"],
   description:
-    "State of the consumer in the answering process: `joining` its group, `assigned` (possibly no partition), `dead`, or `none`.",
+    "State of the consumer in the responding process: `joining` its group, `assigned` (possibly no partition), `dead`, or `none`.",
 } as const;
 const partitions = {
   type: "array",
@@ -66,7 +66,7 @@ const partitions = {
       },
       state: {
         enum: ["reading", "paused", null],
-        description: "State in the answering process; null if another one owns the partition.",
+        description: "State in the responding process; null if another one owns the partition.",
       },
       reason: { type: ["string", "null"], description: "Why it is paused." },
       cause: {
@@ -90,11 +90,11 @@ export const syncStatusSchema = {
     consumer: consumerState,
     since: {
       type: ["string", "null"],
-      description: "When the answering process started to count (RFC 3339); null if it runs no sync.",
+      description: "When the responding process started to count (RFC 3339); null if it runs no sync.",
     },
     counts: {
       description:
-        "Outcomes of the announcements that the answering process applied; null if it runs no sync.",
+        "Outcomes of the announcements that the responding process applied; null if it runs no sync.",
       anyOf: [
         { type: "null" },
         {
@@ -131,7 +131,7 @@ export const syncStatusSchema = {
             consumer: consumerState,
             counts: {
               description:
-                "Outcomes of the reports that the answering process applied; null if it reads none.",
+                "Outcomes of the reports that the responding process applied; null if it reads none.",
               anyOf: [
                 { type: "null" },
                 {

@@ -6,7 +6,7 @@ import type { SessionView } from "../../schemas/session.ts";
 export interface SessionState {
   readonly session: SessionView;
   readonly signOut: () => void;
-  /** Shows the sign-in page, after the service has answered 401. */
+  /** Shows the sign-in page, after the service has responded with 401. */
   readonly expire: () => void;
 }
 

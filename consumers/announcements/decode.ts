@@ -37,7 +37,7 @@ export const maxValueBytes = 100 * 1024;
 export function decode(record: LogRecord): Announcement {
   const { offset, value } = record;
   if (record.skippedBatch !== undefined)
-    return { kind: "unusable", offset, rejection: rejectBatch(record.skippedBatch) };
+    return { kind: "unusable", offset, rejection: createBatchRejection(record.skippedBatch) };
   try {
     if (value === null) return { kind: "retire", offset, externalId: requireKey(record) };
     const content = readContent(value, record);
@@ -57,7 +57,7 @@ export function decode(record: LogRecord): Announcement {
 }
 
 /** The rejection of records that were not read, since their batch is too large to be decompressed. */
-export const rejectBatch = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
+export const createBatchRejection = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
   new RejectionError(
     "TOO_LARGE",
     `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,

@@ -33,7 +33,7 @@ export interface AnnouncementBatch {
   decision?: Decision;
 }
 
-/** Unique indexes can object repeatedly while other changes race with a batch, but not for long. */
+/** A batch may conflict with concurrent changes several times, but not forever. */
 const maxAttempts = 10;
 
 /** decode → decide → write → check the position → dead letters → commit, for one partition of the announcements topic. */
@@ -43,13 +43,13 @@ export function createAnnouncementHandler(
 ): BatchHandler<AnnouncementBatch> {
   const key: PositionKey = { group: groupId, ...partition };
 
-  /** Decides and stores a batch, and decides it again on newer data when the store objects. */
+  /** Decides and stores a batch, and decides it again on newer data after a conflict with stored topics. */
   async function apply(batch: AnnouncementBatch, { from, to }: Step): Promise<Decision> {
     const { records, announcements, trace } = batch;
-    let objection: unknown;
-    for (let objections = 0; objections < maxAttempts; objections += 1) {
+    let conflict: unknown;
+    for (let conflicts = 0; conflicts < maxAttempts; conflicts += 1) {
       trace?.startStage("decide");
-      const decision = await topics.decide({ partition, epoch: to.epoch, announcements }, objections);
+      const decision = await topics.decide({ partition, epoch: to.epoch, announcements }, conflicts);
       batch.decision = decision;
       const { writes, rejections } = decision;
       const sendDeadLetters =
@@ -61,12 +61,12 @@ export function createAnnouncementHandler(
         return decision;
       } catch (error) {
         if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
-        objection = error;
+        conflict = error;
       }
     }
     throw new Error(
-      `the store objected to the batch at offset ${from?.offset ?? 0} ${maxAttempts} times: ${getErrorMessage(objection)}`,
-      { cause: objection },
+      `the batch at offset ${from?.offset ?? 0} conflicted with stored topics ${maxAttempts} times: ${getErrorMessage(conflict)}`,
+      { cause: conflict },
     );
   }
 

@@ -6,17 +6,17 @@ import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../..
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { maxValueBytes, rejectBatch } from "../announcements/decode.ts";
+import { maxValueBytes, createBatchRejection } from "../announcements/decode.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
 const maxReasonCharacters = 200;
 /** The largest time that a Date can hold (ECMAScript, section 21.4.1.1). */
 const maxDateMs = 8.64e15;
 
-/** Reads a record of the push feedback topic. Never throws: what cannot be used says why. */
+/** Reads a record of the push feedback topic. Never throws: an unusable record carries its rejection. */
 export function decodeReport(record: LogRecord): DecodedReport {
   const { offset, skippedBatch } = record;
-  if (skippedBatch !== undefined) return { offset, rejection: rejectBatch(skippedBatch) };
+  if (skippedBatch !== undefined) return { offset, rejection: createBatchRejection(skippedBatch) };
   try {
     return { offset, report: reportIn(record) };
   } catch (error) {
@@ -60,7 +60,7 @@ function jsonIn(value: Buffer | null): unknown {
 
 /**
  * The earliest known time: that of the report, of the first sending of a replayed one, or of the record's timestamp.
- * Nobody can report what comes later, so where clocks differ, a token that lives is not taken for dead. A record without
+ * A later time cannot be right, so with differing clocks a living token is not taken for dead. A record without
  * a timestamp has -1.
  */
 function getReportTime([reportedOn, firstWritten, timestamp]: readonly (string | undefined)[]): Date {
@@ -78,5 +78,5 @@ const violation = (faults: readonly Fault[]): RejectionError =>
   );
 
 const shortened = (reason: string): string =>
-  // A character of two halves may be cut in its midst.
+  // Do not cut between two surrogates.
   reason.length <= maxReasonCharacters ? reason : reason.slice(0, maxReasonCharacters).toWellFormed();

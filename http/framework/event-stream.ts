@@ -67,7 +67,7 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
       // "close" is not emitted again if the client left while the credentials were checked.
       if (response.destroyed) end.abort();
       response.writeHead(200, headers);
-      void endWhenRejected(end, abort, isStillAllowed);
+      void endWhenForbidden(end, abort, isStillAllowed);
       try {
         for await (const event of events(abort)) {
           if (response.write(`data: ${JSON.stringify(event)}\n\n`)) continue;
@@ -82,7 +82,7 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
   };
 }
 
-async function endWhenRejected(
+async function endWhenForbidden(
   end: AbortController,
   abort: AbortSignal,
   isStillAllowed: Subscription["isStillAllowed"],

@@ -75,7 +75,7 @@ const absoluteForm = /^https?:\/\/([^/?#]+)(.*)$/is;
 
 /**
  * Path and query of a request target, which may be an absolute URL (RFC 9112, section 3.2.2). Anything else
- * becomes a path that does not exist: Express answers targets it cannot parse by itself.
+ * becomes a path that does not exist: Express itself responds to targets that it cannot parse.
  */
 export function toOriginForm(target: string): string {
   if (target.startsWith("/")) return target;

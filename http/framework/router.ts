@@ -50,7 +50,7 @@ export function createRouter(operations: readonly Operation[], options: RouterOp
   return router;
 }
 
-/** Express answers HEAD for every GET route. */
+/** Express serves HEAD for every GET route. */
 const allowedMethods = { GET: ["GET", "HEAD"], POST: ["POST"] } as const;
 
 const recordRoute =

@@ -25,7 +25,7 @@ export interface HttpServer {
   readonly url: string;
   /** Uses another certificate for new connections; only over TLS. */
   renewTls(pair: TlsPair): void;
-  /** Stops accepting requests and resolves when those in flight are answered. */
+  /** Stops accepting requests and resolves when those in flight are completed. */
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.timeout = idleTimeout;
   // The application decides whether to read the body.
   server.on("checkContinue", handle).on("checkExpectation", handle);
-  server.on("clientError", connections.answerClientError).on("connect", connections.answerConnect);
+  server.on("clientError", connections.rejectInvalid).on("connect", connections.rejectConnect);
   logDrops(server, log);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -112,7 +112,7 @@ interface Connection {
   ending: boolean;
 }
 
-/** Keeps count of the requests of each connection, and answers what Node's parser rejects. */
+/** Keeps count of the requests of each connection, and responds to what Node's parser rejects. */
 function createConnections(maxRequests: number) {
   const connections = new WeakMap<Duplex, Connection>();
 
@@ -125,7 +125,7 @@ function createConnections(maxRequests: number) {
   }
 
   /**
-   * Requests that were complete before the error, on the same connection, are answered first. The response to
+   * Requests that were complete before the error, on the same connection, are completed first. The response to
    * the request in which it occurred is replaced, unless it is already written and only waits for the rest of
    * the body.
    */
@@ -145,7 +145,7 @@ function createConnections(maxRequests: number) {
   return {
     /**
      * Closes the connection with the response to its last allowed request. Node's `maxRequestsPerSocket`
-     * announces it but keeps the connection and answers further requests with 503 and no body.
+     * announces it but keeps the connection and responds to further requests with 503 and no body.
      */
     add({ socket }: IncomingMessage, response: ServerResponse): void {
       const connection = get(socket);
@@ -155,8 +155,8 @@ function createConnections(maxRequests: number) {
       connection.requests += 1;
       if (connection.requests >= maxRequests) response.setHeader("Connection", "close");
     },
-    /** Answers what Node's parser rejects before there is a request: malformed, too large or too slow. */
-    answerClientError: (error: Error & { readonly code?: string }, socket: Duplex): void => {
+    /** Responds to what Node's parser rejects before there is a request: malformed, too large or too slow. */
+    rejectInvalid: (error: Error & { readonly code?: string }, socket: Duplex): void => {
       const { code = "" } = error;
       const connection = get(socket);
       // Every further byte is an error of its own.
@@ -167,7 +167,7 @@ function createConnections(maxRequests: number) {
       else reject(socket, toHttpError(code));
     },
     /** Node would close the connection without a response. */
-    answerConnect: (_request: IncomingMessage, socket: Duplex): void => {
+    rejectConnect: (_request: IncomingMessage, socket: Duplex): void => {
       socket.on("error", () => socket.destroy());
       reject(socket, new HttpError("BAD_REQUEST", "CONNECT is not supported."));
     },

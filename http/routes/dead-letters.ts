@@ -137,7 +137,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
 ];
 
 const interrupt = (id: string) =>
-  skip(id, "interrupted", "Kafka or the database stopped answering, or the service is stopping");
+  skip(id, "interrupted", "Kafka or the database stopped responding, or the service is stopping");
 
 /** Dead letters of push feedback contain push tokens. */
 const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>

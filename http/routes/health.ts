@@ -28,7 +28,7 @@ export const healthOperations = (
     access: "anybody",
     tag: "operation",
     summary: "Liveness probe",
-    description: "Answers as long as the process is alive.",
+    description: "Responds as long as the process is alive.",
     replies: { 200: { description: "The process is alive.", schema: healthSchema } },
     handle: () => ({ status: 200, json: { status: "alive" } }),
   }),

@@ -68,7 +68,7 @@ export function openIdOperations(entry: OpenIdOptions | undefined, sessions: Ses
           const { signIn } = requireEntry(entry);
           const user = await signIn.finish({
             id: cookie.read(cookies),
-            answer: toSearchParams(query),
+            response: toSearchParams(query),
             address,
           });
           const session = await sessions.beginFederated(user, signIn.issuer);
@@ -111,8 +111,8 @@ const redirect = (location: string, cookies: readonly string[]): Reply => ({
 
 /** Keeps repeated parameters, which are rejected later. */
 function toSearchParams(query: Readonly<Record<string, unknown>>): URLSearchParams {
-  const answer = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    for (const one of Array.isArray(value) ? value : [value]) answer.append(name, String(one));
-  return answer;
+    for (const one of Array.isArray(value) ? value : [value]) params.append(name, String(one));
+  return params;
 }

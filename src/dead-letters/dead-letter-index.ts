@@ -17,7 +17,7 @@ export interface DeadLetterSummary extends Pick<
   readonly copies: number;
   /**
    * The latest time seen in the partition so far. It orders the dead letters of several partitions and keeps those of one
-   * partition in offset order, whatever their own times are.
+   * partition in offset order, regardless of their own times.
    */
   readonly rank: number;
 }

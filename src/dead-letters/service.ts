@@ -90,7 +90,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
     abort,
   });
   // Whole records take memory.
-  const lock = createMutex({ maxWaiting, rejection: "too many requests are waiting for dead letters" });
+  const lock = createMutex({ maxWaiting, message: "too many requests are waiting for dead letters" });
   let refreshing: Promise<readonly SyncPosition[]> | undefined;
 
   /** Reads on, and returns the sync's positions before that. Concurrent calls share one reading. */
@@ -104,7 +104,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
   }
 
   async function readOn(): Promise<readonly SyncPosition[]> {
-    // The sync sends a dead letter before it moves on, so whatever was rejected before these positions is found after them.
+    // The sync sends a dead letter before it moves on, so everything rejected before these positions is found after them.
     const positions = await sync.findPositions();
     await index.refresh();
     return positions;

@@ -16,7 +16,7 @@ export interface Replay {
   readonly sentTo: Pick<RecordPosition, "topic"> & Partial<RecordPosition>;
 }
 
-/** Remembers replays. Every function throws UnavailableError while the store does not answer. */
+/** Remembers replays. Every function throws UnavailableError while the store does not respond. */
 export interface ReplayStore {
   /** The replays of these dead letters, the first attempt first. */
   find(deadLetterIds: readonly string[]): Promise<Replay[]>;
@@ -44,7 +44,7 @@ export interface SyncPosition extends Partition {
   readonly epoch: number;
 }
 
-/** Reads the state of the sync. Every function throws UnavailableError while the store does not answer. */
+/** Reads the state of the sync. Every function throws UnavailableError while the store does not respond. */
 export interface SyncState {
   /** One per partition that has been read. */
   findPositions(): Promise<readonly SyncPosition[]>;

@@ -31,7 +31,7 @@ export interface GroupCommitLimits {
 
 export interface GroupCommitOptions {
   readonly limits?: Partial<GroupCommitLimits>;
-  /** Called for each batch once the store has answered, also after a failure. */
+  /** Called for each batch once the store has responded, also after a failure. */
   readonly onWritten?: (batch: { readonly writes: number; readonly tookMs: number }) => void;
 }
 

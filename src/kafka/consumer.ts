@@ -164,7 +164,7 @@ export function createMember(
       clearInterval(commitTimer);
       clearTimeout(restartTimer);
       await flushCommits();
-      // The broker may delay the answer until killed members expire; there is no need to wait for it.
+      // The broker may delay the response until killed members expire; there is no need to wait for it.
       await Promise.race([consumer.disconnect(), sleep(leaveTimeoutMs, undefined, { ref: false })]);
     },
   };

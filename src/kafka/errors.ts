@@ -30,7 +30,7 @@ export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableEr
   if (error instanceof UnavailableError || error instanceof ConfigurationError) return error;
   const denial = findDenial(error);
   if (denial === undefined)
-    return new KafkaUnavailableError(`Kafka does not answer: ${getErrorMessage(error)}`, { cause: error });
+    return new KafkaUnavailableError(`Kafka does not respond: ${getErrorMessage(error)}`, { cause: error });
   const right = rights[denial] ?? denials[denial];
   return new ConfigurationError(`Kafka denies its user ${right} (${denial})`, { cause: error });
 }

@@ -67,7 +67,7 @@ export async function* readLog(
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: fetchWaitMs,
     heartbeatInterval: heartbeatIntervalMs,
-    // A broker that has just started rejects at first. createStallCheck limits the time.
+    // A broker that has just started rejects requests at first. createStallCheck limits the time.
     retry: {
       initialRetryTime: 300,
       retries: 3,
@@ -225,7 +225,7 @@ function createStallCheck({
     if (Date.now() - changedAt > stallTimeoutMs) {
       queue.fail(
         new KafkaUnavailableError(
-          `Kafka does not answer: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,
+          `Kafka does not respond: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,
         ),
       );
       return;

@@ -4,7 +4,7 @@ export interface MutexOptions {
   /** Calls beyond these fail with OverloadedError instead of waiting. */
   readonly maxWaiting?: number;
   /** The message of that error. */
-  readonly rejection?: string;
+  readonly message?: string;
 }
 
 export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
@@ -12,12 +12,12 @@ export type Mutex = <T>(work: () => Promise<T>) => Promise<T>;
 /** Runs one task at a time, first come, first served; a failed task does not hold up the next. */
 export function createMutex({
   maxWaiting = Infinity,
-  rejection = "too many requests are waiting",
+  message = "too many requests are waiting",
 }: MutexOptions = {}): Mutex {
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   return async (work) => {
-    if (waiting > maxWaiting) throw new OverloadedError(rejection);
+    if (waiting > maxWaiting) throw new OverloadedError(message);
     waiting += 1;
     const turn = last.then(work);
     last = turn.catch(() => undefined);

@@ -21,7 +21,7 @@ export async function retryUntilAvailable<T>(
   attempt: () => Promise<T>,
   { what, abort, log }: RetryOptions,
 ): Promise<T> {
-  let last = new UnavailableError("no answer");
+  let last = new UnavailableError("no response");
   const aborted = Promise.withResolvers<never>();
   const isAborted = (): boolean => abort.aborted;
   const giveUp = (): void => {

@@ -4,7 +4,7 @@ import { UnavailableError } from "./errors.ts";
 export async function withTimeout<T>(
   ms: number,
   promise: Promise<T>,
-  toError = () => new UnavailableError(`no answer within ${ms / 1_000} s`),
+  toError = () => new UnavailableError(`no response within ${ms / 1_000} s`),
 ): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

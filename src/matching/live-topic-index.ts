@@ -10,7 +10,7 @@ import { explain, readFilters, type ConditionResult } from "./filter/topic-filte
 import { createPicker } from "./picker/picker.ts";
 
 /**
- * An in-memory index of the stored topics that follows every write and answers which topics an event belongs
+ * An in-memory index of the stored topics that follows every write and finds the topics that an event belongs
  * to.
  */
 export interface LiveTopicIndex {
@@ -45,7 +45,7 @@ const progressIntervalMs = 5_000;
  *                        └─ failed: again                              └─ failed: again
  *   closed, from each of them.
  *
- * `serving` answers picks; `loading` is the one being filled, and replaces it. While reloading, both are kept
+ * `serving` is used by picks; `loading` is the one being filled, and replaces it. While reloading, both are kept
  * up to date.
  */
 type State =

@@ -13,7 +13,7 @@ export interface OpenIdCallback {
   /** The id from `begin`, if the browser still has it. */
   readonly id: string | undefined;
   /** The query that the provider sent. */
-  readonly answer: URLSearchParams;
+  readonly response: URLSearchParams;
   /** IP address of the caller. */
   readonly address: string;
 }
@@ -43,16 +43,16 @@ const maxPending = 16;
 export function createOpenIdSignIn({ config, provider, throttle, log }: OpenIdSignInOptions): OpenIdSignIn {
   let pending = 0;
 
-  async function finish({ id, answer, address }: OpenIdCallback): Promise<User> {
+  async function finish({ id, response, address }: OpenIdCallback): Promise<User> {
     const secrets = id === undefined ? undefined : deriveSecrets(id);
-    if (secrets === undefined || answer.get("state") !== secrets.state)
+    if (secrets === undefined || response.get("state") !== secrets.state)
       throw new SignInError("expired", "the callback does not match a sign-in of this browser");
     const attempt = { name: `openid ${address}`, address };
     await throttle.check(attempt);
     if (pending >= maxPending) throw new SignInError("unavailable", "too many sign-ins at once");
     pending += 1;
     try {
-      const user = toUser(await provider.fetchClaims(answer, secrets), config);
+      const user = toUser(await provider.fetchClaims(response, secrets), config);
       await throttle.recordSuccess(attempt);
       return user;
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { MongoClientOptions } from "mongodb";
 
-/** A command without an answer after this time fails and closes its connection. */
+/** A command without a response after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
 
 /** Only the primary has the latest state. Acknowledged writes survive a crash and the loss of a member. */

@@ -36,7 +36,7 @@ export interface Database {
   killSessions(ids: readonly Binary[]): Promise<void>;
   /** Runs operations in one transaction, repeated after conflicts. Nothing is stored when `work` throws. */
   runTransaction(session: ClientSession, work: () => Promise<void>): Promise<void>;
-  /** Throws UnavailableError when MongoDB does not answer. */
+  /** Throws UnavailableError when MongoDB does not respond. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export function createConflictRetry(): (error: unknown) => Promise<boolean> {
   };
 }
 
-/** On a sharded cluster killSessions waits up to a minute for every member that does not answer. */
+/** On a sharded cluster killSessions waits up to a minute for every member that does not respond. */
 const killTimeoutMs = 3_000;
 
 /** Translates an error at start: ConfigurationError for a setting, UnavailableError if waiting may help. */

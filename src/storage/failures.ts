@@ -93,7 +93,7 @@ function classifyBulk(error: MongoBulkWriteError): FailureKind {
   if (error.result.getWriteConcernError() !== undefined) return "outage";
   const failed = toWriteErrors(error);
   if (failed.length === 0) {
-    // The driver wraps errors that are not answers of the server, such as a lost connection.
+    // The driver wraps errors that are not responses of the server, such as a lost connection.
     const cause: unknown = error.errorResponse;
     return cause instanceof Error ? classify(cause) : classifyServerError(error);
   }
@@ -139,7 +139,7 @@ export const isDuplicate = (error: unknown): boolean => classify(error) === "dup
 
 /** The messages for failures after which a retry may succeed. */
 const unavailableMessages: Readonly<Partial<Record<FailureKind, string>>> = {
-  outage: "MongoDB does not answer",
+  outage: "MongoDB does not respond",
   conflict: "MongoDB aborted the transaction",
   // At start the settings are wrong (see database.ts); later the password is probably being changed.
   credentials: "MongoDB does not accept the credentials of MONGODB_URI",

@@ -24,7 +24,7 @@ export const indexes: readonly DeclaredIndex[] = [
     key: { topic_name: 1, namespace: 1, header_query: 1, content_query: 1 },
     unique: true,
   },
-  // Lists of retired and of disabled topics, the latest first; the live index without change streams.
+  // Lists of retired and of disabled topics, the latest first; the in-memory index without change streams.
   {
     collection: collections.retiredTopics,
     name: "retired_by_time",

@@ -64,7 +64,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       for (;;) report(await stream.next());
     };
     try {
-      // The first answer shows that the stream is open on the server.
+      // The first response shows that the stream is open on the server.
       report(await stream.tryNext());
     } catch (error) {
       await stream.close().catch(() => undefined);

@@ -133,7 +133,7 @@ export async function findByExternalIds(
 ): Promise<TopicRecord[]> {
   const found = await Promise.all(
     splitIntoChunks(externalIds, idsPerLookup).map((ids) =>
-      // The batch size brings each look-up in a single answer.
+      // The batch size brings each look-up in a single response.
       database.run(() =>
         topics.find({ topic_id: { $in: ids } }, { ...options, batchSize: ids.length + 1 }).toArray(),
       ),

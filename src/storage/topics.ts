@@ -68,7 +68,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
       topics.insertMany(some.map(toTopicRecord), { ordered: false }),
     );
-    // No insertion may still be under way when the batch is decided again.
+    // No insertion may still be in progress when the batch is decided again.
     await Promise.allSettled(insertions);
     await Promise.all(insertions);
   }

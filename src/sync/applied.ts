@@ -11,7 +11,7 @@ export interface AppliedOptions {
   readonly findPositions: () => Promise<ReadonlyMap<number, Position>>;
   /** Called after each look-up with the number of applied announcements. */
   readonly onProgress: (done: number) => void;
-  /** Called when the store does not answer; the look-up is repeated. */
+  /** Called when the store does not respond; the look-up is repeated. */
   readonly onUnavailable: (error: UnavailableError) => void;
   readonly abort: AbortSignal;
 }

@@ -76,7 +76,7 @@ function listPartitions({ bounds, positions, own }: Facts): number[] {
 const findOwnPartition = (partition: number, { own }: Facts) =>
   own.find((one) => one.partition === partition);
 
-/** While MongoDB does not answer, the offsets that this process holds for its own partitions are used. */
+/** While MongoDB does not respond, the offsets that this process holds for its own partitions are used. */
 const getCommittedOffset = (partition: number, facts: Facts): number | undefined =>
   facts.positions === undefined
     ? findOwnPartition(partition, facts)?.offset
@@ -137,12 +137,12 @@ const getAgeSeconds = async (
   now: number,
 ): Promise<number> => Math.round((await getAgeAt(offset, firstSince, now)) / 100) / 10;
 
-/** One answer covers all partitions, so each timestamp is queried once. */
+/** One result covers all partitions, so each timestamp is queried once. */
 function memoize<T>(query: (timestamp: number) => Promise<T>): (timestamp: number) => Promise<T> {
-  const answers = new Map<number, Promise<T>>();
+  const results = new Map<number, Promise<T>>();
   return (timestamp) => {
-    const answer = answers.get(timestamp) ?? query(timestamp);
-    answers.set(timestamp, answer);
-    return answer;
+    const result = results.get(timestamp) ?? query(timestamp);
+    results.set(timestamp, result);
+    return result;
   };
 }

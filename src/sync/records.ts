@@ -93,7 +93,7 @@ export interface GroupMember {
   seek(partition: Partition, offset: number): void;
   /** Commits an offset to the broker, for lag monitoring only. Sent within a second; best effort. */
   commit(partition: Partition, offset: number): void;
-  /** Leaves the group, once the batch under way has been handled. */
+  /** Leaves the group, once the current batch has been handled. */
   stop(): Promise<void>;
 }
 
@@ -187,7 +187,7 @@ export interface RecordProducer {
   /**
    * Resolves when every in-sync replica has the records, except those that are rejected; returns a result for
    * each record, in the same order. Beside a rejected record, those of other partitions may be written twice.
-   * Throws UnavailableError when the broker does not answer: some of the records may have been written.
+   * Throws UnavailableError when the broker does not respond: some of the records may have been written.
    */
   send(records: readonly OutgoingRecord[]): Promise<readonly SendResult[]>;
   close(): Promise<void>;

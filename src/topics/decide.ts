@@ -1,7 +1,7 @@
 import { RejectionError } from "../lib/errors.ts";
 import type { Announcement } from "./announcement.ts";
 import {
-  rejectCombination,
+  createCombinationRejection,
   externalIdFault,
   toPreviousTopic,
   isSameDefinition,
@@ -87,7 +87,7 @@ function define(
   if (current !== undefined) {
     const same = isSameDefinition(current, definition);
     if (current.source.kind === "http") {
-      if (!same) return rejectHttpTopic(current);
+      if (!same) return createHttpTopicRejection(current);
       snapshot.replace(current, { ...current, source, updatedOn: now });
       return "adopted";
     }
@@ -96,7 +96,7 @@ function define(
 
   const holder = snapshot.findByCombination(definition);
   if (holder !== undefined && holder.externalId !== definition.externalId) {
-    return rejectCombination(definition, holder);
+    return createCombinationRejection(definition, holder);
   }
   if (current === undefined) {
     snapshot.add({ ...definition, id: batch.newId(), source, createdOn: now, updatedOn: now });
@@ -116,13 +116,13 @@ function retire(
   const retiredBy = toSource(batch, offset);
   const current = snapshot.findByExternalId(externalId);
   if (current === undefined) return "unchanged";
-  if (current.source.kind === "http") return rejectHttpTopic(current);
+  if (current.source.kind === "http") return createHttpTopicRejection(current);
   if (isLater(current.source, retiredBy)) return "unchanged";
   snapshot.retire({ topic: current, retiredOn: batch.now, retiredBy });
   return "retired";
 }
 
-function rejectHttpTopic(current: Topic): RejectionError {
+function createHttpTopicRejection(current: Topic): RejectionError {
   return new RejectionError(
     "EXTERNAL_ID_TAKEN",
     `The external id "${current.externalId}" belongs to a topic that was created over HTTP; the channel cannot change it.`,

@@ -2,7 +2,7 @@ import type { TopicBody } from "../../schemas/topic.ts";
 import { RejectionError } from "../lib/errors.ts";
 import { UniqueViolationError, type TopicStore } from "./stores.ts";
 import {
-  rejectCombination,
+  createCombinationRejection,
   externalIdFault,
   getCombination,
   isSameDefinition,
@@ -42,7 +42,7 @@ export function createTopicImport(
       const [holder] = await store.findByExternalIds([definition.externalId]);
       if (holder !== undefined) return compare(definition, holder);
       const [other] = await store.findByCombinations([definition]);
-      return other === undefined ? error : rejectCombination(definition, other);
+      return other === undefined ? error : createCombinationRejection(definition, other);
     }
   }
 

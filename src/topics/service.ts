@@ -30,10 +30,10 @@ export interface TopicService {
    */
   check(definition: TopicDefinition): Promise<Fault[]>;
   /**
-   * Decides what a batch of announcements changes; nothing is stored. `objections` is how often the store
-   * rejected a decision on this batch: more is looked up each time. Throws UnavailableError.
+   * Decides what a batch of announcements changes; nothing is stored. `conflicts` is how often a
+   * decision on this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
    */
-  decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, objections: number): Promise<Decision>;
+  decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, conflicts: number): Promise<Decision>;
   /** Reports a stored decision to the listener of changes. */
   publish(decision: Decision): void;
 }
@@ -88,12 +88,12 @@ export function createTopicService(
       ...(await findDuplicates(store, definition)),
     ],
 
-    async decide(batch, objections) {
+    async decide(batch, conflicts) {
       const { announcements } = batch;
       const decideAt = async (level: LookupLevel): Promise<Decision> =>
         decide({ ...batch, stored: await load(announcements, level), now: now(), newId });
 
-      let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, objections);
+      let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, conflicts);
       let decision = await decideAt(level);
       // Two definitions of one combination: the first may be rejected for its id, which was not looked up.
       if (level === "tombstones" && hasDuplicateCombination(decision)) {

@@ -20,7 +20,7 @@ export class TopicGoneError extends Error {
 }
 
 /**
- * The store of topics. Every function throws UnavailableError while the store does not answer. A batch's
+ * The store of topics. Every function throws UnavailableError while the store does not respond. A batch's
  * `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to
  * update is gone. A missing position is derived from the stored topics, where batches are all or nothing.
  */
@@ -32,7 +32,7 @@ export interface TopicStore extends BatchStore<TopicWrites> {
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
 }
 
-/** The store of retired topics. Every function throws UnavailableError while the store does not answer. */
+/** The store of retired topics. Every function throws UnavailableError while the store does not respond. */
 export interface RetiredTopicStore {
   /**
    * Moves a topic to the retired ones, all or nothing (where the store has transactions). Returns false, and

@@ -93,7 +93,10 @@ export const combinationFault = {
     "another topic has the same name, namespace, headerQuery and contentQuery; use a unique combination of topic name, namespace, header query and content query",
 } as const;
 
-export function rejectCombination(definition: TopicDefinition, holder: TopicDefinition): RejectionError {
+export function createCombinationRejection(
+  definition: TopicDefinition,
+  holder: TopicDefinition,
+): RejectionError {
   return new RejectionError(
     "DUPLICATE_COMBINATION",
     `The combination of topic name, namespace, header query and content query of "${definition.externalId}" ` +

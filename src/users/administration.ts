@@ -32,7 +32,7 @@ export interface UserAdministration {
   find(name: string): Promise<User | undefined>;
   /** Adds an active user. Throws NameTakenError and OverloadedError. */
   add(user: NewUser): Promise<ChangedUser>;
-  /** Disabling a user ends the user's sessions for good. */
+  /** Disabling a user ends the user's sessions permanently. */
   setActive(name: string, active: boolean): Promise<ChangedUser | undefined>;
   changeRoles(name: string, change: RoleChange): Promise<ChangedUser | undefined>;
   /** Ends the user's sessions. Throws OverloadedError. */

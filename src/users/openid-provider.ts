@@ -19,7 +19,7 @@ export interface OpenIdProvider {
   /** Returns the URL where the browser signs in. Throws a SignInError. */
   buildSignInUrl(secrets: SignInSecrets): Promise<string>;
   /** Exchanges the callback's code for the user's claims. Throws a SignInError. */
-  fetchClaims(answer: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
+  fetchClaims(response: URLSearchParams, secrets: SignInSecrets): Promise<TokenClaims>;
 }
 
 const timeoutSeconds = 5;
@@ -49,12 +49,12 @@ export function createOpenIdProvider(config: SignInConfig, redirectUri: string):
       throw new SignInError("unavailable", `the authorization_endpoint is not HTTPS: ${url.origin}`);
     },
 
-    async fetchClaims(answer, { state, nonce, codeVerifier }) {
+    async fetchClaims(response, { state, nonce, codeVerifier }) {
       const provider = await getConfiguration();
       try {
         const tokens = await client.authorizationCodeGrant(
           provider,
-          new URL(`${redirectUri}?${answer.toString()}`),
+          new URL(`${redirectUri}?${response.toString()}`),
           {
             expectedState: state,
             expectedNonce: nonce,

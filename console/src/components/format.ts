@@ -1,7 +1,7 @@
 const integer = new Intl.NumberFormat();
 const oneDecimal = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 
-/** "–" for null, which stands for an unknown value. */
+/** "–" for null, an unknown value. */
 export const formatCount = (value: number | null): string => (value === null ? "–" : integer.format(value));
 
 /** With at most one decimal; "–" for null. */

@@ -113,7 +113,7 @@ export function rejectNested({ json, location }: EventData): void {
   ]);
 }
 
-/** Only JSON is understood: a subtype "json" or "…+json" (JSON format, section 3.1.1), whatever the parameters are. */
+/** Only JSON is supported: a subtype "json" or "…+json" (JSON format, section 3.1.1), with any parameters. */
 function findTypeFault({ datacontenttype: type }: ContextAttributes): Fault | undefined {
   if (type === undefined || type === null) return undefined;
   if (/^[^/\s]+\/(?:[^/\s]+\+)?json$/.test(toMediaType(type))) return undefined;

@@ -37,7 +37,7 @@ export function parseFramedJson({ schemaId, rest }: Framed, location: JsonLocati
   throw createRejection(
     location,
     "UNDECODABLE",
-    `holds no JSON behind the frame of schema id ${schemaId}; only JSON is understood, neither Avro nor Protobuf.`,
+    `contains no JSON after the frame of schema id ${schemaId}; only JSON is supported, neither Avro nor Protobuf.`,
   );
 }
 
@@ -49,7 +49,7 @@ export function readFramedKey({ schemaId, rest }: Framed): string {
   throw new RejectionError(
     "UNDECODABLE",
     `The record's key is Confluent-framed (schema id ${schemaId}), but no JSON string follows the frame; ` +
-      "only JSON is understood, neither Avro nor Protobuf.",
+      "only JSON is supported, neither Avro nor Protobuf.",
   );
 }
 

@@ -31,7 +31,7 @@ export function addStatusCommand(program: Command): void {
       const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
       const credentials =
         user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };
-      const service = await askService(url, credentials);
+      const service = await queryService(url, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
       else await printStatus(status, service);
@@ -39,7 +39,7 @@ export function addStatusCommand(program: Command): void {
 }
 
 /** The response of a running service. */
-export interface ServiceAnswer {
+export interface ServiceResponse {
   /** A sentence about the service itself. */
   readonly note: string;
   /** Undefined if the service did not return it. */
@@ -48,7 +48,7 @@ export interface ServiceAnswer {
 
 type Credentials = NonNullable<Config["bootstrap"]>;
 
-async function askService(url: string, credentials: Credentials | undefined): Promise<ServiceAnswer> {
+async function queryService(url: string, credentials: Credentials | undefined): Promise<ServiceResponse> {
   try {
     const readiness = await get(`${url}/readyz`);
     const note = `The service at ${url} is ${formatReadiness(readiness.json)}.`;
@@ -121,7 +121,7 @@ const readStatus = (): Promise<SyncStatus> =>
     })();
   });
 
-const withNote = (status: SyncStatus, { note }: ServiceAnswer): SyncStatus => ({
+const withNote = (status: SyncStatus, { note }: ServiceResponse): SyncStatus => ({
   ...status,
   problems: [note, ...status.problems],
 });

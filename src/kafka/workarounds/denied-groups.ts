@@ -9,7 +9,7 @@ interface Broker {
 const denials = new Map<string, unknown>();
 
 /**
- * Keeps the broker's answer to a user who may not use a group. kafkajs 2.2.4 drops it while looking for the group's
+ * Keeps the broker's response to a user who may not use a group. kafkajs 2.2.4 drops it while looking for the group's
  * coordinator and reports that there is none, as in an outage. See docs/decisions/003-kafkajs-behind-an-interface.md.
  */
 export function keepGroupDenials(): void {
@@ -19,10 +19,10 @@ export function keepGroupDenials(): void {
     (find) =>
       async function (this: Broker, request) {
         try {
-          const answer = await find.call(this, request);
+          const coordinator = await find.call(this, request);
           // Another broker denied it, or this one did before the right was granted.
           denials.delete(request.groupId);
-          return answer;
+          return coordinator;
         } catch (error) {
           if (findDenial(error) !== undefined) denials.set(request.groupId, error);
           throw error;

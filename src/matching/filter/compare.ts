@@ -43,7 +43,7 @@ export function compareTexts(a: string, b: string): number {
     const left = a.charCodeAt(at);
     const right = b.charCodeAt(at);
     if (left === right) continue;
-    // Surrogates stand for code points above all others.
+    // Surrogates encode the code points above all others.
     return isSurrogate(left) === isSurrogate(right) ? left - right : isSurrogate(left) ? 1 : -1;
   }
   return a.length - b.length;

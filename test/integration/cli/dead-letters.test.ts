@@ -379,7 +379,7 @@ describe("the dead-letters command", () => {
     const address = `127.0.0.1:${silent.port}`;
     const { settings } = createScene();
     const { code, errors } = await runCli(["dead-letters", "list"], { ...settings, KAFKA_BROKERS: address });
-    assert.equal(errors, `topicsync: Kafka at ${address} did not respond within 10 s: no answer\n`);
+    assert.equal(errors, `topicsync: Kafka at ${address} did not respond within 10 s: no response\n`);
     assert.equal(code, 69);
   });
 

@@ -123,7 +123,7 @@ describe("a failing network between the service and Kafka", () => {
     for (const part of [1, 2_000]) {
       await until(`${part} announcements are applied`, async () => (await own.applied()) >= part);
       broker.cut();
-      await waitUntilNotReady(service, "kafka", /Kafka does not answer|no answer within/);
+      await waitUntilNotReady(service, "kafka", /Kafka does not respond|no response within/);
       broker.heal();
       await waitUntilReady(service);
       await own.announce(3_000 + part, 3_500 + part);
@@ -141,7 +141,7 @@ describe("a failing network between the service and Kafka", () => {
     await own.inStep();
     broker.freeze();
     await own.announce(100, 200);
-    await waitUntilNotReady(service, "kafka", /no answer within/);
+    await waitUntilNotReady(service, "kafka", /no response within/);
     broker.heal();
     await waitUntilReady(service);
     await own.inStep();

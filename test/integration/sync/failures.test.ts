@@ -77,7 +77,7 @@ describe("a MongoDB that does not accept writes", () => {
   it("pauses the sync as an outage if the cause is temporary", async () => {
     await announceWhile(mongoErrors.tooSlow, 10_000);
     const { reason } = await waitForPause("outage");
-    assert.match(reason ?? "", /^MongoDB does not answer: operation exceeded time limit/);
+    assert.match(reason ?? "", /^MongoDB does not respond: operation exceeded time limit/);
     await waitForMetric(0);
     store.clear();
     await own.inStep();

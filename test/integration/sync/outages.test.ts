@@ -23,7 +23,7 @@ const countRebalances = ({ log }: TestService): number =>
 const countFailedWrites = ({ log }: TestService): number =>
   log.filter(({ msg }) => msg?.includes("could not be written") === true).length;
 
-const noAnswer = /MongoDB does not answer|no answer within/;
+const noAnswer = /MongoDB does not respond|no response within/;
 
 describe("a failing network between the service and MongoDB", () => {
   it("does not stop the sync if it closes the connections repeatedly", async () => {

@@ -283,7 +283,7 @@ describe("push feedback during faults", () => {
     await waitUntilNotReady(
       service,
       "pushFeedback",
-      /the sync is paused.*MongoDB does not answer|no answer within/,
+      /the sync is paused.*MongoDB does not respond|no response within/,
     );
     store.heal();
     await waitUntilReady(service);

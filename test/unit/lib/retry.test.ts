@@ -48,12 +48,12 @@ describe("waiting until something is available", () => {
       abort.abort();
       return never;
     });
-    await assert.rejects(given, { name: "UnavailableError", message: "no answer" });
+    await assert.rejects(given, { name: "UnavailableError", message: "no response" });
   });
 
   it("makes no attempt if already aborted", async () => {
     const tried = wait(AbortSignal.abort(), () => assert.fail("tried"));
-    await assert.rejects(tried, { name: "UnavailableError", message: "no answer" });
+    await assert.rejects(tried, { name: "UnavailableError", message: "no response" });
   });
 
   it("does not retry after other errors", async () => {

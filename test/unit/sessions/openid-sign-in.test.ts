@@ -37,8 +37,8 @@ it("exchanges at most 16 codes with the provider concurrently", async () => {
   });
   const returnFromProvider = async () => {
     const { id } = await signIn.begin();
-    const answer = new URLSearchParams({ state: states.at(-1) ?? "" });
-    return { finished: signIn.finish({ id, answer, address: "192.0.2.1" }) };
+    const response = new URLSearchParams({ state: states.at(-1) ?? "" });
+    return { finished: signIn.finish({ id, response, address: "192.0.2.1" }) };
   };
   const all = [];
   for (let at = 0; at < 16; at += 1) all.push((await returnFromProvider()).finished);

@@ -116,7 +116,7 @@ describe("a translated error of MongoDB", () => {
   };
 
   it("is an UnavailableError only for outages, conflicts and credentials", () => {
-    assert.match(translate(answer(91, "shutting down")), /^MongoDB does not answer: shutting down/);
+    assert.match(translate(answer(91, "shutting down")), /^MongoDB does not respond: shutting down/);
     assert.match(
       translate(answer(112, "WriteConflict error")),
       /^MongoDB aborted the transaction: WriteConflict/,

@@ -43,7 +43,7 @@ describe("decoding a Confluent-framed record", () => {
         const { code, message } = decodeRejection(given);
         assert.equal(code, "UNDECODABLE");
         assert.match(message, /100007/);
-        assert.match(message, /only JSON is understood/);
+        assert.match(message, /only JSON is supported/);
       }
     });
   }
