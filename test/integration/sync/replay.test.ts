@@ -8,13 +8,10 @@ import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { definition, stage, type PositionRecord } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { definition, stage, type PositionRecord, type Scene } from "../../support/scene.ts";
 
 const topicsName = "svc_api_notif_mgmt_topic";
-const stack = sharedStack();
-const { kafka, admin, producer, scene } = stage(stack);
+const { stack, kafka, admin, producer, scene } = stage();
 const log = await createLogger("silent");
 
 async function countRecords(records: AsyncIterable<unknown>): Promise<number> {
@@ -24,85 +21,104 @@ async function countRecords(records: AsyncIterable<unknown>): Promise<number> {
   return length;
 }
 
-describe("a log that is not what it was", () => {
-  it("is read from its beginning when it was made anew, also when it has outgrown the old one", async () => {
-    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
-    await createTopic();
-    await announce(0, 10);
-    const first = await startTopicsync(settings);
-    await stored(10);
-    await first.stop();
+/** Waits until the number of records left by compaction meets `isEnough`; calls `meanwhile` before each count. */
+async function waitForCompaction(
+  { settings, topic }: Scene,
+  isEnough: (records: number) => boolean,
+  meanwhile?: () => Promise<void>,
+): Promise<void> {
+  const { signal } = new AbortController();
+  const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
+  await broker.reach(signal);
+  await until(
+    "the log is compacted",
+    async () => {
+      await meanwhile?.();
+      return isEnough(await countRecords(broker.read(topic, { abort: signal })));
+    },
+    120_000,
+  );
+  await broker.close();
+}
+
+/** A scene with ten topics, stored by a service that has stopped. */
+async function createSceneWithTopics(): Promise<Scene> {
+  const at = scene();
+  await at.createTopic();
+  await at.announce(0, 10);
+  const service = await at.start();
+  await at.stored(10);
+  await service.stop();
+  return at;
+}
+
+const toMessage = (id: string) => ({ key: id, value: JSON.stringify(definition(id)) });
+const isAboutLog = ({ msg = "" }: { msg?: string }): boolean => /the log|out of range/.test(msg);
+
+describe("a log that changed", () => {
+  it("is read from its beginning if it was recreated, even if it is longer than before", async () => {
+    const { topics, positions, createTopic, deleteTopic, announce, start, reached } =
+      await createSceneWithTopics();
     await deleteTopic();
     await createTopic();
     await announce(100, 130);
-    const second = await startTopicsync(settings);
+    const second = await start();
     await reached(30);
     assert.equal(await topics.countDocuments(), 40);
     assert.equal((await positions.findOne({}))?.epoch, 2);
     assert.equal(await second.stop(), 0);
   });
 
-  it("is read from where it begins now, when records were deleted unread", async () => {
-    const { settings, topic, createTopic, announce, stored, reached } = scene();
-    await createTopic();
-    await announce(0, 10);
-    const first = await startTopicsync(settings);
-    await stored(10);
-    await first.stop();
+  it("is read from its first record if unread records were deleted", async () => {
+    const { topic, announce, start, stored, reached } = await createSceneWithTopics();
     await announce(10, 30);
-    // So that the client knows the topic's leader.
+    // Deleting records needs the leader, which the client learns here.
     await admin.fetchTopicOffsets(topic);
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: "20" }] });
-    const second = await startTopicsync(settings);
+    const second = await start();
     await stored(20);
     await reached(30);
     assert.ok(second.log.some(({ msg }) => msg?.includes("deleted before they were read")));
     assert.equal(await second.stop(), 0);
   });
 
-  it("fills an emptied database from what compaction left of the log", async () => {
-    const { settings, topic, topics, positions, announce, retire, inStep } = scene();
-    const configEntries = Object.entries({
+  it("refills an empty database after compaction", async () => {
+    const at = scene();
+    const { topics, positions, createTopic, start, announce, retire, inStep } = at;
+    await createTopic(1, {
       "cleanup.policy": "compact",
       "segment.ms": "100",
       "min.cleanable.dirty.ratio": "0.01",
       "max.compaction.lag.ms": "100",
-    }).map(([name, value]) => ({ name, value }));
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+    });
     for (const name of ["One", "Two", "Three"]) await announce(0, 50, name);
     await retire(40, 50);
-    const first = await startTopicsync(settings);
+    const first = await start();
     await inStep();
     await first.stop();
 
-    const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
-    await broker.reach(new AbortController().signal);
-    await until(
-      "most of the log is compacted away",
-      async () => {
-        // Only closed segments are compacted; a record that comes later closes them.
-        await announce(50, 51);
-        return (await countRecords(broker.read(topic, { abort: new AbortController().signal }))) < 100;
-      },
-      120_000,
+    // Only closed segments are compacted; a later record closes them.
+    await waitForCompaction(
+      at,
+      (records) => records < 100,
+      () => announce(50, 51),
     );
-    await broker.close();
     await Promise.all([topics.deleteMany({}), positions.deleteMany({})]);
-    const second = await startTopicsync(settings);
+    const second = await start();
     await inStep();
     assert.equal(await second.stop(), 0);
   });
 
-  it("is read on behind a segment that compaction left nothing of but an empty batch", async () => {
-    const { settings, topic, topics, announce, reached } = scene();
-    const configEntries = Object.entries({
+  it("is read beyond a segment of which compaction left only an empty batch", async () => {
+    const at = scene();
+    const { topic, topics, createTopic, start, announce, reached } = at;
+    await createTopic(1, {
       "cleanup.policy": "compact",
       "segment.bytes": String(1024 * 1024),
       "min.cleanable.dirty.ratio": "0.01",
       "max.compaction.lag.ms": "100",
-    }).map(([name, value]) => ({ name, value }));
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
-    // The last batch of an idempotent producer is kept without its records. Two of these do not fit into a segment.
+    });
+    // Compaction keeps the last batch of an idempotent producer without its records. A segment holds one batch.
     const messages = [{ key: "large", value: Buffer.alloc(600 * 1024) }];
     const idempotent = kafka.producer({ idempotent: true });
     await idempotent.connect();
@@ -110,35 +126,27 @@ describe("a log that is not what it was", () => {
     await idempotent.disconnect();
     for (let sent = 0; sent < 3; sent += 1) await producer.send({ topic, messages });
     await announce(0, 1);
-
-    const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
-    await broker.reach(new AbortController().signal);
-    await until(
-      "the first segments are compacted",
-      async () => (await countRecords(broker.read(topic, { abort: new AbortController().signal }))) === 3,
-      120_000,
-    );
-    await broker.close();
-    const service = await startTopicsync(settings);
+    await waitForCompaction(at, (records) => records === 3);
+    const service = await start();
     await reached(5);
     assert.deepEqual(await topics.distinct("topic_id"), ["id-0"]);
     assert.equal(await service.stop(), 0);
   });
 
-  it("is still the same log behind the markers of transactions, committed and aborted", async () => {
-    const { settings, topic, topics, positions, createTopic, announce, send, reached } = scene();
+  it("is still the same log after the markers of transactions, committed and aborted", async () => {
+    const { topic, topics, positions, createTopic, start, announce, send, reached } = scene();
     await createTopic();
     const transactional = kafka.producer({ transactionalId: unique("transaction"), idempotent: true });
     await transactional.connect();
     const produce = async (id: string, end: "commit" | "abort"): Promise<void> => {
       const transaction = await transactional.transaction();
-      await transaction.send({ topic, messages: [{ key: id, value: JSON.stringify(definition(id)) }] });
+      await transaction.send({ topic, messages: [toMessage(id)] });
       await transaction[end]();
     };
     await send(definition("a"), "a", definition("a"));
     await produce("b", "commit");
     await produce("c", "abort");
-    const first = await startTopicsync(settings);
+    const first = await start();
     await reached(7);
     const ids = (await topics.distinct("_id")).toSorted();
     await announce(0, 1);
@@ -146,7 +154,7 @@ describe("a log that is not what it was", () => {
     await produce("d", "commit");
     await reached(10);
     await produce("e", "abort");
-    // Nothing is delivered, and the position moves on all the same: there is no lag.
+    // No record is delivered, but the position advances, so there is no lag.
     await reached(12);
     await announce(1, 2);
     await reached(13);
@@ -154,8 +162,7 @@ describe("a log that is not what it was", () => {
     await transactional.disconnect();
     await reached(15);
     assert.equal(await first.stop(), 0);
-    const second = await startTopicsync(settings);
-    await second.ready();
+    const second = await start();
     await announce(2, 3);
     await reached(16);
     assert.equal(await second.stop(), 0);
@@ -168,21 +175,19 @@ describe("a log that is not what it was", () => {
     for (const { log } of [first, second]) assert.ok(!log.some(isAboutLog));
   });
 
-  it("is still the same log behind timestamps that are not in milliseconds", async () => {
-    const { settings, topic, topics, positions, announce, reached } = scene();
-    const configEntries = [{ name: "message.timestamp.after.max.ms", value: "9223372036854775807" }];
-    await admin.createTopics({ topics: [{ topic, numPartitions: 1, configEntries }] });
+  it("is still the same log after timestamps that are not in milliseconds", async () => {
+    const { topic, topics, positions, createTopic, start, announce, reached } = scene();
+    await createTopic(1, { "message.timestamp.after.max.ms": "9223372036854775807" });
     await announce(0, 2);
     for (const timestamp of ["1732000000000000", "1732000000000000000"])
-      await producer.send({ topic, messages: [{ ...odd(timestamp), timestamp }] });
-    const first = await startTopicsync(settings);
+      await producer.send({ topic, messages: [{ ...toMessage(timestamp), timestamp }] });
+    const first = await start();
     await reached(4);
     const ids = (await topics.distinct("_id")).toSorted();
     await announce(2, 3);
     await reached(5);
     assert.equal(await first.stop(), 0);
-    const second = await startTopicsync(settings);
-    await second.ready();
+    const second = await start();
     await announce(3, 4);
     await reached(6);
     assert.equal(await second.stop(), 0);
@@ -191,20 +196,15 @@ describe("a log that is not what it was", () => {
     for (const { log } of [first, second]) assert.ok(!log.some(isAboutLog));
   });
 
-  it("is waited for while it ends before the position, until a new record proves that it is a new one", async () => {
-    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
-    await createTopic();
-    await announce(0, 10);
-    const first = await startTopicsync(settings);
-    await stored(10);
-    await first.stop();
+  it("is not read while it ends before the position, until a new record proves that it is a new one", async () => {
+    const { topics, positions, createTopic, deleteTopic, announce, start, reached } =
+      await createSceneWithTopics();
     await deleteTopic();
     await createTopic();
-    const second = await startTopicsync(settings);
+    const second = await start();
     await until("the warning is logged", () =>
       second.log.some(({ msg }) => msg?.includes("the log ends before it") === true),
     );
-    await second.ready();
     assert.deepEqual(
       (await positions.find({}).toArray()).map(({ next_offset, epoch }) => [next_offset, epoch]),
       [[10, undefined]],
@@ -217,16 +217,12 @@ describe("a log that is not what it was", () => {
   });
 });
 
-const isAboutLog = ({ msg = "" }: { msg?: string }): boolean => /the log|out of range/.test(msg);
-
-const odd = (id: string) => ({ key: id, value: JSON.stringify(definition(id)) });
-
-describe("a database that is not what it was", () => {
-  it("is caught up from where an older copy of it stands", async () => {
-    const { settings, db, topics, positions, createTopic, announce, stored, reached } = scene();
+describe("a database that changed", () => {
+  it("catches up from the positions of an older copy", async () => {
+    const { db, topics, positions, createTopic, start, announce, stored, reached } = scene();
     await createTopic();
     await announce(0, 10);
-    const first = await startTopicsync(settings);
+    const first = await start();
     await stored(10);
     const copies = await Promise.all(
       (await db.collections()).map(async (one) => [one, await one.find().toArray()] as const),
@@ -241,7 +237,7 @@ describe("a database that is not what it was", () => {
       if (records.length > 0) await collection.insertMany(records);
     }
     assert.equal((await positions.findOne({}))?.next_offset, 10);
-    const second = await startTopicsync(settings);
+    const second = await start();
     await reached(23);
     const again = await topics.find().sort({ topic_id: 1 }).toArray();
     const plain = (records: typeof after) =>
@@ -251,30 +247,30 @@ describe("a database that is not what it was", () => {
   });
 
   for (const [title, lose] of [
-    ["its positions are lost", (positions) => positions.deleteMany({})],
+    ["the positions are lost", (positions) => positions.deleteMany({})],
     [
-      "they are set back to the beginning",
+      "the positions are reset to the beginning",
       (positions) => positions.updateMany({}, { $set: { next_offset: 0 } }),
     ],
-    ["the group is a new one", undefined],
+    ["the group is new", undefined],
   ] as [string, ((positions: Collection<PositionRecord>) => Promise<unknown>) | undefined][]) {
-    it(`writes nothing but positions when ${title}`, async () => {
-      const { settings, db, topics, positions, createTopic, send, retired, reached } = scene();
+    it(`is not changed except for positions if ${title}`, async () => {
+      const { db, topics, positions, createTopic, start, send, retired, reached } = scene();
       await createTopic();
       const define = (externalId: string, name: string) => ({ externalId, name });
       await send(
         define("a", "one"),
         define("b", "two"),
-        define("c", "one"), // rejected: a has it
+        define("c", "one"), // rejected: the combination of a
         define("a", "three"),
         define("d", "four"),
         "d", // retired
         define("e", "five"),
-        define("f", "five"), // rejected: e has it, but only until the next
+        define("f", "five"), // rejected: the combination of e, which is retired afterwards
         "e",
         define("b", "six"),
       );
-      const first = await startTopicsync(settings);
+      const first = await start();
       await reached(10);
       await first.stop();
       const before = [await topics.find().toArray(), await retired.find().toArray()];
@@ -288,10 +284,9 @@ describe("a database that is not what it was", () => {
         written.set(coll, (written.get(coll) ?? 0) + 1);
       });
       const group = lose === undefined ? { KAFKA_GROUP_ID: unique("group") } : {};
-      const second = await startTopicsync({ ...settings, ...group });
-      await second.ready();
+      const second = await start(group);
       await send(define("z", "last"));
-      await until("the next one is stored", () => topics.findOne({ topic_id: "z" }));
+      await until("the topic is stored", () => topics.findOne({ topic_id: "z" }));
       await until("its change is seen", () => written.has(topicsName));
       await changes.close();
       const rest = await topics.find({ topic_id: { $ne: "z" } }).toArray();

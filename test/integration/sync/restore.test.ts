@@ -1,4 +1,4 @@
-/** What docs/backup-and-restore.md says comes back by itself after an older copy was put back, what does not, and what helps then. */
+/** docs/backup-and-restore.md: what the service recovers after a restore, what it does not, and how to recover that. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,12 +10,12 @@ import type { Db, Document } from "mongodb";
 import { call } from "../../support/http.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { stage } from "../../support/scene.ts";
-import { runCli, startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { runCli, type TestService } from "../../support/service.ts";
 
-const { scene } = stage(sharedStack());
+const { scene } = stage();
 const {
-  settings: own,
+  settings,
+  start,
   db,
   topics,
   positions,
@@ -25,8 +25,7 @@ const {
   announced,
   reached,
   deadLetters,
-} = scene();
-const settings = { ...own, PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" };
+} = scene({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
 const folder = mkdtempSync(join(tmpdir(), "topicsync-restore-"));
 after(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -34,15 +33,15 @@ after(() => {
 
 type Copy = ReadonlyMap<string, readonly Document[]>;
 
-/** What mongodump does with some of the collections. */
-async function dumped(from: Db, isWanted: (name: string) => boolean): Promise<Copy> {
+/** Copies some of the collections, like mongodump. */
+async function dump(from: Db, isWanted: (name: string) => boolean): Promise<Copy> {
   const wanted = (await from.collections()).filter(({ collectionName }) => isWanted(collectionName));
   const copies = wanted.map(async (one) => [one.collectionName, await one.find().toArray()] as const);
   return new Map(await Promise.all(copies));
 }
 
-/** What mongorestore --drop does. */
-async function restored(to: Db, copies: readonly Copy[]): Promise<void> {
+/** Replaces collections by copies, like mongorestore --drop. */
+async function restore(to: Db, copies: readonly Copy[]): Promise<void> {
   for (const [name, records] of copies.flatMap((copy) => [...copy])) {
     await to.collection(name).deleteMany({});
     if (records.length > 0) await to.collection(name).insertMany([...records]);
@@ -69,7 +68,7 @@ const register = async (at: TestService, token: string): Promise<void> => {
   assert.equal(status, 200, text);
 };
 
-const mayUse = async (at: TestService, user: string, password: string): Promise<boolean> => {
+const canSignIn = async (at: TestService, user: string, password: string): Promise<boolean> => {
   const { status } = await call(`${at.url}/api/topicsync/v1/sync`, {
     method: "GET",
     as: { user, password },
@@ -78,15 +77,15 @@ const mayUse = async (at: TestService, user: string, password: string): Promise<
 };
 
 /** The announced topics: names by external id. */
-const stored = async (): Promise<Map<string, string>> => {
+const findAnnounced = async (): Promise<Map<string, string>> => {
   const records = await topics.find({ "source.kind": "announcement" }).toArray();
   return new Map(records.map(({ topic_id, topic_name }) => [topic_id, topic_name]));
 };
 
-const byHand = async (): Promise<string[]> =>
+const findCreatedOverHttp = async (): Promise<string[]> =>
   (await topics.distinct("topic_id", { "source.kind": "http" })).toSorted();
 
-const tokens = async (): Promise<string[]> =>
+const findTokens = async (): Promise<string[]> =>
   (
     await db
       .collection<{ token: string; active: boolean }>("sys_push_notif_app_install")
@@ -94,27 +93,26 @@ const tokens = async (): Promise<string[]> =>
   ).toSorted();
 
 const old = "the password of the backup";
-const later = "the password of afterwards";
+const later = "the password after the backup";
 const signedIn = { Cookie: "" };
 let service: TestService;
 
-describe("an older copy of the database that is put back", () => {
+describe("a database that was restored from a backup", () => {
   before(async () => {
     await createTopic();
     await announce(0, 20);
-    const first = await startTopicsync(settings);
-    await first.ready();
+    const first = await start();
     await create(first, "made-before");
     await register(first, "token-before");
     await run(["users", "add", "ann"], old);
     await reached(20);
 
-    // The backup is taken while the sync goes on: the positions first, the rest when they are out of date.
-    const places = await dumped(db, (name) => name === "topicsync_positions");
+    // The backup is taken while the sync runs: the positions first, the other collections later.
+    const savedPositions = await dump(db, (name) => name === "topicsync_positions");
     await announce(20, 30);
     await retire(0, 2);
     await reached(32);
-    const rest = await dumped(db, (name) => name !== "topicsync_positions");
+    const rest = await dump(db, (name) => name !== "topicsync_positions");
 
     await announce(5, 8, "Changed");
     await retire(2, 4);
@@ -134,40 +132,39 @@ describe("an older copy of the database that is put back", () => {
     await run(["installations", "export", "--out", join(folder, "tokens.ndjson")]);
     await first.stop();
 
-    await restored(db, [places, rest]);
-    service = await startTopicsync(settings);
-    await service.ready();
+    await restore(db, [savedPositions, rest]);
+    service = await start();
   });
 
-  it("has the announced topics again as the log has them, and rejects nothing on the way", async () => {
+  it("has the announced topics of the log again, and rejects nothing", async () => {
     await reached(47);
-    assert.deepEqual(await stored(), new Map(announced));
+    assert.deepEqual(await findAnnounced(), new Map(announced));
     assert.equal(announced.get("id-6"), "Changed id-6");
     assert.equal(announced.has("id-3"), false);
     assert.equal(await deadLetters(), 0);
   });
 
-  it("has not what was made over HTTP since, until an export is imported", async () => {
-    assert.deepEqual(await byHand(), ["made-before"]);
+  it("lacks the topics created over HTTP since, until an export is imported", async () => {
+    assert.deepEqual(await findCreatedOverHttp(), ["made-before"]);
     await run(["topics", "import", join(folder, "topics.ndjson")]);
-    assert.deepEqual(await byHand(), ["made-after", "made-before"]);
+    assert.deepEqual(await findCreatedOverHttp(), ["made-after", "made-before"]);
   });
 
-  it("has not the tokens that were registered since, until an export is imported or they are registered again", async () => {
-    assert.deepEqual(await tokens(), ["token-before"]);
+  it("lacks the tokens registered since, until an export is imported or they are registered again", async () => {
+    assert.deepEqual(await findTokens(), ["token-before"]);
     await run(["installations", "import", join(folder, "tokens.ndjson")]);
-    assert.deepEqual(await tokens(), ["token-after", "token-before"]);
+    assert.deepEqual(await findTokens(), ["token-after", "token-before"]);
     await register(service, "token-after");
-    assert.deepEqual(await tokens(), ["token-after", "token-before"]);
+    assert.deepEqual(await findTokens(), ["token-after", "token-before"]);
   });
 
-  it("has users and passwords as they were", async () => {
-    assert.equal(await mayUse(service, "ann", old), true);
-    assert.equal(await mayUse(service, "ann", later), false);
-    assert.equal(await mayUse(service, "ben", later), false);
+  it("has the users and passwords of the backup", async () => {
+    assert.equal(await canSignIn(service, "ann", old), true);
+    assert.equal(await canSignIn(service, "ann", later), false);
+    assert.equal(await canSignIn(service, "ben", later), false);
   });
 
-  it("has nobody signed in on the console who signed in since", async () => {
+  it("lacks the console sessions started since", async () => {
     const { status } = await call(`${service.url}/api/topicsync/v1/session`, {
       method: "GET",
       as: undefined,
@@ -176,13 +173,13 @@ describe("an older copy of the database that is put back", () => {
     assert.equal(status, 401);
   });
 
-  it("has the topics that a position ahead of them left out, once it is set back by hand", async () => {
+  it("has topics that are older than its positions, once these are reset by hand", async () => {
     await service.stop();
     await topics.deleteMany({ topic_id: { $in: ["id-25", "id-35"] } });
     await positions.updateMany({}, { $set: { next_offset: 20 } });
-    const again = await startTopicsync(settings);
+    const again = await start();
     await reached(47);
-    assert.deepEqual(await stored(), new Map(announced));
+    assert.deepEqual(await findAnnounced(), new Map(announced));
     await again.stop();
   });
 });

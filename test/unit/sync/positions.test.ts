@@ -4,33 +4,32 @@ import { describe, it } from "node:test";
 import { MongoClient } from "mongodb";
 
 import { stage } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
 
 const { admin, scene } = stage();
 
 describe("the stored position", () => {
   it("is where a restarted service continues, regardless of the offset committed to Kafka", async () => {
-    const { settings, topic, topics, createTopic, announce, stored, reached, key } = scene();
+    const { topic, topics, createTopic, start, announce, stored, reached, key } = scene();
     await createTopic();
     await announce(0, 100);
-    const first = await startTopicsync(settings);
+    const first = await start();
     await stored(100);
     await first.stop();
     // If the offset in Kafka counted, earlier records would not be read again.
     await topics.deleteMany({});
     await admin.setOffsets({ groupId: key.group, topic, partitions: [{ partition: 0, offset: "0" }] });
     await announce(100, 110);
-    const second = await startTopicsync(settings);
+    const second = await start();
     await reached(110);
     assert.equal(await topics.countDocuments(), 10);
     assert.equal(await second.stop(), 0);
   });
 
   it("refills a database that was emptied under the running service", async () => {
-    const { settings, topics, positions, createTopic, announce, stored } = scene();
+    const { topics, positions, createTopic, start, announce, stored } = scene();
     await createTopic();
     await announce(0, 100);
-    const service = await startTopicsync(settings);
+    const service = await start();
     await stored(100);
     await Promise.all([topics.deleteMany({}), positions.deleteMany({})]);
     await announce(100, 101);
@@ -39,12 +38,12 @@ describe("the stored position", () => {
   });
 
   it("fences a consumer that lost the partition without knowing it", async () => {
-    const { settings, positions, createTopic, announce, stored } = scene();
+    const { positions, createTopic, start, announce, stored } = scene();
     await createTopic();
     await announce(0, 10);
-    const service = await startTopicsync(settings);
+    const service = await start();
     await stored(10);
-    // Moves it like another consumer.
+    // Advances the position like another consumer.
     await announce(10, 12);
     await stored(12);
     await positions.updateOne({}, { $set: { next_offset: 15 } });
@@ -55,16 +54,16 @@ describe("the stored position", () => {
   });
 
   it("starts over with a recreated log, whose definitions count as later", async () => {
-    const { settings, topics, positions, createTopic, deleteTopic, announce, stored, reached } = scene();
+    const { topics, positions, createTopic, start, deleteTopic, announce, stored, reached } = scene();
     await createTopic();
     await announce(0, 50);
-    const first = await startTopicsync(settings);
+    const first = await start();
     await stored(50);
     await first.stop();
     await deleteTopic();
     await createTopic();
     await announce(40, 45, "Renamed");
-    const second = await startTopicsync(settings);
+    const second = await start();
     await reached(5);
     const names = await topics.distinct("topic_name");
     assert.equal(names.filter((name) => name.startsWith("Renamed")).length, 5);
@@ -74,10 +73,10 @@ describe("the stored position", () => {
   });
 
   it("is not blocked by a transaction that a killed consumer left open", async (t) => {
-    const { settings, uri, positions, topics, createTopic, announce, stored, key } = scene();
+    const { uri, positions, topics, createTopic, start, announce, stored, key } = scene();
     await createTopic();
     await announce(0, 10);
-    const first = await startTopicsync(settings);
+    const first = await start();
     await stored(10);
     await first.stop();
 
@@ -93,7 +92,7 @@ describe("the stored position", () => {
     await open.collection("topicsync_positions").updateOne({}, { $set: { next_offset: 11 } }, { session });
 
     await announce(10, 20);
-    const second = await startTopicsync(settings);
+    const second = await start();
     // Long before the server aborts the transaction by itself, after a minute.
     await stored(20, 25_000);
     assert.equal((await topics.findOne({ topic_id: "id-10" }))?.topic_name, "Topic id-10");
