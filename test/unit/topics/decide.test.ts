@@ -6,22 +6,15 @@ import fc from "fast-check";
 import { RejectionError } from "../../../src/lib/errors.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
 import { decide, type Decision } from "../../../src/topics/decide.ts";
-import { getCombination, type Source, type Topic, type TopicDefinition } from "../../../src/topics/topic.ts";
+import { getCombination, type Source, type Topic } from "../../../src/topics/topic.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import type { TopicWrites } from "../../../src/topics/snapshot.ts";
-import { applyToModel, toModelTopic, createModel } from "./model.ts";
+import { applyToModel, createDefinition, createModel, sortById, toModelTopic } from "./model.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const now = new Date("2026-01-02T03:04:05Z");
 const before = new Date("2025-01-01T00:00:00Z");
 
-const definition = (externalId: string, combination = externalId): TopicDefinition => ({
-  externalId,
-  name: combination,
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "",
-});
 /** The previous definition of a topic. */
 const toPrevious = (combination: string) => ({
   name: combination,
@@ -32,7 +25,7 @@ const toPrevious = (combination: string) => ({
 const define = (offset: number, externalId: string, combination = externalId): Announcement => ({
   kind: "define",
   offset,
-  definition: definition(externalId, combination),
+  definition: createDefinition(externalId, combination),
 });
 const retire = (offset: number, externalId: string): Announcement => ({ kind: "retire", offset, externalId });
 const byHttp: Source = { kind: "http", user: "somebody" };
@@ -42,7 +35,7 @@ const createSource = (offset: number, elsewhere = partition): Source => ({
   offset,
 });
 const createStored = (externalId: string, source: Source, combination = externalId): Topic => ({
-  ...definition(externalId, combination),
+  ...createDefinition(externalId, combination),
   id: newId(),
   source,
   createdOn: before,
@@ -62,7 +55,7 @@ describe("deciding one announcement", () => {
     assert.match(topic?.id ?? "", /^[0-9a-f]{32}$/);
     assert.deepEqual(
       { ...topic, id: "" },
-      { ...definition("a"), id: "", source: createSource(7), createdOn: now, updatedOn: now },
+      { ...createDefinition("a"), id: "", source: createSource(7), createdOn: now, updatedOn: now },
     );
   });
 
@@ -78,7 +71,7 @@ describe("deciding one announcement", () => {
     assert.equal(counts.updated, 1);
     const previous = { ...toPrevious("a"), source: createSource(3), updatedOn: before };
     assert.deepEqual(writes.updated, [
-      { ...topic, ...definition("a", "other"), source: createSource(9), updatedOn: now, previous },
+      { ...topic, ...createDefinition("a", "other"), source: createSource(9), updatedOn: now, previous },
     ]);
   });
 
@@ -164,9 +157,9 @@ describe("deciding one announcement", () => {
 describe("deciding a batch", () => {
   it("writes a topic that is announced three times once, in its last version", () => {
     const { writes } = decideBatch([define(1, "a", "x"), define(2, "a", "y"), define(3, "a", "z")]);
-    const previous = { ...definition("a", "y"), owner: "channel", offset: 2 };
+    const previous = { ...createDefinition("a", "y"), owner: "channel", offset: 2 };
     assert.deepEqual(writes.created.map(toModelTopic), [
-      { ...definition("a", "z"), owner: "channel", offset: 3, previous },
+      { ...createDefinition("a", "z"), owner: "channel", offset: 3, previous },
     ]);
     assert.equal(writes.updated.length, 0);
   });
@@ -319,6 +312,3 @@ function applyWrites(topics: readonly Topic[], { removed, updated, created }: To
   created.forEach(put);
   return [...table.values()];
 }
-
-const sortById = <T extends { externalId: string }>(topics: T[]): T[] =>
-  topics.toSorted((a, b) => a.externalId.localeCompare(b.externalId));

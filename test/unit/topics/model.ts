@@ -1,5 +1,17 @@
 import type { Topic, TopicDefinition } from "../../../src/topics/topic.ts";
 
+/** A definition whose combination differs by its name only. */
+export const createDefinition = (externalId: string, name = externalId): TopicDefinition => ({
+  externalId,
+  name,
+  namespace: "",
+  headerQuery: "",
+  contentQuery: "",
+});
+
+export const sortById = <T extends { externalId: string }>(topics: readonly T[]): T[] =>
+  topics.toSorted((a, b) => a.externalId.localeCompare(b.externalId));
+
 /** The parts of an announcement that the model needs. */
 export type ModelAnnouncement =
   | { readonly kind: "define"; readonly offset: number; readonly definition: TopicDefinition }

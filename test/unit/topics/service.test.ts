@@ -10,7 +10,15 @@ import { createTopicService } from "../../../src/topics/service.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
-import { applyToModel, toModelTopic, createModel, putInModel, type Model } from "./model.ts";
+import {
+  applyToModel,
+  createDefinition,
+  createModel,
+  putInModel,
+  sortById,
+  toModelTopic,
+  type Model,
+} from "./model.ts";
 
 const { db, database, log } = await connectDatabase();
 const store = createTopicStore(database, log);
@@ -38,17 +46,6 @@ const scenario = fc.array(fc.record({ byHand, steps: fc.array(step, { minLength:
   maxLength: 8,
 });
 
-const definition = (externalId: string, name: string) => ({
-  externalId,
-  name,
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "",
-});
-
-const sortById = <T extends { externalId: string }>(topics: T[]): T[] =>
-  topics.toSorted((one, other) => one.externalId.localeCompare(other.externalId));
-
 describe("applying batches to a real store", () => {
   it("sends no dead letter for a fenced consumer", async () => {
     await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
@@ -64,11 +61,11 @@ describe("applying batches to a real store", () => {
         announcements,
         onLetter: ({ offset }) => letters.push(offset),
       });
-    const first: Announcement = { kind: "define", offset: 0, definition: definition("a", "x") };
+    const first: Announcement = { kind: "define", offset: 0, definition: createDefinition("a", "x") };
     await apply([
       first,
       { kind: "retire", offset: 1, externalId: "a" },
-      { kind: "define", offset: 2, definition: definition("b", "x") },
+      { kind: "define", offset: 2, definition: createDefinition("b", "x") },
     ]);
     // The combination was free for the first announcement; the fenced consumer sees a later state.
     await assert.rejects(apply([first]), FencedError);
@@ -82,7 +79,7 @@ describe("applying batches to a real store", () => {
     const define = (offset: number, name: string): Announcement => ({
       kind: "define",
       offset,
-      definition: definition("kept", name),
+      definition: createDefinition("kept", name),
     });
     let from: { offset: number; epoch: number } | undefined;
     for (const announcement of [
@@ -120,7 +117,7 @@ describe("applying batches to a real store", () => {
         for (const { byHand: created, steps } of batches) {
           if (created !== null) {
             const made = await service
-              .create(definition(created.id, created.name), "somebody")
+              .create(createDefinition(created.id, created.name), "somebody")
               .catch(() => undefined);
             if (made !== undefined) putInModel(model, toModelTopic(made.topic));
           }
@@ -128,7 +125,7 @@ describe("applying batches to a real store", () => {
           const announcements = steps.map((one): Announcement => {
             const at = offset++;
             return one.kind === "define"
-              ? { kind: "define", offset: at, definition: definition(one.id, one.name) }
+              ? { kind: "define", offset: at, definition: createDefinition(one.id, one.name) }
               : { kind: "retire", offset: at, externalId: one.id };
           });
           await applyAnnouncements({

@@ -8,10 +8,10 @@ import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/
 import type { RetiredTopicStore, TopicStore } from "../../../src/topics/stores.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { createTopicSwitch } from "../../../src/topics/switch.ts";
-import type { TopicDefinition } from "../../../src/topics/topic.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
 import { unique } from "../../support/names.ts";
+import { createDefinition } from "./model.ts";
 
 const { db, database, log } = await connectDatabase();
 const topics = db.collection("svc_api_notif_mgmt_topic");
@@ -20,12 +20,6 @@ const retiredTopics = db.collection("svc_api_notif_mgmt_topic_retired");
 const store = createTopicStore(database, log);
 const service = createTopicService(store);
 const createBody = (externalId: string, name = externalId) => ({ externalId, name });
-const toDefinition = (externalId: string): TopicDefinition => ({
-  ...createBody(externalId),
-  namespace: "",
-  headerQuery: "",
-  contentQuery: "",
-});
 
 /** Applies announcements of a new channel, like the consumer. */
 async function announce(
@@ -41,7 +35,7 @@ async function announce(
     to: { offset: announcements.length, epoch: 1 },
     announcements: announcements.map((one, offset) =>
       "define" in one
-        ? { kind: "define", offset, definition: toDefinition(one.define) }
+        ? { kind: "define", offset, definition: createDefinition(one.define) }
         : { kind: "retire", offset, externalId: one.retire },
     ),
   });
