@@ -12,29 +12,29 @@ const [broker, store] = await Promise.all([startOwnBroker(), startOwnStore()]);
 const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
 
 describe("the sync", () => {
-  it("stores 20,000 announcements once each although it is killed in their midst", async () => {
+  it("stores each of 20,000 announcements once although the service is killed several times", async () => {
     const { settings, createTopic, announce, applied, inStep } = scene();
     await createTopic();
     await announce(0, 20_000);
     for (const part of [1, 5_000, 12_000]) {
       const service = await startTopicsync(settings);
-      await until(`${part} are applied`, async () => (await applied()) >= part);
+      await until(`${part} announcements are applied`, async () => (await applied()) >= part);
       await service.stop("SIGKILL");
     }
-    assert.ok((await applied()) < 20_000, "it was killed before it was through");
+    assert.ok((await applied()) < 20_000, "everything was applied before it was killed");
     const service = await startTopicsync(settings);
     await inStep(120_000);
     assert.equal(await service.stop(), 0);
   });
 
-  it("waits for a store that is stopped in its midst, rejects nothing, and goes on by itself", async () => {
+  it("waits for a store that is stopped, rejects nothing, and resumes by itself", async () => {
     const { settings, createTopic, announce, applied, inStep } = scene();
     await createTopic();
     await announce(0, 6_000);
     const service = await startTopicsync(settings);
-    await until("some are applied", async () => (await applied()) > 0);
+    await until("some announcements are applied", async () => (await applied()) > 0);
     await store.stop();
-    await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
+    await until("the service is not ready", async () => (await getReadiness(service)).status === 503);
     const { json } = await getReadiness(service);
     assert.equal(json.checks.mongodb.ok, false);
     const rejected = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("x") });
@@ -47,28 +47,28 @@ describe("the sync", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("goes on by itself after the broker was restarted in its midst", async () => {
+  it("resumes by itself after a restart of the broker", async () => {
     const { settings, topic, createTopic, announce, applied, deadLetters, inStep } = scene();
     await createTopic();
     await announce(0, 6_000);
     const service = await startTopicsync(settings);
-    await until("some are applied", async () => (await applied()) > 0);
+    await until("some announcements are applied", async () => (await applied()) > 0);
     await broker.stop();
-    await until("it says that it is not ready", async () => (await getReadiness(service)).status === 503);
+    await until("the service is not ready", async () => (await getReadiness(service)).status === 503);
     await broker.start();
     await inStep(120_000);
-    // New ones as well, and what is rejected.
+    // New announcements are applied as well, and dead letters are written.
     await announce(6_000, 7_000);
     await inStep(120_000);
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
-    await until("what is rejected is kept", async () => (await deadLetters()) === 1);
+    await until("the dead letter is written", async () => (await deadLetters()) === 1);
     await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
 });
 
-describe("the start", () => {
-  it("waits for a broker and a store that are not up yet, and says which is missing", async () => {
+describe("the start of the service", () => {
+  it("waits for a broker and a store that are not running yet, and reports which is missing", async () => {
     const { settings, announce, count } = scene();
     await Promise.all([broker.stop(), store.stop()]);
     const service = await startTopicsync(settings);
@@ -86,21 +86,21 @@ describe("the start", () => {
     );
     const early = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("early") });
     assert.equal(early.status, 503);
-    await until("it says that it waits", () =>
+    await until("it logs that it waits", () =>
       service.log.find(({ msg }) => msg?.startsWith("MongoDB unavailable")),
     );
     await store.start();
-    await until("it says that it waits", () =>
+    await until("it logs that it waits", () =>
       service.log.find(({ msg }) => msg?.startsWith("Kafka unavailable")),
     );
     await broker.start();
     await service.ready();
     await announce(0, 10);
-    await until("it works", async () => (await count()) === 10);
+    await until("the topics are stored", async () => (await count()) === 10);
     assert.equal(await service.stop(), 0);
   });
 
-  it("can be given up while it still waits", async () => {
+  it("can be cancelled while it waits", async () => {
     const { settings } = scene();
     const nowhere = { MONGODB_URI: "mongodb://127.0.0.1:1/x", KAFKA_BROKERS: "127.0.0.1:1" };
     const service = await startTopicsync({ ...settings, ...nowhere });
@@ -108,36 +108,31 @@ describe("the start", () => {
   });
 });
 
-describe("the end", () => {
-  it("answers what is under way, and exits with 0", async () => {
-    const { settings } = scene();
-    const service = await startTopicsync(settings);
-    await service.ready();
+describe("the shutdown of the service", () => {
+  it("responds to pending requests, and exits with 0", async () => {
+    const service = await scene().start();
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     await call(url, { body: definition(unique("first")) });
-    const answers = Promise.all(
+    const responses = Promise.all(
       Array.from({ length: 20 }, () => call(url, { body: definition(unique("id")) })),
     );
-    await until("the requests are under way", async () => {
+    await until("the requests are sent", async () => {
       await new Promise((resolve) => setImmediate(resolve));
       return true;
     });
-    // npm passes on a signal that the terminal has sent already.
+    // npm forwards a signal that the terminal has already sent.
     service.process.kill("SIGTERM");
-    const [code, all] = await Promise.all([service.stop("SIGTERM"), answers.catch(() => [])]);
+    const [code, all] = await Promise.all([service.stop("SIGTERM"), responses.catch(() => [])]);
     assert.equal(code, 0);
     for (const { status } of all) assert.equal(status, 201);
   });
 
   it("logs neither passwords nor tokens", async () => {
-    const { settings } = scene();
-    const service = await startTopicsync({
-      ...settings,
+    const service = await scene().start({
       LOG_LEVEL: "trace",
       PUSH_APPLICATIONS: "a",
       PUSH_PLATFORMS: "p",
     });
-    await service.ready();
     const token = unique("secret-token");
     const url = `${service.url}/api/now/push/a/installation`;
     assert.equal((await call(url, { body: { platform: "p", token } })).status, 200);
@@ -150,14 +145,14 @@ describe("the end", () => {
       bootstrap.password,
       toBasicAuthorization(bootstrap).slice("Basic ".length),
     ]) {
-      assert.ok(!log.includes(secret), `the log has ${secret}`);
+      assert.ok(!log.includes(secret), `the log contains ${secret}`);
     }
   });
 });
 
-describe("a record of Kafka's Java client", () => {
+describe("a record from Kafka's Java client", () => {
   for (const codec of ["none", "gzip", "snappy", "lz4", "zstd"]) {
-    it(`is read when it is compressed with ${codec}`, async () => {
+    it(`is read if it is compressed with ${codec}`, async () => {
       const { settings, topic, createTopic, count } = scene();
       await createTopic();
       const lines = Array.from(
@@ -170,28 +165,28 @@ describe("a record of Kafka's Java client", () => {
         .running()
         .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
       const service = await startTopicsync(settings);
-      await until("all are stored", async () => (await count()) === 300);
+      await until("all topics are stored", async () => (await count()) === 300);
       assert.equal(await service.stop(), 0);
     });
   }
 });
 
 describe("a database that conflicts", () => {
-  it("stops the start with 65 and says what to mend", async () => {
+  it("stops the start with 65 and says how to resolve the conflict", async () => {
     const { settings, topics } = scene();
     await topics.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);
     const service = await startTopicsync(settings);
-    await until("it ended", () => service.process.exitCode !== null);
+    await until("the process has exited", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 65);
-    const fatal = await until("it says why", () => service.log.find(({ level }) => level === 60));
+    const fatal = await until("the reason is logged", () => service.log.find(({ level }) => level === 60));
     assert.match(fatal.msg ?? "", /svc_api_notif_mgmt_topic.*topic_id.*Remove the duplicates/);
   });
 
-  it("is also one with another index under a declared name", async () => {
+  it("may also have another index under a declared name", async () => {
     const { settings, topics } = scene();
     await topics.createIndex({ namespace: 1 }, { name: "unique_topic_id" }, {});
     const service = await startTopicsync(settings);
-    await until("it ended", () => service.process.exitCode !== null);
+    await until("the process has exited", () => service.process.exitCode !== null);
     assert.equal(service.process.exitCode, 65);
   });
 });

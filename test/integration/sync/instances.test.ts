@@ -5,94 +5,95 @@ import { describe, it } from "node:test";
 import { until } from "../../support/poll.ts";
 import { waitUntilReady, stage, type Scene } from "../../support/scene.ts";
 import { startTopicsync, type TestService } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
-const stack = sharedStack();
-const { admin, scene } = stage(stack);
+const { admin, scene } = stage();
 
-const partitions = 4;
+const partitionCount = 4;
 
-/** So many wait for an instance that is to be found in the midst of its batches: several of its writes. */
+/** Enough announcements for several batches, so that a rebalance interrupts one. */
 const backlog = 4_000;
 
-/** What each instance was given last. */
-const assignments = (services: readonly TestService[]): number[][] =>
+/** The last assignment of each instance. */
+const getAssignments = (services: readonly TestService[]): number[][] =>
   services.map(({ log }) => {
     const last = log.findLast(({ msg }) => msg === "partitions assigned");
     return (last?.["partitions"] as number[] | undefined) ?? [];
   });
 
-/** Waits until every partition is with exactly one of the instances, and none is without; does `meanwhile` as it looks. */
-const shared = (services: readonly TestService[], meanwhile?: () => Promise<void>): Promise<true> =>
+/** Waits until each instance has partitions and each partition one instance; calls `meanwhile` before each check. */
+const waitForRebalance = (services: readonly TestService[], meanwhile?: () => Promise<void>): Promise<true> =>
   until(
-    "the partitions are shared out",
+    "the partitions are assigned",
     async () => {
       await meanwhile?.();
-      const given = assignments(services);
-      const all = given.flat().toSorted();
-      return given.every((one) => one.length > 0) && all.join() === "0,1,2,3" ? true : undefined;
+      const assignments = getAssignments(services);
+      const all = assignments.flat().toSorted();
+      return assignments.every((one) => one.length > 0) && all.join() === "0,1,2,3";
     },
     120_000,
   );
 
-/** How many the group has, as the broker sees it. */
-async function members({ key }: Scene): Promise<number> {
+/** The number of members in the group. */
+async function countMembers({ key }: Scene): Promise<number> {
   const { groups } = await admin.describeGroups([key.group]);
   return groups[0]?.members.length ?? 0;
 }
 
-const failures = ({ log }: TestService): unknown[] => log.filter(({ level }) => level >= 50);
+const findErrors = ({ log }: TestService): unknown[] => log.filter(({ level }) => level >= 50);
 
 describe("several instances in one group", () => {
-  it("hand partitions over in mid-batch: what is finished stays, nothing comes twice, nothing is lost", async () => {
+  it("reassign partitions during a batch and lose or repeat nothing", async () => {
     const own = scene();
-    await own.createTopic(partitions);
+    await own.createTopic(partitionCount);
     await own.announce(0, backlog);
     const first = await startTopicsync(own.settings);
-    await until("the first is at work", async () => (await own.applied()) > 0);
+    await until("the first instance applies announcements", async () => (await own.applied()) > 0);
     const second = await startTopicsync(own.settings);
-    await shared([first, second], async () => {
+    await waitForRebalance([first, second], async () => {
       const announced = own.announced.size;
       if (announced - (await own.applied()) < backlog) await own.announce(announced, announced + backlog);
     });
-    assert.ok((await own.applied()) < own.announced.size, "the partitions were handed over in mid-batch");
+    assert.ok((await own.applied()) < own.announced.size, "everything was applied before the rebalance");
     await own.inStep(240_000);
     await Promise.all([waitUntilReady(first), waitUntilReady(second)]);
-    assert.deepEqual([...failures(first), ...failures(second)], []);
+    assert.deepEqual([...findErrors(first), ...findErrors(second)], []);
     assert.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
   });
 
-  it("keep the collection exact while one is killed, one stopped and one added, and announcements flow", async (t) => {
+  it("keep the collection exact while announcements arrive and instances are killed, stopped and added", async (t) => {
     const own = scene();
-    await own.createTopic(partitions);
-    const services = await Promise.all([1, 2, 3].map(() => startTopicsync(own.settings)));
-    await Promise.all(services.map((service) => service.ready()));
-    await shared(services);
-    assert.equal(await members(own), 3);
+    await own.createTopic(partitionCount);
+    const services = await Promise.all([1, 2, 3].map(() => own.start()));
+    await waitForRebalance(services);
+    assert.equal(await countMembers(own), 3);
 
-    const flow = (async () => {
+    const announcing = (async () => {
       for (let at = 0; at < 9_000; at += 1_000) await own.announce(at, at + 1_000);
-      // Some again, in new words, and some for good.
+      // Changes some of the topics and retires others.
       await own.announce(1_000, 3_000, "Renamed");
       await own.retire(5_000, 6_000);
     })();
     const [toKill] = services.splice(randomInt(3), 1);
     const [toStop] = services.splice(randomInt(2), 1);
     const killAt = randomInt(1, 6_000);
-    t.diagnostic(`one is killed when ${killAt} are applied`);
-    await until(`${killAt} are applied`, async () => (await own.applied()) >= killAt, 120_000);
+    t.diagnostic(`one instance is killed after ${killAt} announcements`);
+    await until(`${killAt} announcements are applied`, async () => (await own.applied()) >= killAt, 120_000);
     await toKill?.stop("SIGKILL");
     const added = await startTopicsync(own.settings);
     services.push(added);
-    await until("more are applied", async () => (await own.applied()) >= killAt + 2_000, 120_000);
+    await until(
+      "more announcements are applied",
+      async () => (await own.applied()) >= killAt + 2_000,
+      120_000,
+    );
     assert.equal(await toStop?.stop("SIGTERM"), 0);
-    await flow;
+    await announcing;
     await own.inStep(240_000);
-    await shared(services);
-    assert.equal(await members(own), 2);
+    await waitForRebalance(services);
+    assert.equal(await countMembers(own), 2);
     assert.equal(await own.retired.countDocuments(), 1_000);
     await Promise.all(services.map((service) => waitUntilReady(service)));
-    assert.deepEqual(services.flatMap(failures), []);
+    assert.deepEqual(services.flatMap(findErrors), []);
     assert.deepEqual(await Promise.all(services.map((service) => service.stop())), [0, 0]);
   });
 });

@@ -9,17 +9,15 @@ import kafkajs from "kafkajs";
 
 import { encodeVarint } from "../../support/record-batch.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { runCli, startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import { runCli } from "../../support/service.ts";
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 const mib = 1024 * 1024;
-const stack = sharedStack();
-const { producer, scene } = stage(stack);
+const { producer, scene } = stage();
 const toMessage = (id: string) => ({ key: id, value: JSON.stringify(definition(id)) });
 
-/** A record whose value is that many zeros, compressed: too large to be made at once. */
-function zippedZeros(megabytes: number): Promise<Buffer> {
+/** A compressed record whose value is zeros, streamed because the value does not fit into memory. */
+function compressZeros(megabytes: number): Promise<Buffer> {
   const valueLength = encodeVarint(megabytes * mib);
   const head = Buffer.concat([Buffer.from([0, 0, 0]), encodeVarint(-1), valueLength]);
   function* chunks(): Generator<Buffer> {
@@ -31,12 +29,12 @@ function zippedZeros(megabytes: number): Promise<Buffer> {
   return buffer(Readable.from(chunks()).pipe(createGzip({ level: 9 })));
 }
 
-/** The most memory that a process ever had, in megabytes. */
-const peakMemory = (pid: number | undefined): number =>
+/** The peak memory of a process in megabytes. */
+const getPeakMemory = (pid: number | undefined): number =>
   Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
 describe("a batch that is too large to decompress", () => {
-  it("is one dead letter that says where it lies, whatever its codec, and the sync goes on after it", async () => {
+  it("becomes one dead letter with its offsets for every codec, and the sync continues after it", async () => {
     const at = scene();
     await at.createTopic();
     const { GZIP, Snappy, LZ4, ZSTD } = CompressionTypes;
@@ -45,10 +43,10 @@ describe("a batch that is too large to decompress", () => {
       await producer.send({
         topic: at.topic,
         compression,
-        messages: [toMessage(`beside-${compression}`), { key: "large", value: Buffer.alloc(15 * mib) }],
+        messages: [toMessage(`with-${compression}`), { key: "large", value: Buffer.alloc(15 * mib) }],
       });
     await producer.send({ topic: at.topic, messages: [toMessage("good")] });
-    const service = await startTopicsync({ ...at.settings, KAFKA_MAX_BATCH_BYTES: String(8 * mib) });
+    const service = await at.start({ KAFKA_MAX_BATCH_BYTES: String(8 * mib) });
     await at.reached(9);
     assert.deepEqual(
       (await at.topics.find({}).toArray()).map(({ topic_id }) => topic_id),
@@ -71,10 +69,10 @@ describe("a batch that is too large to decompress", () => {
     assert.equal(await at.deadLetters(), 4);
   });
 
-  it("costs no more memory than the limit allows, however large it is", async () => {
+  it("needs no more memory than the limit allows, regardless of its size", async () => {
     const at = scene();
     await at.createTopic();
-    const bomb = await zippedZeros(900);
+    const bomb = await compressZeros(900);
     const plainGzip = CompressionCodecs[CompressionTypes.GZIP];
     CompressionCodecs[CompressionTypes.GZIP] = () => ({ compress: () => Promise.resolve(bomb) });
     await producer.send({
@@ -84,12 +82,12 @@ describe("a batch that is too large to decompress", () => {
     });
     CompressionCodecs[CompressionTypes.GZIP] = plainGzip;
     await producer.send({ topic: at.topic, messages: [toMessage("good")] });
-    const service = await startTopicsync(at.settings);
+    const service = await at.start();
     await at.reached(2);
     assert.equal(await at.count(), 1);
     assert.equal(await at.deadLetters(), 1);
-    const peak = peakMemory(service.process.pid);
-    assert.ok(peak < 700, `the service had ${Math.round(peak)} MB`);
+    const peak = getPeakMemory(service.process.pid);
+    assert.ok(peak < 700, `the service used ${Math.round(peak)} MB`);
     assert.equal(await service.stop(), 0);
   });
 });
