@@ -1,44 +1,24 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
-import { unique } from "../../support/names.ts";
-import { until } from "../../support/poll.ts";
-import { bootstrap, ownNames, runCli, startTopicsync } from "../../support/service.ts";
-import { sharedStack, testDatabase, testKafka } from "../../support/stack.ts";
 import type { SyncStatus } from "../../../schemas/sync-status.ts";
+import { until } from "../../support/poll.ts";
+import { stage } from "../../support/scene.ts";
+import { bootstrap, runCli, runJson } from "../../support/service.ts";
 
-const stack = sharedStack();
-const { uri } = testDatabase(stack.mongodb);
-const names = ownNames();
-// Nothing listens on port 1, so no other service answers.
-const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, HTTP_PORT: "1" };
-const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-const { admin, producer } = testKafka(stack.kafka);
+const { scene } = stage();
+// Nothing listens on port 1, so no other service responds.
+const own = scene({ HTTP_PORT: "1" });
+const { settings } = own;
 
-before(async () => {
-  await Promise.all([admin.connect(), producer.connect()]);
-  await createKafkaTopics(admin, { topic, numPartitions: 1 });
-});
+before(() => own.createTopic());
 
-const announce = (count: number) =>
-  producer.send({
-    topic,
-    messages: Array.from({ length: count }, () => {
-      const externalId = unique("id");
-      return { key: externalId, value: JSON.stringify({ externalId, name: externalId }) };
-    }),
-  });
-
-async function readStatus(more: readonly string[] = [], input = ""): Promise<SyncStatus> {
-  const { code, output, errors } = await runCli(["status", "--json", ...more], settings, input);
-  assert.equal(code, 0, errors);
-  return JSON.parse(output) as SyncStatus;
-}
+const readStatus = async (more: readonly string[] = [], input?: string) =>
+  (await runJson(["status", ...more], settings, input)) as SyncStatus;
 
 describe("topicsync status", () => {
   it("reads from Kafka and MongoDB when no service runs", async () => {
-    await announce(3);
+    await own.announce(0, 3);
     const { consumer, counts, partitions, problems } = await readStatus();
     assert.deepEqual([consumer, counts], ["none", null]);
     assert.equal(partitions.length, 1);
@@ -58,8 +38,7 @@ describe("topicsync status", () => {
   });
 
   it("asks a running service, which also has counts", async () => {
-    const service = await startTopicsync({ ...settings, HTTP_PORT: "0" });
-    await service.ready();
+    const service = await own.start({ HTTP_PORT: "0" });
     const as = ["--url", service.url, "--user", bootstrap.user];
     const { counts, partitions } = await until("the sync has caught up", async () => {
       const found = await readStatus(as, bootstrap.password);

@@ -1,29 +1,22 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
+import { userInfo } from "node:os";
 import { join } from "node:path";
-import { after, describe, it } from "node:test";
+import { describe, it } from "node:test";
 
 import type { TopicRecord } from "../../../src/storage/topic-records.ts";
+import { useFolder } from "../../support/folder.ts";
 import { unique } from "../../support/names.ts";
+import { parseNdjson, toNdjson } from "../../support/ndjson.ts";
 import { until } from "../../support/poll.ts";
-import { environment, runCli } from "../../support/service.ts";
+import { cli, environment, runCli, runJson } from "../../support/service.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
 
 const me = `cli:${userInfo().username}`;
-const folder = mkdtempSync(join(tmpdir(), "topicsync-topics-"));
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function createFile(content: string): string {
-  const path = join(folder, unique("file"));
-  writeFileSync(path, content);
-  return path;
-}
-const toNdjson = (...bodies: object[]): string => bodies.map((body) => `${JSON.stringify(body)}\n`).join("");
+const folder = useFolder();
+const createFile = (content: string): string => folder.createFile(unique("file"), content);
 
 /** Creates a database with the command line connected to it. */
 function createScene() {
@@ -39,16 +32,10 @@ function createScene() {
     lines: async (...args: string[]) => {
       const { code, output, errors } = await topics(args);
       assert.equal(code, 0, errors);
-      return output
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      return parseNdjson(output) as Record<string, unknown>[];
     },
-    json: async (...args: string[]) => {
-      const { code, output, errors } = await topics([...args, "--json"]);
-      assert.equal(code, 0, errors);
-      return JSON.parse(output) as Record<string, unknown>;
-    },
+    json: async (...args: string[]) =>
+      (await runJson(["topics", ...args], settings)) as Record<string, unknown>,
   };
 }
 
@@ -303,7 +290,7 @@ describe("topicsync topics export and import", () => {
     },
     ...{ headerQuery: "eventType=A", contentQuery: `n=${n}` },
   }));
-  const exported = join(folder, "exported.ndjson");
+  const exported = join(folder.path, "exported.ndjson");
 
   it("import more than a thousand topics, and change nothing the second time", async () => {
     const path = createFile(toNdjson(...definitions));
@@ -332,7 +319,7 @@ describe("topicsync topics export and import", () => {
     assert.equal((await to.topics(["import", "-"], readFileSync(exported, "utf8"))).code, 0);
     assert.equal((await to.topics(["export"])).output, toNdjson(...definitions));
     assert.equal(existsSync(`${exported}.part`), false);
-    assert.equal((await from.topics(["export", "--out", join(folder, "no", "such")])).code, 1);
+    assert.equal((await from.topics(["export", "--out", join(folder.path, "no", "such")])).code, 1);
   });
 
   it("reject duplicates with the reason, and import the rest", async () => {
@@ -386,7 +373,6 @@ describe("topicsync topics export and import", () => {
   it("lose nothing when interrupted, and continue when run again", async () => {
     const third = createScene();
     const path = createFile(toNdjson(...definitions));
-    const cli = join(import.meta.dirname, "../../../src/cli.ts");
     const child = spawn(process.execPath, [cli, "topics", "import", path], {
       env: environment(third.settings),
       stdio: ["ignore", "pipe", "pipe"],
