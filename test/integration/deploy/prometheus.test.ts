@@ -1,29 +1,27 @@
 /** A real Prometheus with a running service, the scrape settings of the guide, the alerts and the dashboard. */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 
 import { findFreePort } from "../../../src/embedded/tcp-port.ts";
 import { startProcess, type ServerProcess } from "../../../src/embedded/process.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
+import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { definition, stage } from "../../support/scene.ts";
-import { startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
+import type { TestService } from "../../support/service.ts";
+import { readAlerts } from "./alerts.ts";
 import { expandQuery, queries } from "./dashboard.ts";
 
-const { admin, producer, scene } = stage(sharedStack());
-const folder = mkdtempSync(join(tmpdir(), "topicsync-prometheus-"));
+const { admin, producer, scene } = stage();
 let prometheus: ServerProcess | undefined;
-after(async () => {
-  await prometheus?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+// Before `useFolder`: Prometheus stops before its folder is removed.
+after(() => prometheus?.stop());
+const folder = useFolder();
 
 interface Rule {
   readonly name: string;
@@ -34,20 +32,18 @@ interface Rule {
 describe("a Prometheus with the settings of the guide", () => {
   const own = scene();
   const feedback = unique("feedback");
-  let service: Awaited<ReturnType<typeof startTopicsync>>;
+  let service: TestService;
   let url = "";
 
   before(async () => {
     await own.createTopic();
     await createKafkaTopics(admin, { topic: feedback, numPartitions: 1 });
-    service = await startTopicsync({
-      ...own.settings,
+    service = await own.start({
       KAFKA_PUSH_FEEDBACK_TOPIC: feedback,
       PUSH_APPLICATIONS: "agent",
       PUSH_PLATFORMS: "ios",
       PICKER_LOAD: "start",
     });
-    await service.ready();
     url = await startPrometheus(new URL(service.url).host);
   });
 
@@ -60,28 +56,25 @@ describe("a Prometheus with the settings of the guide", () => {
     const scrape = block?.text.replace(/targets: \[.*\]/, `targets: ["${target}"]`) ?? "";
     assert.match(scrape, /rule_files: \[alerts\.yml\]/);
     const settings = "global: { scrape_interval: 1s, evaluation_interval: 1s }\n";
-    writeFileSync(join(folder, "prometheus.yml"), `${settings}${scrape}`);
-    writeFileSync(
-      join(folder, "alerts.yml"),
-      readFileSync(join(root, "deploy/prometheus/alerts.yml"), "utf8"),
-    );
+    const configFile = folder.createFile("prometheus.yml", `${settings}${scrape}`);
+    folder.createFile("alerts.yml", readAlerts());
     const address = `127.0.0.1:${await findFreePort()}`;
     const server = await startProcess({
       command: "prometheus",
       args: [
-        `--config.file=${join(folder, "prometheus.yml")}`,
-        `--storage.tsdb.path=${join(folder, "data")}`,
+        `--config.file=${configFile}`,
+        `--storage.tsdb.path=${join(folder.path, "data")}`,
         `--web.listen-address=${address}`,
       ],
       env: {},
-      logFile: join(folder, "prometheus.log"),
+      logFile: join(folder.path, "prometheus.log"),
     });
     prometheus = server;
     const ended = server.ended.then(async (end) => {
       throw new Error(`Prometheus ${end}: ${await server.readLastOutput()}`);
     });
     ended.catch(() => undefined);
-    const ready = until("Prometheus answers", async () => (await fetch(`http://${address}/-/ready`)).ok);
+    const ready = until("Prometheus is ready", async () => (await fetch(`http://${address}/-/ready`)).ok);
     await Promise.race([ended, ready]);
     return `http://${address}`;
   }

@@ -71,10 +71,10 @@ async function startService({ text }: Block): Promise<void> {
   });
   service.stdout?.setEncoding("utf8").on("data", keepLog);
   service.stderr?.setEncoding("utf8").on("data", keepLog);
-  await until("the service is ready", () => isAnswering("/readyz"));
+  await until("the service is ready", () => isUp("/readyz"));
 }
 
-const isAnswering = async (path: string): Promise<boolean> =>
+const isUp = async (path: string): Promise<boolean> =>
   (await fetch(`http://localhost:${port}${path}`).catch(() => undefined))?.ok ?? false;
 
 /** Deletes what the previous page stored in the database and in files. */
@@ -101,10 +101,10 @@ async function runCommands(blocks: readonly Block[]): Promise<void> {
   let rest = blocks;
   while (rest.length > 0) {
     const at = rest.findIndex(({ info }) => info === "sh service");
-    const answered = await runBlocks(at === -1 ? rest : rest.slice(0, at), { cwd: folder, env });
-    for (const { place, command, shown, answered: text } of answered) {
-      if (!isAsShown(shown, text.replaceAll(`127.0.0.1:${port}`, `localhost:${port}`)))
-        wrong.push(`${place}\n$ ${command}${text}`);
+    const outputs = await runBlocks(at === -1 ? rest : rest.slice(0, at), { cwd: folder, env });
+    for (const { place, command, shown, actual } of outputs) {
+      if (!isAsShown(shown, actual.replaceAll(`127.0.0.1:${port}`, `localhost:${port}`)))
+        wrong.push(`${place}\n$ ${command}${actual}`);
     }
     const [starting] = at === -1 ? [] : rest.slice(at);
     if (starting !== undefined) await startService(starting);
@@ -154,7 +154,7 @@ describe("the commands in the documentation", () => {
     const ended = once(service, "exit");
     service.kill("SIGTERM");
     await ended;
-    assert.equal(await isAnswering("/healthz"), false, "it outlives the npm that started it");
+    assert.equal(await isUp("/healthz"), false, "the service still runs");
   });
 });
 

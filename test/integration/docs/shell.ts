@@ -6,11 +6,11 @@ import { join } from "node:path";
 import type { Block } from "./pages.ts";
 
 /** A command of a page, its expected output and its actual output. */
-export interface Answered {
+export interface CommandOutput {
   readonly place: string;
   readonly command: string;
   readonly shown: string;
-  readonly answered: string;
+  readonly actual: string;
 }
 
 interface Step {
@@ -41,16 +41,16 @@ export interface Shell {
  * Runs `sh` and `console` blocks of a page in one bash. Throws if a command of `sh` fails. Returns the output of the
  * `console` commands, which may fail: pages also show errors.
  */
-export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): Promise<Answered[]> {
-  const folder = join(cwd, ".answers");
+export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): Promise<CommandOutput[]> {
+  const folder = join(cwd, ".outputs");
   mkdirSync(folder, { recursive: true });
-  const answer = (index: number): string => join(folder, String(index));
+  const outputFile = (index: number): string => join(folder, String(index));
   const errors = join(folder, "errors");
   const trace = join(folder, "trace");
   const steps = blocks.flatMap(parseSteps);
   const script = steps.map(
     ({ place, command, shown }, index) =>
-      `: ${place}\n{\n${command}\n} >'${answer(index)}' 2>'${errors}'${shown === undefined ? "" : " || true"}`,
+      `: ${place}\n{\n${command}\n} >'${outputFile(index)}' 2>'${errors}'${shown === undefined ? "" : " || true"}`,
   );
   const path = join(folder, "script");
   writeFileSync(path, [`exec 9>'${trace}'; BASH_XTRACEFD=9; set -euxo pipefail`, ...script].join("\n"));
@@ -62,15 +62,15 @@ export async function runBlocks(blocks: readonly Block[], { cwd, env }: Shell): 
     throw new Error(`exit code ${bash.exitCode ?? "none"} of\n${last}\n${readFileSync(errors, "utf8")}`);
   }
   return steps.flatMap(({ place, command, shown }, index) =>
-    shown === undefined ? [] : [{ place, command, shown, answered: readFileSync(answer(index), "utf8") }],
+    shown === undefined ? [] : [{ place, command, shown, actual: readFileSync(outputFile(index), "utf8") }],
   );
 }
 
 /** Whether an output is what the page shows, except for ids, times and spaces. `…` matches anything. */
-export function isAsShown(shown: string, answered: string): boolean {
+export function isAsShown(shown: string, actual: string): boolean {
   const parts = normalize(shown).split("…");
   const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("[^]*");
-  return new RegExp(`^${pattern}$`).test(normalize(answered));
+  return new RegExp(`^${pattern}$`).test(normalize(actual));
 }
 
 /** Replaces what differs from run to run, including the widths of columns. */

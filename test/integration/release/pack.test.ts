@@ -1,26 +1,20 @@
 /** The published package, installed from the packed file in an empty folder. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
+import { useFolder } from "../../support/folder.ts";
 import { call } from "../../support/http.ts";
 import { stage } from "../../support/scene.ts";
 import { environment, startTopicsync } from "../../support/service.ts";
-import { sharedStack } from "../../support/stack.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "topicsync-pack-"));
-const { scene } = stage(sharedStack());
+const { path: folder } = useFolder();
+const { scene } = stage();
 const own = scene();
-
-after(() => {
-  rmSync(folder, { recursive: true, force: true });
-});
 
 const run = promisify(execFile);
 const npm = (cwd: string, ...args: string[]) =>
