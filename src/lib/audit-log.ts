@@ -57,9 +57,15 @@ const noFile = {
 } as const;
 
 function createAudit(stream: Pick<DestinationStream, "write">): Audit {
-  const recordAll = (entries: readonly AuditEntry[]): void => {
-    if (entries.length > 0) stream.write(entries.map(formatLine).join(""));
-  };
+  function recordAll(entries: readonly AuditEntry[]): void {
+    for (let first = 0; first < entries.length; first += linesPerWrite)
+      stream.write(
+        entries
+          .slice(first, first + linesPerWrite)
+          .map(formatLine)
+          .join(""),
+      );
+  }
   return {
     on: true,
     record(event, origin) {
@@ -68,6 +74,9 @@ function createAudit(stream: Pick<DestinationStream, "write">): Audit {
     recordAll,
   };
 }
+
+/** About 20 kB: the output gathers such writes, and the end of the process cuts few lines off. */
+const linesPerWrite = 100;
 
 /** Pino's number for the level `info`, so that these lines fit between those of the log. */
 const infoLevel = 30;

@@ -89,7 +89,12 @@ export async function startTopicsync(
     keepLog(`${line}\n`);
     // A child of a logger with a component writes both; some collectors reject such a line.
     if (line.split(',"component":').length > 2) throw new Error(`the log line has two components: ${line}`);
-    log.push(JSON.parse(line) as LogLine);
+    try {
+      log.push(JSON.parse(line) as LogLine);
+    } catch (error) {
+      // A kill may cut off the last line.
+      if (!child.killed) throw error;
+    }
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     keepLog(text);
