@@ -191,16 +191,19 @@ interface ListText {
 
 /** The parts between separators, trimmed and decoded. */
 function split(text: string, { start, end, separator, emptyProblem }: ListText): string[] {
-  const parts: string[] = [];
+  /** An array literal of one takes a tenth of the memory of one that grows. */
+  let parts: string[] | undefined;
   let from = start;
   for (let at = start; at <= end; at += 1) {
     if (at < end && text.charCodeAt(at) !== separator) continue;
     const first = trimStart(text, from, at);
     if (first === at) throw new FilterSyntaxError(emptyProblem, at);
-    parts.push(decode(text, first, trimEnd(text, first, at)));
+    const part = decode(text, first, trimEnd(text, first, at));
+    if (parts === undefined) parts = [part];
+    else parts.push(part);
     from = at + 1;
   }
-  return parts;
+  return parts ?? [];
 }
 
 /** The index of the first character that is not space; `end` if there is none. */
