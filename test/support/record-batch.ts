@@ -1,11 +1,11 @@
 import { gzipSync } from "node:zlib";
 
-/** Encodes a number as a zigzag varint, as in Protocol Buffers. */
-export function encodeVarint(value: number): Buffer {
+/** Encodes a 64-bit number as a zigzag varint, as in Protocol Buffers. */
+export function encodeVarint(value: number | bigint): Buffer {
   const bytes: number[] = [];
-  let rest = value < 0 ? -2 * value - 1 : 2 * value;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes.push((rest % 0x80) | 0x80);
-  return Buffer.from([...bytes, rest]);
+  let rest = BigInt.asUintN(64, (BigInt(value) << 1n) ^ (BigInt(value) >> 63n));
+  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80);
+  return Buffer.from([...bytes, Number(rest)]);
 }
 
 const encodeSized = (bytes: Buffer | null): Buffer =>
@@ -15,22 +15,27 @@ export interface GivenRecord {
   readonly key?: Buffer | null;
   readonly value: Buffer | null;
   readonly headers?: readonly (readonly [string, string | null])[];
+  /** Milliseconds after the batch's timestamp; by default the record's index. */
+  readonly delta?: bigint;
 }
 
 /** Creates a record batch (Kafka's documentation, "Record Batch"), compressed with gzip. */
 export function createRecordBatch(
   firstOffset: number,
   records: readonly GivenRecord[],
-  { timestamp = 1_700_000_000_000, lastOffset = firstOffset + records.length - 1 } = {},
+  {
+    timestamp = 1_700_000_000_000,
+    lastOffset = firstOffset + records.length - 1,
+  }: { readonly timestamp?: number | bigint; readonly lastOffset?: number } = {},
 ): Buffer {
-  const bodies = records.map(({ key = null, value, headers = [] }, index) => {
+  const bodies = records.map(({ key = null, value, headers = [], delta }, index) => {
     const named = headers.flatMap(([name, text]) => [
       encodeSized(Buffer.from(name)),
       encodeSized(text === null ? null : Buffer.from(text)),
     ]);
     const parts = [
       Buffer.from([0]),
-      encodeVarint(index),
+      encodeVarint(delta ?? index),
       encodeVarint(index),
       encodeSized(key),
       encodeSized(value),
@@ -45,7 +50,7 @@ export function createRecordBatch(
   head.writeInt16BE(1, 21);
   head.writeInt32BE(lastOffset - firstOffset, 23);
   head.writeBigInt64BE(BigInt(timestamp), 27);
-  head.writeBigInt64BE(BigInt(timestamp + records.length - 1), 35);
+  head.writeBigInt64BE(BigInt(timestamp) + BigInt(records.length - 1), 35);
   head.writeBigInt64BE(-1n, 43);
   head.writeInt32BE(records.length, 57);
   return Buffer.concat([head, payload]);

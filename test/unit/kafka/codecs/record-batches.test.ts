@@ -32,6 +32,20 @@ describe("decoding fetched batches", () => {
     );
   });
 
+  it("returns every timestamp exactly, however far it is from the batch's own", async () => {
+    const sizes = [0n, 1n, 63n, 64n, 2n ** 27n - 1n, 2n ** 27n, 2n ** 31n, 2n ** 34n, 2n ** 53n, 2n ** 62n];
+    const deltas = sizes.flatMap((delta) => [delta, -delta]);
+    for (const timestamp of [1_700_000_000_000n, -1n, 2n ** 53n - 1n, 2n ** 53n + 1n]) {
+      const records = deltas.map((delta) => ({ ...small, delta }));
+      const messages = await decodeBatches(createRecordBatch(0, records, { timestamp }), mib);
+      const expected = deltas.map((delta) => String(timestamp + delta));
+      assert.deepEqual(
+        messages.map((message) => message.timestamp),
+        expected,
+      );
+    }
+  });
+
   it("returns headers with any name, and without a value", async () => {
     const headers = [
       ["constructor", "c"],
