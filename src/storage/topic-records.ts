@@ -3,6 +3,7 @@ import type { Collection, FindOptions } from "mongodb";
 import type { PickableTopic } from "../matching/feed.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
+import type { StoredDefinition } from "../topics/stores.ts";
 import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */
@@ -93,6 +94,26 @@ export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof picked
   namespace: record.namespace,
   headerQuery: record.header_query,
   contentQuery: record.content_query,
+});
+
+/** The fields of a record that `toStoredDefinition` needs, as a projection. */
+export const definitionFields = {
+  _id: 0,
+  topic_id: 1,
+  topic_name: 1,
+  namespace: 1,
+  header_query: 1,
+  content_query: 1,
+  "source.kind": 1,
+} as const;
+
+export const toStoredDefinition = (record: TopicRecord): StoredDefinition => ({
+  externalId: record.topic_id,
+  name: record.topic_name,
+  namespace: record.namespace,
+  headerQuery: record.header_query,
+  contentQuery: record.content_query,
+  sourceKind: record.source.kind,
 });
 
 export const fromRetiredRecord = ({

@@ -16,10 +16,12 @@ import { createPositions, type SessionOptions } from "./positions.ts";
 import { derivePosition } from "./derive-position.ts";
 import { maxUpdateMs } from "./update-command.ts";
 import {
+  definitionFields,
   findByExternalIds,
   fromRetiredRecord,
   fromTopicRecord,
   toRetiredId,
+  toStoredDefinition,
   toTopicRecord,
   toRetiredRecord,
   type RetiredRecord,
@@ -84,6 +86,11 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     findByExternalIds: async (externalIds) =>
       (await findByExternalIds({ database, topics }, externalIds)).map(fromTopicRecord),
+
+    findDefinitions: async (externalIds) =>
+      (await findByExternalIds({ database, topics }, externalIds, { projection: definitionFields })).map(
+        toStoredDefinition,
+      ),
 
     async findByCombinations(definitions) {
       if (definitions.length === 0) return [];

@@ -33,6 +33,8 @@ export interface Batch {
    * the write, except for tombstones: the topics that a batch retires must be included.
    */
   readonly stored: readonly Topic[];
+  /** External ids of stored topics that an announcement already gave the announced definition. Not in `stored`. */
+  readonly unchanged?: ReadonlySet<string>;
   readonly now: Date;
   readonly newId: () => string;
 }
@@ -81,6 +83,7 @@ function define(
   batch: Batch,
 ): RejectionError | AnnouncementOutcome {
   const { now } = batch;
+  if (batch.unchanged?.has(definition.externalId) === true) return "unchanged";
   const source = toSource(batch, offset);
   const current = snapshot.findByExternalId(definition.externalId);
 

@@ -9,7 +9,7 @@ import { decide, type Batch, type Decision } from "./decide.ts";
 import { findDuplicates, insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
 import type { TopicStore } from "./stores.ts";
-import { toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
+import { isSameDefinition, toDefinition, type Topic, type TopicDefinition } from "./topic.ts";
 
 /** A topic that was stored, and its audit event. */
 export interface CreatedTopic {
@@ -41,7 +41,8 @@ export interface TopicService {
 /**
  * How much is looked up before a batch is decided. The rest counts as absent; where that is wrong, a unique
  * index rejects the write. `tombstones`: the topics to retire, which no index guards; `ids`: every topic of
- * the batch; `all`: the holders of their combinations as well.
+ * the batch, though of an unchanged one only that it is unchanged; `all`: every topic of the batch, and the
+ * holders of their combinations.
  */
 const lookupLevels = ["tombstones", "ids", "all"] as const;
 type LookupLevel = (typeof lookupLevels)[number];
@@ -54,21 +55,46 @@ export interface TopicServiceOptions {
 
 /** Creates the topic service over a store. */
 export function createTopicService(
-  store: Pick<TopicStore, "insert" | "findByExternalIds" | "findByCombinations">,
+  store: Pick<TopicStore, "insert" | "findByExternalIds" | "findDefinitions" | "findByCombinations">,
   { now = () => new Date(), changed = () => undefined }: TopicServiceOptions = {},
 ): TopicService {
   /** The level that was enough for the last batch is likely to be enough for the next. */
   let usualLevel: LookupLevel = "tombstones";
 
-  async function load(announcements: readonly Announcement[], level: LookupLevel): Promise<Topic[]> {
+  async function load(
+    announcements: readonly Announcement[],
+    level: LookupLevel,
+  ): Promise<Pick<Batch, "stored" | "unchanged">> {
     const definitions = announcements.filter((one) => one.kind === "define").map((one) => one.definition);
-    const ids = new Set(announcements.filter((one) => one.kind === "retire").map((one) => one.externalId));
-    if (level !== "tombstones") for (const { externalId } of definitions) ids.add(externalId);
-    const [byId, byCombination] = await Promise.all([
+    const tombstones = announcements.filter((one) => one.kind === "retire").map((one) => one.externalId);
+    if (level === "tombstones") return { stored: await store.findByExternalIds(tombstones) };
+    if (level === "ids") {
+      const { unchanged, changed } = await compareStored(definitions);
+      return { stored: await store.findByExternalIds([...tombstones, ...changed]), unchanged };
+    }
+    const ids = new Set([...tombstones, ...definitions.map(({ externalId }) => externalId)]);
+    const stored = await Promise.all([
       store.findByExternalIds([...ids]),
-      level === "all" ? store.findByCombinations(definitions) : [],
+      store.findByCombinations(definitions),
     ]);
-    return [...byId, ...byCombination];
+    return { stored: stored.flat() };
+  }
+
+  /** The external ids of stored topics that have their announced definition, and of those that have another. */
+  async function compareStored(definitions: readonly TopicDefinition[]) {
+    const announced = new Map(definitions.map((definition) => [definition.externalId, definition]));
+    const unchanged = new Set<string>();
+    const changed: string[] = [];
+    for (const stored of await store.findDefinitions([...announced.keys()])) {
+      const definition = announced.get(stored.externalId);
+      const isUnchanged =
+        definition !== undefined &&
+        stored.sourceKind === "announcement" &&
+        isSameDefinition(definition, stored);
+      if (isUnchanged) unchanged.add(stored.externalId);
+      else changed.push(stored.externalId);
+    }
+    return { unchanged, changed };
   }
 
   return {
@@ -91,7 +117,7 @@ export function createTopicService(
     async decide(batch, conflicts) {
       const { announcements } = batch;
       const decideAt = async (level: LookupLevel): Promise<Decision> =>
-        decide({ ...batch, stored: await load(announcements, level), now: now(), newId });
+        decide({ ...batch, ...(await load(announcements, level)), now: now(), newId });
 
       let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, conflicts);
       let decision = await decideAt(level);

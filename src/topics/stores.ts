@@ -1,6 +1,6 @@
 import { getErrorMessage } from "../lib/errors.ts";
 import type { BatchStore } from "../sync/positions.ts";
-import type { RetiredTopic, Topic, TopicDefinition } from "./topic.ts";
+import type { RetiredTopic, Source, Topic, TopicDefinition } from "./topic.ts";
 import type { TopicWrites } from "./snapshot.ts";
 
 /**
@@ -19,6 +19,11 @@ export class TopicGoneError extends Error {
   override readonly name = "TopicGoneError";
 }
 
+/** The definition of a stored topic, and what changed it last. */
+export interface StoredDefinition extends TopicDefinition {
+  readonly sourceKind: Source["kind"];
+}
+
 /**
  * The store of topics. Every function throws UnavailableError while the store does not respond. A batch's
  * `write` throws UniqueViolationError when a unique index rejects it, and TopicGoneError when a topic to
@@ -28,6 +33,8 @@ export interface TopicStore extends BatchStore<TopicWrites> {
   /** Stores a new topic. Throws UniqueViolationError. */
   insert(topic: Topic): Promise<void>;
   findByExternalIds(externalIds: readonly string[]): Promise<Topic[]>;
+  /** Reads less of them than `findByExternalIds`. */
+  findDefinitions(externalIds: readonly string[]): Promise<StoredDefinition[]>;
   /** The topics that hold the combinations of these definitions, and perhaps others. */
   findByCombinations(definitions: readonly TopicDefinition[]): Promise<Topic[]>;
 }
