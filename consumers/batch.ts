@@ -1,5 +1,5 @@
 import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
-import type { LogRecord } from "../src/sync/records.ts";
+import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
@@ -15,8 +15,13 @@ export interface BatchHandler<Prepared> {
    * unless only the response to the commit was lost.
    */
   write(prepared: Prepared, step: Step): Promise<void>;
-  /** Reports a batch whose `write` threw, but which was stored: the position was found where it should have moved. */
-  confirm(prepared: Prepared): void;
+  /**
+   * Reports a stored batch to metrics, audit log and listeners. Its `write` may have thrown, if the position was found
+   * where it should have moved. Never throws.
+   *
+   * @param tookMs - How long the write took; 0 if it threw.
+   */
+  report(prepared: Prepared, tookMs: number): void;
 }
 
 /** The step that the position takes. */
@@ -66,6 +71,18 @@ export function* splitIntoBatches(
     bytes += size;
   }
   yield records.slice(first);
+}
+
+const heartbeatIntervalMs = 1_000;
+
+/** Waits for a promise, and sends heartbeats meanwhile. */
+export async function whileBeating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
+  const timer = setInterval(() => void batch.heartbeat(), heartbeatIntervalMs);
+  try {
+    return await promise;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** A decided batch, and how its dead letters are sent. */

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 
 import { getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
 import { FencedError, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
-import { createBatchLimit, splitIntoBatches, type BatchHandler } from "./batch.ts";
+import { createBatchLimit, splitIntoBatches, whileBeating, type BatchHandler } from "./batch.ts";
 import {
   advance,
   findStart,
@@ -18,7 +18,7 @@ export type PauseCause = "outage" | "error";
 
 export interface PartitionStatus extends Partition {
   readonly state: "reading" | "paused";
-  /** Why the partition is paused; undefined while it is read. */
+  /** Undefined while it is read. */
   readonly reason: string | undefined;
   /** The failure that paused it: an outage of a service, or an unexpected error. Undefined when nothing failed. */
   readonly cause: PauseCause | undefined;
@@ -48,7 +48,6 @@ export interface ReaderOptions<Prepared> {
 }
 
 const defaultRecordsPerWrite = 2_000;
-const heartbeatIntervalMs = 1_000;
 const firstRetryDelayMs = 250;
 /** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
@@ -79,6 +78,7 @@ interface FailedWrite<Prepared> {
  * - `stored` is the position that the last claim or write found or left in the store, and every write steps from it.
  *   `next` is the position after the write in progress, and the next record to apply.
  * - Every failure leads to `paused`, and only a new claim leads out of it. An outage rejects nothing and skips nothing.
+ * - Every stored batch is reported once, in order: after the next write has started, but before the reader is closed.
  * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
  *   already have the partition.
  */
@@ -92,6 +92,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let next: Position = { offset: 0, epoch: 1 };
   let findings: Findings = { endedEpoch: 0, examinedTo: 0 };
   let writing: Promise<FailedWrite<Prepared> | undefined> = Promise.resolve(undefined);
+  /** Resolves when every stored batch is reported. */
+  let reporting: Promise<void> = Promise.resolve();
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   let failures = 0;
 
@@ -155,8 +157,17 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     claimed: ClaimedPosition | undefined,
   ): void {
     if (write === undefined || claimed?.isOurs !== true) return;
-    if (claimed.offset === write.to.offset && claimed.epoch === write.to.epoch)
-      handler.confirm(write.prepared);
+    if (claimed.offset === write.to.offset && claimed.epoch === write.to.epoch) report(write.prepared, 0);
+  }
+
+  /** Reporting takes up to a tenth as long as a write, and the store need not wait for it. */
+  function report(prepared: Prepared, tookMs: number): void {
+    const work = setImmediate().then(() => {
+      handler.report(prepared, tookMs);
+    });
+    reporting = work.catch((error: unknown) => {
+      log.error({ err: error }, "batch stored, but not reported");
+    });
   }
 
   /** Sets `stored` and `next` by the stored position and the log. Returns where fetching starts. Throws UnavailableError. */
@@ -189,9 +200,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       handleWriteFailure(error);
       return { prepared, to };
     }
+    const tookMs = performance.now() - startedAt;
     failures = 0;
-    limit.adjust(performance.now() - startedAt);
+    limit.adjust(tookMs);
     stored = to;
+    report(prepared, tookMs);
     member.commit(partition, to.offset);
     return undefined;
   }
@@ -305,7 +318,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
     async close() {
       closing.abort();
-      await writing;
+      await writing.then(() => reporting);
     },
   };
 }
@@ -314,14 +327,4 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 function toPauseCause(error: unknown): PauseCause | undefined {
   if (error instanceof FencedError) return undefined;
   return error instanceof UnavailableError ? "outage" : "error";
-}
-
-/** Waits for a promise, and sends heartbeats meanwhile. */
-async function whileBeating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => void batch.heartbeat(), heartbeatIntervalMs);
-  try {
-    return await promise;
-  } finally {
-    clearInterval(timer);
-  }
 }

@@ -70,19 +70,6 @@ export function createAnnouncementHandler(
     );
   }
 
-  function report({ records }: AnnouncementBatch, decision: Decision, tookMs: number): void {
-    const { counts, rejections } = decision;
-    topics.publish(decision);
-    applied({
-      counts,
-      rejected: rejections.map(({ rejection }) => rejection.code),
-      announcedOn: records.map(({ timestamp }) => Number(timestamp)),
-      storedOn: Date.now(),
-      tookMs,
-    });
-    log.debug({ partition: partition.partition, ...counts }, "announcements applied");
-  }
-
   return {
     claim: () => store.claim(key),
     prepare(records) {
@@ -93,13 +80,21 @@ export function createAnnouncementHandler(
       return { records, announcements, trace };
     },
     async write(batch, step) {
-      const startedAt = performance.now();
       const { trace } = batch;
-      const decision = await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
-      report(batch, decision, performance.now() - startedAt);
+      await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
     },
-    confirm(batch) {
-      if (batch.decision !== undefined) report(batch, batch.decision, 0);
+    report({ records, decision }, tookMs) {
+      if (decision === undefined) return;
+      const { counts, rejections } = decision;
+      topics.publish(decision);
+      applied({
+        counts,
+        rejected: rejections.map(({ rejection }) => rejection.code),
+        announcedOn: records.map(({ timestamp }) => Number(timestamp)),
+        storedOn: Date.now(),
+        tookMs,
+      });
+      log.debug({ partition: partition.partition, ...counts }, "announcements applied");
     },
   };
 }

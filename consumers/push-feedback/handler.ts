@@ -69,15 +69,12 @@ export function createFeedbackHandler(
     },
     async write(batch, step) {
       const { trace } = batch;
-      const decision = await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
-      applied(decision);
-      log.debug(
-        { partition: partition.partition, ...decision.counts, nextOffset: step.to.offset },
-        "push feedback applied",
-      );
+      await (trace === undefined ? apply(batch, step) : trace.run(() => apply(batch, step)));
     },
-    confirm({ decision }) {
-      if (decision !== undefined) applied(decision);
+    report({ decision }) {
+      if (decision === undefined) return;
+      applied(decision);
+      log.debug({ partition: partition.partition, ...decision.counts }, "push feedback applied");
     },
   };
 }

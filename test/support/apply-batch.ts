@@ -44,6 +44,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
   const records = announcements.map(toRecord);
   const batch: AnnouncementBatch = { records, announcements, trace: undefined };
   await handler.write(batch, { from, to });
+  handler.report(batch, 0);
   if (batch.decision === undefined) throw new Error("nothing was decided");
   return batch.decision;
 }

@@ -52,7 +52,7 @@ async function createScene(
         written.push(to.epoch);
         return Promise.resolve();
       },
-      confirm: () => undefined,
+      report: () => undefined,
       ...handler,
     },
     log,
@@ -115,8 +115,8 @@ describe("the reader of a partition", () => {
     assert.deepEqual([seeks, written], [[10, 0], [2]]);
   });
 
-  it("publishes once a write that was stored although it failed, and continues if that fails", async () => {
-    const confirmed: string[] = [];
+  it("reports once a write that was stored although it failed, and continues if that fails", async () => {
+    const reported: number[] = [];
     let position = 10;
     const { reader, written } = await createScene(
       {},
@@ -127,8 +127,8 @@ describe("the reader of a partition", () => {
           position = to.offset;
           return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve();
         },
-        confirm: () => {
-          confirmed.push("batch");
+        report: () => {
+          reported.push(position);
           throw new Error("the listener fails");
         },
       },
@@ -139,6 +139,12 @@ describe("the reader of a partition", () => {
     assert.equal(reader.status().offset, 11);
     await reader.batch(createBatch(11));
     await reader.close();
-    assert.deepEqual([written, confirmed], [[11, 12], ["batch"]]);
+    assert.deepEqual(
+      [written, reported],
+      [
+        [11, 12],
+        [11, 12],
+      ],
+    );
   });
 });
