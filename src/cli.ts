@@ -1,18 +1,7 @@
 #!/usr/bin/env -S node --max-semi-space-size=16 --heap-growing-percent=100
 import { Command, CommanderError } from "commander";
 
-import { addAnnounceCommand } from "./cli/commands/announce.ts";
-import { addCatalogCommands } from "./cli/commands/catalog.ts";
-import { addCompletionCommand } from "./cli/completion/command.ts";
-import { addDeadLettersCommand } from "./cli/commands/dead-letters.ts";
-import { addFiltersCommand } from "./cli/commands/filters.ts";
 import { ignoreBrokenPipe, printError, sanitize } from "./cli/output/output.ts";
-import { addInstallationsCommand } from "./cli/commands/installations.ts";
-import { addPickCommand } from "./cli/commands/pick.ts";
-import { addStartCommand } from "./cli/commands/start.ts";
-import { addStatusCommand } from "./cli/commands/status.ts";
-import { addTopicsCommand } from "./cli/commands/topics.ts";
-import { addUsersCommand } from "./cli/commands/users.ts";
 import {
   ConfigurationError,
   DatabaseConflictError,
@@ -23,38 +12,111 @@ import {
 } from "./lib/errors.ts";
 import { version } from "./lib/version.ts";
 
-const program = new Command("topicsync")
-  .description(
-    "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
-  )
-  .version(version, "-V, --version", "print the version")
-  .addHelpText(
-    "after",
-    `
+interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Loads the module that adds the options, subcommands and action. */
+  readonly load: () => Promise<(command: Command) => void>;
+}
+
+/** The commands in the order of `--help`. */
+const entries: readonly CommandEntry[] = [
+  {
+    name: "start",
+    description: "run the service until SIGTERM or SIGINT",
+    load: async () => (await import("./cli/commands/start.ts")).defineStart,
+  },
+  {
+    name: "status",
+    description: "show the status of the sync: from a running service, else from Kafka and MongoDB",
+    load: async () => (await import("./cli/commands/status.ts")).defineStatus,
+  },
+  {
+    name: "announce",
+    description:
+      "publish definitions (NDJSON, a JSON array or a JSON object) to the announcements topic; publishes nothing if one of them is invalid",
+    load: async () => (await import("./cli/commands/announce.ts")).defineAnnounce,
+  },
+  {
+    name: "topics",
+    description: "manage topics",
+    load: async () => (await import("./cli/commands/topics.ts")).defineTopics,
+  },
+  {
+    name: "applications",
+    description: "manage push applications",
+    load: async () => (await import("./cli/commands/catalog.ts")).defineApplications,
+  },
+  {
+    name: "platforms",
+    description: "manage push platforms",
+    load: async () => (await import("./cli/commands/catalog.ts")).definePlatforms,
+  },
+  {
+    name: "users",
+    description: "manage the users of the HTTP API and the console",
+    load: async () => (await import("./cli/commands/users.ts")).defineUsers,
+  },
+  {
+    name: "installations",
+    description: "list, deactivate, export and import registered push tokens",
+    load: async () => (await import("./cli/commands/installations.ts")).defineInstallations,
+  },
+  {
+    name: "dead-letters",
+    description: "list, show and replay dead letters",
+    load: async () => (await import("./cli/commands/dead-letters.ts")).defineDeadLetters,
+  },
+  {
+    name: "filters",
+    description: "explain a filter, check the stored filters",
+    load: async () => (await import("./cli/commands/filters.ts")).defineFilters,
+  },
+  {
+    name: "pick",
+    description: "list the stored topics that match events",
+    load: async () => (await import("./cli/commands/pick.ts")).definePick,
+  },
+  {
+    name: "completion",
+    description: "print a shell script that completes commands and options",
+    load: async () => {
+      const { defineCompletion } = await import("./cli/completion/command.ts");
+      return (command) => {
+        defineCompletion(command, () => createProgram(entries.map(({ name }) => name)));
+      };
+    },
+  },
+];
+
+/** Creates the program. Only the named commands are loaded: most of a short command's time goes into loading modules. */
+async function createProgram(names: readonly string[]): Promise<Command> {
+  const program = new Command("topicsync")
+    .description(
+      "Keeps a MongoDB collection of event topics in step with a message broker, and registers push tokens.",
+    )
+    .version(version, "-V, --version", "print the version")
+    .addHelpText(
+      "after",
+      `
 Settings are environment variables, also read from a .env file in the working directory. docs/settings.md lists them.
 
 Exit codes: 0 success, 1 unexpected failure, 3 part of the input was rejected, 64 usage error, 65 conflicting data or
 indexes in the database, 69 broker or store unavailable, 70 the consumer died (restart it), 78 invalid settings.`,
-  )
-  .exitOverride();
+    )
+    .exitOverride();
 
-for (const addCommand of [
-  addStartCommand,
-  addStatusCommand,
-  addAnnounceCommand,
-  addTopicsCommand,
-  addCatalogCommands,
-  addUsersCommand,
-  addInstallationsCommand,
-  addDeadLettersCommand,
-  addFiltersCommand,
-  addPickCommand,
-  addCompletionCommand,
-])
-  addCommand(program);
+  for (const { name, description, load } of entries) {
+    const command = program.command(name).description(description);
+    if (names.includes(name)) (await load())(command);
+  }
+  return program;
+}
 
 ignoreBrokenPipe();
 try {
+  // The first word is the command, or "help" and the second is.
+  const program = await createProgram(process.argv.slice(2, 4));
   await program.parseAsync();
 } catch (error) {
   process.exitCode = toExitCode(error);

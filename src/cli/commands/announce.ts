@@ -19,13 +19,9 @@ import { printError, printJson, printLine } from "../output/output.ts";
 import { createProgress } from "../output/progress.ts";
 import { formatRejected, type RejectedDefinition } from "../output/rejected.ts";
 
-/** Adds `topicsync announce`. */
-export function addAnnounceCommand(program: Command): void {
-  program
-    .command("announce")
-    .description(
-      "publish definitions (NDJSON, a JSON array or a JSON object) to the announcements topic; publishes nothing if one of them is invalid",
-    )
+/** Defines `topicsync announce`. */
+export function defineAnnounce(command: Command): void {
+  command
     .argument("<file...>", 'files with definitions; "-" is standard input', collectFile)
     .option("-w, --wait", "wait until the service has stored or rejected them, and print the outcome")
     .option("--json", "print the result as JSON")

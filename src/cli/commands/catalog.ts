@@ -27,13 +27,14 @@ const catalogs = {
   platform: { plural: "platforms", setting: "PUSH_PLATFORMS", toView: toPlatformView },
 } as const;
 
-/** Adds `topicsync applications …` and `topicsync platforms …`: what push tokens can be registered for. */
-export function addCatalogCommands(program: Command): void {
-  const applications = program.command("applications").description("manage push applications");
+/** Defines `topicsync applications …`. */
+export function defineApplications(applications: Command): void {
   addCommonCommands(applications, "application");
   addNewCommand(applications, "application");
+}
 
-  const platforms = program.command("platforms").description("manage push platforms");
+/** Defines `topicsync platforms …`. */
+export function definePlatforms(platforms: Command): void {
   addCommonCommands(platforms, "platform");
   addNewCommand(platforms, "platform").addOption(
     new Option("--token-rule <rule>", "format of their tokens; default: any text").choices(tokenRules),

@@ -23,10 +23,8 @@ interface ListFlags extends FilterFlags, ChannelFlags {
   readonly full?: true;
 }
 
-/** Adds `topicsync dead-letters …`. */
-export function addDeadLettersCommand(program: Command): void {
-  const deadLetters = program.command("dead-letters").description("list, show and replay dead letters");
-
+/** Defines `topicsync dead-letters …`. */
+export function defineDeadLetters(deadLetters: Command): void {
   withFilter(withChannel(deadLetters.command("list")))
     .description("list dead letters, newest first")
     .option("--id <id...>", "only these dead letters")

@@ -29,10 +29,8 @@ interface ExplainFlags extends Flags {
   readonly contentQuery?: true;
 }
 
-/** Adds `topicsync filters …`. */
-export function addFiltersCommand(program: Command): void {
-  const filters = program.command("filters").description("explain a filter, check the stored filters");
-
+/** Defines `topicsync filters …`. */
+export function defineFilters(filters: Command): void {
   filters
     .command("explain")
     .description("explain a filter in words")

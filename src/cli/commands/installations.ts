@@ -21,12 +21,8 @@ import {
 import { addExportCommand } from "./installations-export.ts";
 import { addImportCommand } from "./installations-import.ts";
 
-/** Adds `topicsync installations …`: the registered push tokens. */
-export function addInstallationsCommand(program: Command): void {
-  const installations = program
-    .command("installations")
-    .description("list, deactivate, export and import registered push tokens");
-
+/** Defines `topicsync installations …`: the registered push tokens. */
+export function defineInstallations(installations: Command): void {
   addInstallationFlags(installations.command("list"))
     .description("list installations, sorted by id")
     .option("--full-tokens", "show whole tokens; anyone who has one can send to its device")

@@ -17,11 +17,9 @@ interface Flags {
   readonly explain?: string;
 }
 
-/** Adds `topicsync pick`. */
-export function addPickCommand(program: Command): void {
-  program
-    .command("pick")
-    .description("list the stored topics that match events")
+/** Defines `topicsync pick`. */
+export function definePick(command: Command): void {
+  command
     .argument("<event-file...>", 'files with one event each; "-" is standard input', collectFile)
     .option("--ndjson", "read one event per line; print the number of events per topic")
     .option(

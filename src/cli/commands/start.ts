@@ -1,13 +1,98 @@
 import type { Command } from "commander";
 
-/** Adds `topicsync start`. */
-export function addStartCommand(program: Command): void {
-  program
-    .command("start")
-    .description("run the service until SIGTERM or SIGINT")
-    .action(async () => {
-      // Half of the program, which no other command needs.
-      const { runService } = await import("../run-service.ts");
-      process.exit(await runService(process.env));
-    });
+import { readEnvironment, readConfig, type Environment } from "../../config.ts";
+import {
+  ConfigurationError,
+  DatabaseConflictError,
+  exitCodes,
+  getErrorMessage,
+  UnavailableError,
+} from "../../lib/errors.ts";
+import { createLifecycle } from "../../lib/lifecycle.ts";
+import { createLogger, type Logger } from "../../lib/logger.ts";
+import { startService } from "../../app/service.ts";
+import { resolveAddresses } from "../../embedded/embedded.ts";
+import { openTracing } from "../../tracing/open.ts";
+
+/** Defines `topicsync start`. */
+export function defineStart(command: Command): void {
+  command.action(async () => {
+    process.exit(await runService(process.env));
+  });
 }
+
+/** Runs the service until a signal or an error ends it. Returns the exit code; throws ConfigurationError. */
+async function runService(environment: Environment): Promise<number> {
+  const settings = readEnvironment(environment);
+  const config = readConfig(settings);
+  const log = await createLogger(config.logLevel);
+  const lifecycle = createLifecycle(log);
+  const ended = Promise.withResolvers<number>();
+  const abort = new AbortController();
+
+  const end = (code: number): void => {
+    abort.abort();
+    ended.resolve(code);
+  };
+  const fail = (error: unknown): void => {
+    if (abort.signal.aborted) return;
+    log.fatal({ err: error }, getErrorMessage(error));
+    end(toExitCode(error));
+  };
+  // A signal may arrive twice, from the terminal and from npm; the second must not cut the drain short.
+  const onSignal = (signal: NodeJS.Signals): void => {
+    log.info({ signal }, abort.signal.aborted ? "already stopping" : "stopping");
+    end(exitCodes.ok);
+  };
+  process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
+
+  try {
+    const tracing = await openTracing(settings, log);
+    if (tracing !== undefined) lifecycle.onStop("traces", () => tracing.close());
+    const addresses = await resolveAddresses({ config, log, lifecycle, ended: fail });
+    if (abort.signal.aborted) throw new UnavailableError("stopped before the service started");
+    const onConsumerDeath = (error: unknown): void => {
+      if (error instanceof ConfigurationError) fail(error);
+      else fail(new ConsumerDiedError(`the consumer died: ${getErrorMessage(error)}`, { cause: error }));
+    };
+    const service = await startService({
+      config,
+      addresses,
+      log,
+      lifecycle,
+      tracing,
+      abort: abort.signal,
+      onDied: onConsumerDeath,
+    });
+    if (service.reload !== undefined) process.on("SIGHUP", service.reload);
+    service.ready.then(() => {
+      log.info({ url: service.url }, "topicsync is ready");
+    }, fail);
+  } catch (error) {
+    fail(error);
+  }
+  const code = await ended.promise;
+  await lifecycle.stop();
+  log.info({ exitCode: code }, "stopped");
+  await flush(log);
+  return code;
+}
+
+class ConsumerDiedError extends Error {
+  override readonly name = "ConsumerDiedError";
+}
+
+function toExitCode(error: unknown): number {
+  if (error instanceof ConfigurationError) return exitCodes.configuration;
+  if (error instanceof DatabaseConflictError) return exitCodes.databaseConflict;
+  if (error instanceof ConsumerDiedError) return exitCodes.consumerDied;
+  if (error instanceof UnavailableError) return exitCodes.unavailable;
+  return exitCodes.failure;
+}
+
+const flush = (log: Logger): Promise<void> =>
+  new Promise((resolve) => {
+    log.flush(() => {
+      resolve();
+    });
+  });

@@ -15,11 +15,9 @@ import { printStatus } from "../output/status-text.ts";
 const requestTimeoutMs = 10_000;
 const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 
-/** Adds `topicsync status`. */
-export function addStatusCommand(program: Command): void {
-  program
-    .command("status")
-    .description("show the status of the sync: from a running service, else from Kafka and MongoDB")
+/** Defines `topicsync status`. */
+export function defineStatus(command: Command): void {
+  command
     .option("--url <url>", "URL of the service (default: from HTTP_HOST and HTTP_PORT)")
     .option(
       "-u, --user <name>",

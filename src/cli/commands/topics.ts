@@ -9,10 +9,8 @@ import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
 
-/** Adds `topicsync topics …`. The code of each command is loaded when it runs. */
-export function addTopicsCommand(program: Command): void {
-  const topics = program.command("topics").description("manage topics");
-
+/** Defines `topicsync topics …`. The code of each command is loaded when it runs. */
+export function defineTopics(topics: Command): void {
   addTopicChoice(topics.command("list"))
     .description(
       "list topics, sorted by external id, or by date if retired or disabled; a table shows the first 100",

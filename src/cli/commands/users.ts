@@ -23,10 +23,8 @@ interface RoleFlags extends JsonFlag {
   readonly remove: string[];
 }
 
-/** Adds `topicsync users …`. */
-export function addUsersCommand(program: Command): void {
-  const users = program.command("users").description("manage the users of the HTTP API and the console");
-
+/** Defines `topicsync users …`. */
+export function defineUsers(users: Command): void {
   users
     .command("add")
     .description(

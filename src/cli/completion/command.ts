@@ -15,11 +15,9 @@ export const writers = {
 
 type Shell = keyof typeof writers;
 
-/** Adds `topicsync completion`. */
-export function addCompletionCommand(program: Command): void {
-  program
-    .command("completion")
-    .description("print a shell script that completes commands and options")
+/** Defines `topicsync completion`; `program` returns the program with every command defined. */
+export function defineCompletion(command: Command, program: () => Promise<Command>): void {
+  command
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(writers)))
     .addHelpText(
       "after",
@@ -30,7 +28,7 @@ To load it in every new shell, write it where the shell looks for completions (r
   zsh    topicsync completion zsh > "\${fpath[1]}/_topicsync"
   fish   topicsync completion fish > ~/.config/fish/completions/topicsync.fish`,
     )
-    .action((shell: Shell) => {
-      printLine(writers[shell](program).trimEnd());
+    .action(async (shell: Shell) => {
+      printLine(writers[shell](await program()).trimEnd());
     });
 }

@@ -57,7 +57,7 @@ describe("the runbook", () => {
     // Explained in prose: their text is not in the source.
     assert.deepEqual(
       lines.flatMap(({ place, texts }) => (texts.length === 0 ? [place] : [])),
-      ["src/cli/run-service.ts: getErrorMessage(error)"],
+      ["src/cli/commands/start.ts: getErrorMessage(error)"],
     );
   });
 
