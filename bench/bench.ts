@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 
+import { checkCommand } from "./check.ts";
 import { floodCommand } from "./http/flood.ts";
 import { httpCommand } from "./http/http.ts";
 import { latencyCommand, measureLatency } from "./sync/latency.ts";
@@ -26,13 +27,14 @@ for (const option of createCommonOptions()) program.addOption(option);
 program.action(async (options: CommonOptions) => {
   await using stack = await startStack(options.store);
   const reports = [
-    await measureSync(stack, { rounds: 3 }),
+    await measureSync(stack, { rounds: 3, peer: true }),
     await measureLatency(stack),
     await measureMemory(stack),
   ];
   printReports(reports, stack.broker.description, options);
 });
 const commands = [
+  checkCommand(),
   syncCommand(),
   latencyCommand(),
   memoryCommand(),

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 
 import { httpFloor, httpService, parseServer, type RegistrationServer } from "./contestants.ts";
-import { findLoadGenerator } from "./load.ts";
+import { findLoadGenerator, type LoadGenerator } from "./load.ts";
 import { isInvalid, measureServer, warmUp, type Measurement } from "./measure.ts";
 import { compareServers, reportServers } from "./report.ts";
 import {
@@ -41,12 +41,28 @@ const tokenKinds = ["new", "repeated"] as const;
 
 async function measureHttp(stack: BenchStack, options: HttpOptions): Promise<Report[]> {
   const generator = await findLoadGenerator(stack.toolsFolder);
-  const measurements: Measurement[] = [];
   const servers = [httpFloor, httpService, ...(options.peer ? [parseServer] : [])];
+  const measurements = await measureServers(stack, { ...options, servers, generator });
+  if (measurements.some(({ found }) => isInvalid(found))) process.exitCode = 1;
+  return [
+    reportServers(measurements, { generator: generator.name, ...options }),
+    compareServers(measurements),
+  ];
+}
+
+interface Plans extends Pick<HttpOptions, "connections" | "seconds" | "rounds" | "pool"> {
+  readonly servers: readonly RegistrationServer[];
+  readonly generator: LoadGenerator;
+}
+
+/** Measures servers in turns, with new and with repeated tokens. */
+export async function measureServers(stack: BenchStack, options: Plans): Promise<Measurement[]> {
+  const { generator } = options;
+  const measurements: Measurement[] = [];
   for (const store of stack.stores) {
     reportProgress(`${store.description}: warming up`);
     await measureServer(stack, { store, server: httpFloor, generator, ...warmUp, pool: undefined });
-    for (const plan of createPlans(options, servers)) {
+    for (const plan of createPlans(options)) {
       const { server, connections, tokens, round } = plan;
       const pool = tokens === "repeated" ? options.pool : undefined;
       const load = { connections, seconds: options.seconds, pool };
@@ -58,11 +74,7 @@ async function measureHttp(stack: BenchStack, options: HttpOptions): Promise<Rep
       measurements.push({ store, connections, tokens, round, server: server.name, found });
     }
   }
-  if (measurements.some(({ found }) => isInvalid(found))) process.exitCode = 1;
-  return [
-    reportServers(measurements, { generator: generator.name, ...options }),
-    compareServers(measurements),
-  ];
+  return measurements;
 }
 
 interface Plan {
@@ -73,10 +85,7 @@ interface Plan {
 }
 
 /** Measures the servers one after another, and rotates their order from round to round. */
-function* createPlans(
-  { rounds, connections }: HttpOptions,
-  servers: readonly RegistrationServer[],
-): Generator<Plan> {
+function* createPlans({ rounds, connections, servers }: Plans): Generator<Plan> {
   for (let round = 1; round <= rounds; round += 1) {
     const turn = round % servers.length;
     for (const count of connections)

@@ -111,8 +111,8 @@ export function compareServers(measurements: readonly Measurement[]): Report {
 }
 
 /** NaN if one of the two was not measured. */
-function calculateRatio(
-  { figure, reference: beside }: Comparison,
+export function calculateRatio(
+  { figure, reference: beside }: Omit<Comparison, "what">,
   kind: Kind,
   measurements: readonly Measurement[],
 ): number {

@@ -61,6 +61,16 @@ async function measurePicker({ topics: sizes }: PickerOptions): Promise<Report[]
   return [reportFigures(found, ruler.name), compareWithTargets(found)];
 }
 
+/** Events per second as a multiple of the loop's, with 10,000 topics. */
+export async function measurePickerOverLoop(): Promise<number> {
+  const contest = { workload: "all", topics: maxNaiveTopics } as const;
+  const [picker, naive] = [
+    await runNode({ ...contest, way: "picker" }),
+    await runNode({ ...contest, way: "naive" }),
+  ].map((output) => Math.max(...(JSON.parse(output) as ContestantResult).rates));
+  return (picker ?? NaN) / (naive ?? NaN);
+}
+
 function getWays(workload: WorkloadName, topics: number): Way[] {
   const ways: Way[] = ["picker"];
   if (workload !== "all") ways.push("ruler");

@@ -56,7 +56,7 @@ export async function measureMemory(
   const [anyStore] = stack.stores;
   if (anyStore === undefined) throw new Error("there is no store to measure on");
   reportProgress(`measuring the idle service for ${idleSeconds} s`);
-  const idle = await watchIdle(stack, anyStore);
+  const idle = await measureIdle(stack, anyStore);
   reportProgress(`sending ${announcements} announcements`);
   const source = await fillTopic(stack.broker.address, "bench.memory", announcements);
   const found = [{ what: "idle", ...idle }];
@@ -86,7 +86,7 @@ export async function measureMemory(
 }
 
 /** Uses an empty Kafka topic. */
-async function watchIdle(stack: BenchStack, store: BenchStore): Promise<Memory> {
+export async function measureIdle(stack: BenchStack, store: BenchStore): Promise<Memory> {
   const topic = "bench.memory.idle";
   await (await openTopic(stack.broker.address, topic))[Symbol.asyncDispose]();
   return withWorkspace(stack, { store, topic }, (workspace) =>

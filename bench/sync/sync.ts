@@ -1,12 +1,12 @@
 import { join } from "node:path";
 
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import type { Collection, Db } from "mongodb";
 
 import { measureRate, service, withContestant, type Contestant } from "../support/contestant.ts";
 import { collections } from "../../src/storage/names.ts";
 import { kafkaConnect } from "./kafka-connect.ts";
-import { createAnnouncement, fillTopic, type FilledTopic } from "../support/announcements.ts";
+import { createAnnouncement, fillTopic } from "../support/announcements.ts";
 import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
 import { median, printReports, reportProgress, type Report } from "../support/report.ts";
 import {
@@ -18,7 +18,7 @@ import {
 } from "../support/stack.ts";
 
 /** A minimal implementation; see floor.ts. */
-const floor: Contestant = {
+export const floor: Contestant = {
   name: "floor",
   command: ({ brokers, uri, topic, folder }) => ({
     command: process.execPath,
@@ -33,6 +33,7 @@ interface SyncOptions extends CommonOptions {
   /** By default it depends on the store. */
   readonly announcements?: number;
   readonly rounds: number;
+  readonly peer: boolean;
 }
 
 /** SecantusDB stores only about 2,000/s. */
@@ -51,6 +52,7 @@ export const syncCommand = (): Command => {
     parsePositive,
   );
   command.option("--rounds <n>", "measurements of each contestant; the median is reported", parsePositive, 3);
+  command.addOption(new Option("--no-peer", "omit Kafka Connect"));
   for (const option of createCommonOptions()) command.addOption(option);
   return command.action(async (options: SyncOptions) => {
     await using stack = await startStack(options.store);
@@ -63,18 +65,13 @@ type Rates = Readonly<Record<string, readonly number[]>>;
 
 export async function measureSync(
   stack: BenchStack,
-  { announcements, rounds }: Omit<SyncOptions, "store">,
+  { announcements, rounds, peer }: Omit<SyncOptions, "store">,
 ): Promise<Report> {
   const found = [];
   for (const store of stack.stores) {
     const count = announcements ?? defaultAnnouncements[store.kind];
-    reportProgress(`sending ${count} announcements`);
-    const source = await fillTopic(stack.broker.address, `bench.sync.${store.kind}`, count);
-    found.push({
-      store: store.description,
-      announcements: count,
-      rates: await compareContestants(stack, store, source, rounds),
-    });
+    const rates = await measureRates(stack, store, { announcements: count, rounds, peer });
+    found.push({ store: store.description, announcements: count, rates });
   }
   return {
     title: "sync",
@@ -87,15 +84,17 @@ export async function measureSync(
   };
 }
 
-async function compareContestants(
+/** Measures the contestants on one store; Kafka Connect only with `peer`. */
+export async function measureRates(
   stack: BenchStack,
   store: BenchStore,
-  source: FilledTopic,
-  rounds: number,
+  { announcements, rounds, peer }: Omit<Required<SyncOptions>, keyof CommonOptions>,
 ): Promise<Rates> {
+  reportProgress(`sending ${announcements} announcements`);
+  const source = await fillTopic(stack.broker.address, `bench.sync.${store.kind}`, announcements);
   const rates: Record<string, number[]> = {};
   // Kafka Connect's upserts on SecantusDB are too slow to measure.
-  const participants = contestants.filter((one) => one !== kafkaConnect || store.kind === "memory");
+  const participants = contestants.filter((one) => one !== kafkaConnect || (peer && store.kind === "memory"));
   // The first round warms up caches and the JVM and is not counted.
   for (let round = 0; round <= rounds; round += 1) {
     // The order rotates, so that no contestant always runs after the same one.
@@ -147,7 +146,7 @@ function createCounter(topics: Collection, count: number): () => Promise<number>
   };
 }
 
-const replayName = "replay";
+export const replayName = "replay";
 const measuredNames = [...contestants.map(({ name }) => name), replayName];
 
 /** Deletes the position and runs the service again: everything is already stored, only the position moves. */
