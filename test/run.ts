@@ -2,9 +2,9 @@
  * `npm test`: starts a broker and stores by the project's own resolver, runs every test, and stops them.
  * `npm test -- integration/http` runs the files whose path contains one of the words.
  */
-import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -14,6 +14,7 @@ import { readEnvironment, readConfig } from "../src/config.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import type { Running } from "../src/embedded/stack.ts";
+import { findChromium, installChromium } from "./support/chromium.ts";
 import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -45,6 +46,30 @@ function spread(files: readonly string[]): string[] {
   return places.toSorted((one, other) => one.place - other.place).map(({ file }) => file);
 }
 
+/** Tests that need programs which the tests do not bring themselves. */
+const needs = [
+  {
+    folder: "test/integration/deploy/prometheus/",
+    programs: ["prometheus", "promtool"],
+    cure: "install Prometheus, on Debian and Ubuntu with `apt-get install --no-install-recommends prometheus`",
+  },
+] as const;
+
+/** Splits the files into those to run and descriptions of those that lack a program. Throws in CI if there are any. */
+function splitByNeeds(all: readonly string[]): { files: string[]; notRun: string[] } {
+  const missing = needs.filter(({ programs }) => programs.some((program) => !isOnPath(program)));
+  const files = all.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
+  const notRun = missing.flatMap(({ folder, programs, cure }) => {
+    const without = all.filter((file) => file.startsWith(folder));
+    return without.length === 0 ? [] : [`${without.join(", ")}: needs ${programs.join(" and ")}; ${cure}`];
+  });
+  if (notRun.length > 0 && process.env["CI"] === "true") throw new Error(notRun.join("\n"));
+  return { files, notRun };
+}
+
+const isOnPath = (program: string): boolean =>
+  (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
+
 async function runTests(files: readonly string[]): Promise<boolean> {
   const { stack } = readConfig(readEnvironment(process.env));
   process.env["JDK_JAVA_OPTIONS"] ??= quickJava;
@@ -59,6 +84,9 @@ async function runTests(files: readonly string[]): Promise<boolean> {
     said.add(step);
   };
   const options = { ...stack, toolsFolder: resolve(root, ".topicsync/tools"), report };
+  const needsBrowser = files.some((file) => file.startsWith("test/integration/console/"));
+  if (needsBrowser && findChromium() === undefined)
+    process.env["TEST_CHROMIUM"] = await installChromium(options);
   const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
   started.defer(() => stop(broker));
   const stores: Running[] = [];
@@ -128,7 +156,9 @@ if (files.length === 0) {
   process.exitCode = 1;
 } else {
   try {
-    process.exitCode = (await runTests(files)) ? 0 : 1;
+    const { files: runnable, notRun } = splitByNeeds(files);
+    process.exitCode = (await runTests(runnable)) ? 0 : 1;
+    for (const description of notRun) print(`Not run: ${description}.`);
   } catch (error) {
     print(getErrorMessage(error));
     process.exitCode = 1;

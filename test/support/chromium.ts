@@ -1,0 +1,56 @@
+import { existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+import { installPackages } from "../../bench/support/npm.ts";
+import { getLastLines, runCommand } from "../../src/embedded/command.ts";
+import { installOnce } from "../../src/embedded/install.ts";
+import type { LaunchOptions } from "../../src/embedded/stack.ts";
+import project from "./chromium/package.json" with { type: "json" };
+
+const packageName = "@sparticuz/chromium";
+const name = `Chromium ${project.dependencies[packageName]}`;
+const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+
+/** The Chromium on the PATH. */
+export function findChromium(): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return names
+    .flatMap((file) => folders.map((folder) => join(folder, file)))
+    .find((path) => existsSync(path));
+}
+
+/** Downloads and unpacks a Chromium with its libraries unless it is there, and returns its path. */
+export async function installChromium({
+  toolsFolder,
+  report,
+}: Pick<LaunchOptions, "toolsFolder" | "report">): Promise<string> {
+  const packages = await installPackages(
+    { name: `${name} packages`, project: join(import.meta.dirname, "chromium") },
+    { toolsFolder, report },
+  );
+  const installed = join(toolsFolder, name.toLowerCase().replace(" ", "-"));
+  await installOnce(installed, async (folder) => {
+    report(`unpacking ${name}`);
+    // It unpacks into the folder for temporary files.
+    const { code, stderr } = await runCommand(
+      process.execPath,
+      ["--input-type=module", "--eval", createUnpackScript(join(packages, "node_modules", packageName))],
+      { env: { TMPDIR: folder } },
+    );
+    if (code !== 0) throw new Error(`${name} could not be unpacked:\n${getLastLines(stderr, 10)}`);
+  });
+  return join(installed, "chromium");
+}
+
+const createUnpackScript = (folder: string): string => `
+  import { inflate } from ${JSON.stringify(pathToFileURL(join(folder, "build/index.js")).href)};
+  for (const file of ["chromium.br", "fonts.tar.br", "swiftshader.tar.br", "al2023.tar.br"])
+    await inflate(${JSON.stringify(join(folder, "bin"))} + "/" + file);`;
+
+/** The environment for an installed Chromium, which brings libraries and fonts: a bare system has none. */
+export const createChromiumEnvironment = (path: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  LD_LIBRARY_PATH: join(dirname(path), "al2023/lib"),
+  ...(existsSync("/etc/fonts") ? {} : { FONTCONFIG_PATH: join(dirname(path), "fonts") }),
+});
