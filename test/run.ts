@@ -87,14 +87,19 @@ async function runTests(files: readonly string[]): Promise<boolean> {
   const needsBrowser = files.some((file) => file.startsWith("test/integration/console/"));
   if (needsBrowser && findChromium() === undefined)
     process.env["TEST_CHROMIUM"] = await installChromium(options);
-  const broker = await startBroker({ ...options, dataFolder: join(folder, "broker") });
-  started.defer(() => stop(broker));
-  const stores: Running[] = [];
-  for (let at = 0; at < Math.min(maxStores, files.length); at += 1) {
-    const store = await startStore({ ...options, dataFolder: join(folder, `store-${at}`) });
-    started.defer(() => stop(store));
-    stores.push(store);
-  }
+  const use = async (starting: Promise<Running>): Promise<Running> => {
+    const running = await starting;
+    started.defer(() => stop(running));
+    return running;
+  };
+  const startingBroker = use(startBroker({ ...options, dataFolder: join(folder, "broker") }));
+  const startingStores = Array.from({ length: Math.min(maxStores, files.length) }, (_, index) =>
+    use(startStore({ ...options, dataFolder: join(folder, `store-${index}`) })),
+  );
+  // If one fails, the others are stopped only once they have started.
+  await Promise.allSettled([startingBroker, ...startingStores]);
+  const broker = await startingBroker;
+  const stores = await Promise.all(startingStores);
   const store = stores[0]?.description ?? "";
   print(`The tests run on ${broker.description} and ${store}, Node ${process.version}.`);
 
