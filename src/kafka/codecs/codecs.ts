@@ -2,8 +2,6 @@ import { gunzip, gzip, zstdCompress, zstdDecompress } from "node:zlib";
 import { promisify } from "node:util";
 
 import kafkajs from "kafkajs";
-import { compressFrame, decompressFrame } from "lz4-napi";
-import { compress as snappyCompress, uncompress as snappyUncompress } from "snappy";
 
 import { measureLz4 } from "./lz4-size.ts";
 
@@ -57,11 +55,15 @@ const zstd: Codec = {
   decompress: inflateWith(promisify(zstdDecompress)),
 };
 
+// Native code, which takes memory: loaded with the first batch that needs it.
+const loadLz4 = () => import("lz4-napi");
+const loadSnappy = () => import("snappy");
+
 const lz4: Codec = {
-  compress: ({ buffer }) => compressFrame(buffer),
+  compress: async ({ buffer }) => (await loadLz4()).compressFrame(buffer),
   decompress: async (buffer, maxBytes) => {
     checkSize(measureLz4(buffer), maxBytes);
-    return decompressFrame(buffer);
+    return (await loadLz4()).decompressFrame(buffer);
   },
 };
 
@@ -70,7 +72,7 @@ const xerialMagic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]
 const xerialHeaderBytes = 16;
 
 const snappy: Codec = {
-  compress: ({ buffer }) => snappyCompress(buffer),
+  compress: async ({ buffer }) => (await loadSnappy()).compress(buffer),
 
   async decompress(buffer, maxBytes) {
     const blocks = splitSnappyBlocks(buffer);
@@ -106,7 +108,7 @@ function readSnappyLength(block: Buffer): number {
 }
 
 async function uncompress(block: Buffer): Promise<Buffer> {
-  const plain = await snappyUncompress(block, { asBuffer: true });
+  const plain = await (await loadSnappy()).uncompress(block, { asBuffer: true });
   return Buffer.isBuffer(plain) ? plain : Buffer.from(plain);
 }
 
