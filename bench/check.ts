@@ -44,7 +44,9 @@ export const checkCommand = (): Command =>
       await using stack = await startStack("memory", { forLatency: true });
       const ratios = await measureRatios(stack);
       if (options.update) {
-        const reference: Reference = { date: new Date().toISOString().slice(0, 10), ratios };
+        const rounded = Object.entries(ratios).map(([what, ratio]) => [what, Number(ratio.toPrecision(3))]);
+        const date = new Date().toISOString().slice(0, 10);
+        const reference: Reference = { date, ratios: Object.fromEntries(rounded) as Ratios };
         writeFileSync(referenceFile, `${JSON.stringify(reference, undefined, 2)}\n`);
         process.stdout.write(`${referenceFile} written\n`);
         return;
