@@ -17,10 +17,10 @@ export function createInFlightWrites(): InFlightWrites {
   const tokens = createMultiset();
   const registeringUsers = createMultiset();
   const removingUsers = createMultiset();
-  let getSize = 0;
+  let size = 0;
 
   function change(write: InstallationWrite, by: 1 | -1): void {
-    getSize += by;
+    size += by;
     if (write.kind === "register") {
       tokens.change(write.key.token, by);
       if (write.previousToken !== undefined) tokens.change(write.previousToken, by);
@@ -43,7 +43,7 @@ export function createInFlightWrites(): InFlightWrites {
         removingUsers.has(write.user)
       );
     },
-    getSize: () => getSize,
+    getSize: () => size,
   };
 }
 

@@ -38,17 +38,17 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   const kid = "key-1";
   const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
   const jwk = { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" };
-  let getKeyRequests = 0;
-  let countRequests = 0;
+  let keyRequests = 0;
+  let requests = 0;
   let codeGives = (): Promise<string> => Promise.resolve("");
-  let getLastExchange: ReturnType<Issuer["getLastExchange"]> = {
+  let lastExchange: ReturnType<Issuer["getLastExchange"]> = {
     authorization: "",
     body: new URLSearchParams(),
   };
   let behaviour = "well" as Parameters<Issuer["setBehaviour"]>[0];
 
   const server = createServer((request, response) => {
-    countRequests += 1;
+    requests += 1;
     response.setHeader("Content-Type", "application/json");
     if (behaviour === "failing") response.writeHead(500).end("{}");
     else if (behaviour === "garbled") response.end("<html>");
@@ -61,15 +61,15 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
       );
     else if (request.url === "/realm/userinfo") response.end(JSON.stringify(userInfo));
     else if (request.url === "/realm/keys") {
-      getKeyRequests += 1;
+      keyRequests += 1;
       response.end(JSON.stringify({ keys: [jwk] }));
     } else if (request.url === "/realm/token") void exchange(request, response);
     else response.writeHead(404).end();
   }).listen(0, "127.0.0.1");
   async function exchange(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization = "" } = request.headers;
-    getLastExchange = { authorization, body: new URLSearchParams(await text(request)) };
-    if (getLastExchange.body.get("code") === goodCode) {
+    lastExchange = { authorization, body: new URLSearchParams(await text(request)) };
+    if (lastExchange.body.get("code") === goodCode) {
       const tokens = { access_token: "access", token_type: "Bearer", id_token: await codeGives() };
       response.end(JSON.stringify(tokens));
     } else response.writeHead(400).end('{"error":"invalid_grant"}');
@@ -85,7 +85,7 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
   const issuer: Issuer = {
     url,
     publicKey: await exportSPKI(publicKey),
-    getKeyRequests: () => getKeyRequests,
+    getKeyRequests: () => keyRequests,
     token(claims = {}, header = {}) {
       const now = Math.floor(Date.now() / 1_000);
       const good = { iss: url, aud: audience, sub: "ann", iat: now, exp: now + 300 };
@@ -96,12 +96,12 @@ export async function startIssuer(userInfo?: Readonly<Record<string, unknown>>):
       return new SignJWT(payload).setProtectedHeader({ alg: "RS256", kid, ...header }).sign(privateKey);
     },
     setCodeToken: (claims, header) => void (codeGives = () => issuer.token(claims, header)),
-    getLastExchange: () => getLastExchange,
+    getLastExchange: () => lastExchange,
     setBehaviour(as) {
       behaviour = as;
-      countRequests = 0;
+      requests = 0;
     },
-    countRequests: () => countRequests,
+    countRequests: () => requests,
   };
   return issuer;
 }
