@@ -4,7 +4,7 @@ import type { PickableTopic } from "../matching/feed.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { StoredDefinition } from "../topics/stores.ts";
-import type { PreviousTopic, RetiredTopic, Source, Topic } from "../topics/topic.ts";
+import type { PreviousTopic, RetiredTopic, Source, Topic, TopicDefinition } from "../topics/topic.ts";
 
 /** A record of the Topic table (specification 2.4). */
 export interface TopicRecord {
@@ -87,8 +87,7 @@ export const pickedFields = {
   content_query: 1,
 } as const;
 
-export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
-  id: record._id,
+const toDefinition = (record: Pick<TopicRecord, keyof typeof pickedFields>): TopicDefinition => ({
   externalId: record.topic_id,
   name: record.topic_name,
   namespace: record.namespace,
@@ -96,23 +95,16 @@ export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof picked
   contentQuery: record.content_query,
 });
 
+export const toPickable = (record: Pick<TopicRecord, "_id" | keyof typeof pickedFields>): PickableTopic => ({
+  ...toDefinition(record),
+  id: record._id,
+});
+
 /** The fields of a record that `toStoredDefinition` needs, as a projection. */
-export const definitionFields = {
-  _id: 0,
-  topic_id: 1,
-  topic_name: 1,
-  namespace: 1,
-  header_query: 1,
-  content_query: 1,
-  "source.kind": 1,
-} as const;
+export const definitionFields = { ...pickedFields, _id: 0, "source.kind": 1 } as const;
 
 export const toStoredDefinition = (record: TopicRecord): StoredDefinition => ({
-  externalId: record.topic_id,
-  name: record.topic_name,
-  namespace: record.namespace,
-  headerQuery: record.header_query,
-  contentQuery: record.content_query,
+  ...toDefinition(record),
   sourceKind: record.source.kind,
 });
 
