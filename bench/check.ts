@@ -11,7 +11,7 @@ import { measurePickerOverLoop } from "./picker/picker.ts";
 import { measureStart } from "./start.ts";
 import { service } from "./support/contestant.ts";
 import { createJsonOption } from "./support/options.ts";
-import { median, printReports, reportProgress, type Report } from "./support/report.ts";
+import { median, medianRatio, printReports, reportProgress, type Report } from "./support/report.ts";
 import { startStack, type BenchStack } from "./support/stack.ts";
 import { measureIdle } from "./sync/memory.ts";
 import { floor, measureRates, replayName } from "./sync/sync.ts";
@@ -61,6 +61,7 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
   const [store] = stack.stores;
   if (store === undefined) throw new Error("there is no store to measure on");
   const rates = await measureRates(stack, store, { announcements: 60_000, rounds: 4, peer: false });
+  const getRates = (name: string): readonly number[] => rates[name] ?? [];
   const registrations = await measureServers(stack, {
     servers: [httpFloor, httpService],
     generator: await findLoadGenerator(stack.toolsFolder),
@@ -81,8 +82,8 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
   const start = await measureStart(stack, store);
   const { samples } = await measureIdle(stack, store);
   return {
-    "sync: announcements/s ÷ floor": divideMedians(rates[service.name], rates[floor.name]),
-    "sync: replay ÷ first pass": divideMedians(rates[replayName], rates[service.name]),
+    "sync: announcements/s ÷ floor": medianRatio(getRates(service.name), getRates(floor.name)),
+    "sync: replay ÷ first pass": medianRatio(getRates(replayName), getRates(service.name)),
     "http: registrations/s ÷ floor, new tokens": toRatio("new"),
     "http: registrations/s ÷ floor, repeated tokens": toRatio("repeated"),
     "picker: events/s ÷ loop": picker,
@@ -90,10 +91,6 @@ async function measureRatios(stack: BenchStack): Promise<Ratios> {
     "memory: 100 MB ÷ idle": 100 / median(samples),
   };
 }
-
-/** The median of the rounds' ratios. */
-const divideMedians = (values: readonly number[] = [], others: readonly number[] = []): number =>
-  median(values.map((value, round) => value / (others[round] ?? NaN)));
 
 interface Compared {
   readonly what: string;
@@ -105,7 +102,9 @@ interface Compared {
 const compare = (ratios: Ratios, reference: Ratios): Compared[] =>
   Object.entries(ratios).map(([what, ratio]) => {
     const known = reference[what] ?? NaN;
-    return { what, ratio, reference: known, isWorse: ratio < known * (1 - maxLoss) };
+    // Also if one of the two is missing (NaN).
+    const isWorse = !(ratio >= known * (1 - maxLoss));
+    return { what, ratio, reference: known, isWorse };
   });
 
 const toReport = (compared: readonly Compared[], date: string): Report => ({

@@ -43,7 +43,6 @@ async function measureHttp(stack: BenchStack, options: HttpOptions): Promise<Rep
   const generator = await findLoadGenerator(stack.toolsFolder);
   const servers = [httpFloor, httpService, ...(options.peer ? [parseServer] : [])];
   const measurements = await measureServers(stack, { ...options, servers, generator });
-  if (measurements.some(({ found }) => isInvalid(found))) process.exitCode = 1;
   return [
     reportServers(measurements, { generator: generator.name, ...options }),
     compareServers(measurements),
@@ -55,7 +54,7 @@ interface Plans extends Pick<HttpOptions, "connections" | "seconds" | "rounds" |
   readonly generator: LoadGenerator;
 }
 
-/** Measures servers in turns, with new and with repeated tokens. */
+/** Measures servers in turns, with new and with repeated tokens. Sets the exit code if a measurement is invalid. */
 export async function measureServers(stack: BenchStack, options: Plans): Promise<Measurement[]> {
   const { generator } = options;
   const measurements: Measurement[] = [];
@@ -74,6 +73,7 @@ export async function measureServers(stack: BenchStack, options: Plans): Promise
       measurements.push({ store, connections, tokens, round, server: server.name, found });
     }
   }
+  if (measurements.some(({ found }) => isInvalid(found))) process.exitCode = 1;
   return measurements;
 }
 

@@ -4,6 +4,7 @@ import {
   atLeast,
   atMost,
   median,
+  medianRatio,
   reportTargets,
   withoutTarget,
   type Ratio,
@@ -126,8 +127,7 @@ export function calculateRatio(
           tokens === kind.tokens,
       )
       .map(({ found }) => found[figure]);
-  const others = rounds(beside);
-  return median(rounds(httpService).map((value, round) => value / (others[round] ?? NaN)));
+  return medianRatio(rounds(httpService), rounds(beside));
 }
 
 /** Targets exist for 1 and 64 connections. */

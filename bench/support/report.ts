@@ -51,6 +51,10 @@ export function median(values: readonly number[]): number {
   return ((sorted[lower] ?? NaN) + (sorted[upper] ?? NaN)) / 2;
 }
 
+/** The median of the rounds' ratios. NaN if one of the two was not measured. */
+export const medianRatio = (values: readonly number[], others: readonly number[]): number =>
+  median(values.map((value, round) => value / (others[round] ?? NaN)));
+
 /** NaN for an empty list. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN;

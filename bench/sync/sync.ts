@@ -8,7 +8,7 @@ import { collections } from "../../src/storage/names.ts";
 import { kafkaConnect } from "./kafka-connect.ts";
 import { createAnnouncement, fillTopic } from "../support/announcements.ts";
 import { createCommonOptions, parsePositive, type CommonOptions } from "../support/options.ts";
-import { median, printReports, reportProgress, type Report } from "../support/report.ts";
+import { median, medianRatio, printReports, reportProgress, type Report } from "../support/report.ts";
 import {
   withWorkspace,
   startStack,
@@ -161,7 +161,7 @@ async function measureReplay(workspace: Workspace, db: Db, count: number): Promi
 function createRow(rates: Rates): (string | number)[] {
   const getRates = (name: string): readonly number[] => rates[name] ?? [];
   const ratio = (of1: readonly number[], of2: readonly number[]): string =>
-    formatNumber(median(of1.map((rate, round) => rate / (of2[round] ?? NaN))), 2);
+    formatNumber(medianRatio(of1, of2), 2);
   const [floors, services, connects] = contestants.map(({ name }) => getRates(name));
   return [
     ...measuredNames.map((name) => formatNumber(median(getRates(name)), 0)),
