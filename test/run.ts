@@ -2,9 +2,9 @@
  * `npm test`: starts a broker and stores by the project's own resolver, runs every test, and stops them.
  * `npm test -- integration/http` runs the files whose path contains one of the words.
  */
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -15,6 +15,7 @@ import { getErrorMessage } from "../src/lib/errors.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import type { Running } from "../src/embedded/stack.ts";
 import { findChromium, installChromium } from "./support/chromium.ts";
+import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -57,7 +58,9 @@ const needs = [
 
 /** Splits the files into those to run and descriptions of those that lack a program. Throws in CI if there are any. */
 function splitByNeeds(all: readonly string[]): { files: string[]; notRun: string[] } {
-  const missing = needs.filter(({ programs }) => programs.some((program) => !isOnPath(program)));
+  const missing = needs.filter(({ programs }) =>
+    programs.some((program) => findOnPath(program) === undefined),
+  );
   const files = all.filter((file) => !missing.some(({ folder }) => file.startsWith(folder)));
   const notRun = missing.flatMap(({ folder, programs, cure }) => {
     const without = all.filter((file) => file.startsWith(folder));
@@ -66,9 +69,6 @@ function splitByNeeds(all: readonly string[]): { files: string[]; notRun: string
   if (notRun.length > 0 && process.env["CI"] === "true") throw new Error(notRun.join("\n"));
   return { files, notRun };
 }
-
-const isOnPath = (program: string): boolean =>
-  (process.env["PATH"] ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
 
 async function runTests(files: readonly string[]): Promise<boolean> {
   const { stack } = readConfig(readEnvironment(process.env));
@@ -162,7 +162,7 @@ if (files.length === 0) {
 } else {
   try {
     const { files: runnable, notRun } = splitByNeeds(files);
-    process.exitCode = (await runTests(runnable)) ? 0 : 1;
+    process.exitCode = runnable.length === 0 || (await runTests(runnable)) ? 0 : 1;
     for (const description of notRun) print(`Not run: ${description}.`);
   } catch (error) {
     print(getErrorMessage(error));

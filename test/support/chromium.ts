@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 import { installPackages } from "../../bench/support/npm.ts";
 import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { installOnce } from "../../src/embedded/install.ts";
 import type { LaunchOptions } from "../../src/embedded/stack.ts";
+import { findOnPath } from "./path.ts";
 import project from "./chromium/package.json" with { type: "json" };
 
 const packageName = "@sparticuz/chromium";
@@ -13,12 +14,7 @@ const name = `Chromium ${project.dependencies[packageName]}`;
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
 /** The Chromium on the PATH. */
-export function findChromium(): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
-  return names
-    .flatMap((file) => folders.map((folder) => join(folder, file)))
-    .find((path) => existsSync(path));
-}
+export const findChromium = (): string | undefined => findOnPath(...names);
 
 /** Downloads and unpacks a Chromium with its libraries unless it is there, and returns its path. */
 export async function installChromium({
