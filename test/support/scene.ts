@@ -33,6 +33,21 @@ export const definition = (id = unique("topic"), name = "Topic") => ({
 
 const maxRecordsPerRequest = 1_000;
 
+type Settings = Readonly<Record<string, string>>;
+
+/** A new database, names of new Kafka topics, and the settings of a service that uses them. */
+function createSettings(stack: StackAddresses, moreSettings: Settings) {
+  const { uri, db } = testDatabase(stack.mongodb);
+  const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
+  return { uri, db, settings };
+}
+
+async function startReady(settings: Settings): Promise<TestService> {
+  const service = await startTopicsync(settings);
+  await service.ready();
+  return service;
+}
+
 /** Connects to a broker and a store until the tests of this file end; `scene` creates scenes there. */
 export function stage(stack: StackAddresses = sharedStack()) {
   const { kafka, admin, producer } = testKafka(stack.kafka);
@@ -40,12 +55,13 @@ export function stage(stack: StackAddresses = sharedStack()) {
     await Promise.all([admin.connect(), producer.connect()]);
   });
 
-  /** A new database, names of new Kafka topics, and the settings of a service that uses them. */
-  const scene = (moreSettings: Readonly<Record<string, string>> = {}) => {
-    const { uri, db } = testDatabase(stack.mongodb);
-    const names = ownNames();
-    const topic = names["KAFKA_ANNOUNCEMENTS_TOPIC"] ?? "";
-    const deadLetterTopic = names["KAFKA_DEAD_LETTER_TOPIC"] ?? "";
+  const scene = (moreSettings: Settings = {}) => {
+    const { uri, db, settings } = createSettings(stack, moreSettings);
+    const {
+      KAFKA_ANNOUNCEMENTS_TOPIC: topic = "",
+      KAFKA_DEAD_LETTER_TOPIC: deadLetterTopic = "",
+      KAFKA_GROUP_ID: group = "",
+    }: Settings = settings;
     const topics = db.collection<TopicRecord>("svc_api_notif_mgmt_topic");
     const retired = db.collection<{ topic_id: string }>("svc_api_notif_mgmt_topic_retired");
     const positions = db.collection<PositionRecord>("topicsync_positions");
@@ -92,29 +108,24 @@ export function stage(stack: StackAddresses = sharedStack()) {
 
     const caughtUp = (limitMs?: number) => until("every position is at the end of the log", isAtEnd, limitMs);
 
-    const settings = { ...names, MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
     return {
       settings,
       /** Starts a service with the scene's settings and waits until it is ready. */
-      start: async (overrides: Readonly<Record<string, string>> = {}): Promise<TestService> => {
-        const service = await startTopicsync({ ...settings, ...overrides });
-        await service.ready();
-        return service;
-      },
+      start: (overrides: Settings = {}) => startReady({ ...settings, ...overrides }),
       uri,
       db,
       topic,
       deadLetterTopic,
       /** The key of the position in the first partition. */
-      key: { group: names["KAFKA_GROUP_ID"] ?? "", topic, partition: 0 },
+      key: { group, topic, partition: 0 },
       topics,
       retired,
       positions,
       announced,
       /** Creates the announcements topic; `config` such as `{ "cleanup.policy": "compact" }`. */
-      createTopic: (numPartitions = 1, config: Readonly<Record<string, string>> = {}) =>
+      createTopic: (numPartitions = 1, config: Settings = {}) =>
         createKafkaTopics(admin, { topic, numPartitions, configEntries: toConfigEntries(config) }),
-      createDeadLetterTopic: (config: Readonly<Record<string, string>> = {}) =>
+      createDeadLetterTopic: (config: Settings = {}) =>
         createKafkaTopics(admin, {
           topic: deadLetterTopic,
           numPartitions: 1,
@@ -160,7 +171,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
 
 export type Scene = ReturnType<ReturnType<typeof stage>["scene"]>;
 
-const toConfigEntries = (config: Readonly<Record<string, string>>) =>
+const toConfigEntries = (config: Settings) =>
   Object.entries(config).map(([name, value]) => ({ name, value }));
 
 const maxDifferences = 10;
@@ -178,16 +189,11 @@ function differences(found: ReadonlyMap<string, string>, announced: ReadonlyMap<
  * Starts a service for this file, with a database and Kafka topics of its own, before the first test. Hooks of a file run
  * concurrently: a `before` that needs the service belongs in a `describe`.
  */
-export function useService(
-  moreSettings: Readonly<Record<string, string>> = {},
-  stack: StackAddresses = sharedStack(),
-) {
-  const { uri, db } = testDatabase(stack.mongodb);
-  const settings = { ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka, ...moreSettings };
+export function useService(moreSettings: Settings = {}, stack: StackAddresses = sharedStack()) {
+  const { uri, db, settings } = createSettings(stack, moreSettings);
   let service: TestService;
   before(async () => {
-    service = await startTopicsync(settings);
-    await service.ready();
+    service = await startReady(settings);
   });
   return {
     uri,
