@@ -33,7 +33,7 @@ export const methodNotAllowed =
 
 /** Creates the error middleware: the only place that sends error responses. */
 export function createErrorHandler(log: Logger): ErrorHandler {
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express recognizes error middleware by its four parameters
+  // oxlint-disable-next-line no-unused-vars -- Express recognizes error middleware by its four parameters
   return (error: unknown, request, response, _next) => {
     const { locals } = response;
     if (response.headersSent) {

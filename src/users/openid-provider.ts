@@ -89,7 +89,7 @@ const discover = ({ issuer, clientId, clientSecret }: SignInConfig): Promise<cli
       execute: [
         client.enableNonRepudiationChecks,
         // Plain HTTP is for an issuer on the loopback interface only; `fetchTrusted` enforces this.
-        // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked deprecated only as a warning
+        // oxlint-disable-next-line typescript/no-deprecated -- marked deprecated only as a warning
         ...(issuer.startsWith("http:") ? [client.allowInsecureRequests] : []),
       ],
     },

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { bearerScheme, buildOpenApiDocument, defaultSchemes } from "../../../http/openapi/document.ts";
+import {
+  bearerScheme,
+  buildOpenApiDocument,
+  defaultSchemes,
+  type OpenApiDocument,
+} from "../../../http/openapi/document.ts";
 import { operation } from "../../../http/framework/operation.ts";
 import { roles } from "../../../src/users/user.ts";
 
@@ -17,16 +22,32 @@ const operations = [
   operation({ ...described, id: "open", paths: ["/open"], access: "anybody" }),
   operation({ ...described, id: "closed", paths: ["/closed", "/v1/closed"], access: roles.pushAdmin }),
 ];
+
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly responses: object;
+  readonly security: unknown;
+}
+
+function getOperation({ paths }: OpenApiDocument, path: string): DescribedOperation {
+  const described = paths[path]?.["get"];
+  assert.ok(described, `GET ${path} is missing`);
+  return described as DescribedOperation;
+}
+
 const getStatuses = (path: string): string[] =>
-  Object.keys((buildOpenApiDocument(operations).paths[path]?.["get"] as { responses: object }).responses);
+  Object.keys(getOperation(buildOpenApiDocument(operations), path).responses);
 
 describe("the OpenAPI document of operations", () => {
   it("lists every authentication scheme for protected operations only", () => {
-    const { paths, components } = buildOpenApiDocument(operations, { ...defaultSchemes, ...bearerScheme });
-    const getSecurity = (path: string) => (paths[path]?.["get"] as { security: unknown }).security;
-    assert.deepEqual(getSecurity("/open"), []);
-    assert.deepEqual(getSecurity("/closed"), [{ basic: [] }, { session: [] }, { bearer: [] }]);
-    assert.deepEqual((components as { securitySchemes: unknown }).securitySchemes, {
+    const document = buildOpenApiDocument(operations, { ...defaultSchemes, ...bearerScheme });
+    assert.deepEqual(getOperation(document, "/open").security, []);
+    assert.deepEqual(getOperation(document, "/closed").security, [
+      { basic: [] },
+      { session: [] },
+      { bearer: [] },
+    ]);
+    assert.deepEqual((document.components as { securitySchemes: unknown }).securitySchemes, {
       ...defaultSchemes,
       ...bearerScheme,
     });
@@ -41,8 +62,8 @@ describe("the OpenAPI document of operations", () => {
   });
 
   it("gives each path its own operation id", () => {
-    const { paths } = buildOpenApiDocument(operations);
-    const getOperationId = (path: string) => (paths[path]?.["get"] as { operationId: string }).operationId;
-    assert.deepEqual(["/closed", "/v1/closed"].map(getOperationId), ["closed", "closed_v1"]);
+    const document = buildOpenApiDocument(operations);
+    assert.equal(getOperation(document, "/closed").operationId, "closed");
+    assert.equal(getOperation(document, "/v1/closed").operationId, "closed_v1");
   });
 });
