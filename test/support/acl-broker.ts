@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import { buildJavaArgs, prepareKafkaJava, runClass } from "../../src/embedded/kafka-java.ts";
+import {
+  buildJavaArgs,
+  prepareClassArchive,
+  prepareKafkaJava,
+  runClass,
+} from "../../src/embedded/kafka-java.ts";
 import {
   kafkaReadyLine,
   loggingProperties,
@@ -61,13 +66,15 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
   const flags = [`-Dlog4j2.configurationFile=${logging}`];
   const args = ["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
   await runClass(java, { mainClass: "kafka.tools.StorageTool", args, flags });
+  const archive = prepareClassArchive(java);
   const server = await startProcess({
     command: java.command,
-    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...flags]), file],
+    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...archive.flags, ...flags]), file],
     logFile: join(folder, "kafka.log"),
   });
   after(async () => {
     await server.stop();
+    await archive.keep();
     rmSync(folder, { recursive: true, force: true });
   });
   await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
