@@ -8,8 +8,11 @@ export interface BatchHandler<Prepared> {
   readonly maxRecordsPerWrite?: number;
   /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
   claim(): Promise<ClaimedPosition | undefined>;
-  /** Decodes records, while the batch before is still being written. Never throws. */
-  prepare(records: readonly LogRecord[]): Prepared;
+  /**
+   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being written.
+   * Never throws.
+   */
+  prepare(records: readonly LogRecord[], epoch: number): Prepared;
   /**
    * Writes and moves the position. Throws UnavailableError, FencedError, or an unexpected error; nothing is stored then,
    * unless only the response to the commit was lost.

@@ -276,7 +276,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       for (const records of splitIntoBatches(unapplied, limit.get)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;
-        const prepared = handler.prepare(records);
+        const prepared = handler.prepare(records, next.epoch);
         if ((await whileBeating(batch, writing)) !== undefined) return;
         const suspicious = await whileBeating(batch, suspect);
         if (isClosed() || isPaused() || !batch.isCurrent()) return;
@@ -305,7 +305,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;
       const to = { ...next, offset: end };
       next = to;
-      writing = writing.then((failedWrite) => failedWrite ?? write(handler.prepare([]), to));
+      writing = writing.then((failedWrite) => failedWrite ?? write(handler.prepare([], to.epoch), to));
     },
 
     status: () => ({

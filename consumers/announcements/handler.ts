@@ -15,7 +15,7 @@ import { decode } from "./decode.ts";
 
 export interface AnnouncementOptions {
   readonly groupId: string;
-  readonly topics: Pick<TopicService, "decide" | "publish">;
+  readonly topics: Pick<TopicService, "decide" | "decideAhead" | "publish">;
   readonly store: Pick<TopicStore, "claim" | "begin">;
   readonly deadLetters: Pick<RecordProducer, "send">;
   /** Called with each batch that is stored. */
@@ -28,15 +28,19 @@ export interface AnnouncementOptions {
 export interface AnnouncementBatch {
   readonly records: readonly LogRecord[];
   readonly announcements: readonly Announcement[];
+  readonly epoch: number;
   readonly trace: BatchTrace | undefined;
-  /** The last decision; undefined before `write`. */
-  decision?: Decision;
+  /** The last decision; undefined before `write`, unless the batch was decided ahead. */
+  decision: Decision | undefined;
 }
 
 /** A batch may conflict with concurrent changes several times, but not forever. */
 const maxAttempts = 10;
 
-/** decode → decide → write → check the position → dead letters → commit, for one partition of the announcements topic. */
+/**
+ * Decode → decide → write → check the position → dead letters → commit, for one partition of the announcements topic. Most batches are decided
+ * while the one before is being written.
+ */
 export function createAnnouncementHandler(
   partition: Partition,
   { groupId, topics, store, deadLetters, applied, tracing, log }: AnnouncementOptions,
@@ -47,9 +51,11 @@ export function createAnnouncementHandler(
   async function apply(batch: AnnouncementBatch, { from, to }: Step): Promise<Decision> {
     const { records, announcements, trace } = batch;
     let conflict: unknown;
-    for (let conflicts = 0; conflicts < maxAttempts; conflicts += 1) {
+    let ahead = batch.epoch === to.epoch ? batch.decision : undefined;
+    for (let conflicts = 0; conflicts < maxAttempts;) {
       trace?.startStage("decide");
-      const decision = await topics.decide({ partition, epoch: to.epoch, announcements }, conflicts);
+      const decision =
+        ahead ?? (await topics.decide({ partition, epoch: to.epoch, announcements }, conflicts));
       batch.decision = decision;
       const { writes, rejections } = decision;
       const sendDeadLetters =
@@ -63,6 +69,9 @@ export function createAnnouncementHandler(
         if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;
         conflict = error;
       }
+      // The batch before may have shown how much has to be looked up since this one was decided ahead.
+      if (ahead === undefined) conflicts += 1;
+      ahead = undefined;
     }
     throw new Error(
       `the batch at offset ${from?.offset ?? 0} conflicted with stored topics ${maxAttempts} times: ${getErrorMessage(conflict)}`,
@@ -72,12 +81,14 @@ export function createAnnouncementHandler(
 
   return {
     claim: () => store.claim(key),
-    prepare(records) {
+    prepare(records, epoch) {
       const trace = traceBatch(tracing, { partition, groupId, records });
       trace?.startStage("decode");
       const announcements = records.map(decode);
+      // In the trace, this counts as a part of decoding.
+      const decision = topics.decideAhead({ partition, epoch, announcements });
       trace?.endStage();
-      return { records, announcements, trace };
+      return { records, announcements, epoch, trace, decision };
     },
     async write(batch, step) {
       const { trace } = batch;

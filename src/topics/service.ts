@@ -34,6 +34,11 @@ export interface TopicService {
    * decision on this batch conflicted with stored topics: more is looked up each time. Throws UnavailableError.
    */
   decide(batch: Pick<Batch, "partition" | "epoch" | "announcements">, conflicts: number): Promise<Decision>;
+  /**
+   * Decides a batch that needs no stored topics, as long as most announcements are new; undefined for others. It may be
+   * called before the batch before is stored.
+   */
+  decideAhead(batch: Pick<Batch, "partition" | "epoch" | "announcements">): Decision | undefined;
   /** Reports a stored decision to the listener of changes. */
   publish(decision: Decision): void;
 }
@@ -128,6 +133,17 @@ export function createTopicService(
       }
       usualLevel = toUsualLevel(decision, level);
       return decision;
+    },
+
+    decideAhead(batch) {
+      const needsStored =
+        usualLevel !== "tombstones" ||
+        batch.announcements.some(({ kind }) => kind === "retire") ||
+        hasRepeatedIds(batch.announcements);
+      if (needsStored) return undefined;
+      // The usual level stays: the outcome of the batch before is not known yet.
+      const decision = decide({ ...batch, stored: [], now: now(), newId });
+      return hasDuplicateCombination(decision) ? undefined : decision;
     },
 
     publish({ writes }) {

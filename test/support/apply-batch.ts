@@ -24,14 +24,16 @@ interface SentLetter {
 
 export interface AnnouncementStep extends PositionStep {
   readonly store: TopicStore;
-  readonly topics?: Pick<TopicService, "decide" | "publish">;
+  readonly topics?: Pick<TopicService, "decide" | "decideAhead" | "publish">;
   readonly announcements: readonly Announcement[];
+  /** What was decided ahead. */
+  readonly decision?: Decision | undefined;
   readonly onLetter?: (letter: SentLetter) => void;
 }
 
 /** Applies decoded announcements as the consumer does. Returns the decision that was stored. */
 export async function applyAnnouncements(step: AnnouncementStep): Promise<Decision> {
-  const { key, from, to, store, topics = createTopicService(store), announcements } = step;
+  const { key, from, to, store, topics = createTopicService(store), announcements, decision } = step;
   const handler = createAnnouncementHandler(key, {
     groupId: key.group,
     topics,
@@ -42,7 +44,7 @@ export async function applyAnnouncements(step: AnnouncementStep): Promise<Decisi
     log,
   });
   const records = announcements.map(toRecord);
-  const batch: AnnouncementBatch = { records, announcements, trace: undefined };
+  const batch: AnnouncementBatch = { records, announcements, epoch: to.epoch, trace: undefined, decision };
   await handler.write(batch, { from, to });
   handler.report(batch, 0);
   if (batch.decision === undefined) throw new Error("nothing was decided");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 
+import kafkajs from "kafkajs";
 import type { ChangeStreamDocument, Collection } from "mongodb";
 
 import { readConfig } from "../../../src/config.ts";
@@ -19,6 +20,21 @@ async function countRecords(records: AsyncIterable<unknown>): Promise<number> {
   let length = 0;
   while (!(await iterator.next()).done) length += 1;
   return length;
+}
+
+/** Sets the pause of the broker's log cleaner, in milliseconds; 15 s by default. */
+async function setCleanerPause(value: string): Promise<void> {
+  const { controller } = await admin.describeCluster();
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [
+      {
+        type: kafkajs.ConfigResourceTypes.BROKER,
+        name: String(controller),
+        configEntries: [{ name: "log.cleaner.backoff.ms", value }],
+      },
+    ],
+  });
 }
 
 /** Waits until the number of records left by compaction meets `isEnough`; calls `meanwhile` before each count. */
@@ -56,6 +72,13 @@ const toMessage = (id: string) => ({ key: id, value: JSON.stringify(definition(i
 const isAboutLog = ({ msg = "" }: { msg?: string }): boolean => /the log|out of range/.test(msg);
 
 describe("a log that changed", () => {
+  before(async () => {
+    await setCleanerPause("500");
+  });
+  after(async () => {
+    await setCleanerPause("15000");
+  });
+
   it("is read from its beginning if it was recreated, even if it is longer than before", async () => {
     const { topics, positions, createTopic, deleteTopic, announce, start, reached } =
       await createSceneWithTopics();

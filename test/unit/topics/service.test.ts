@@ -6,6 +6,7 @@ import fc from "fast-check";
 import { FencedError } from "../../../src/sync/positions.ts";
 import { createTopicStore } from "../../../src/storage/topics.ts";
 import type { Announcement } from "../../../src/topics/announcement.ts";
+import type { Decision } from "../../../src/topics/decide.ts";
 import { createTopicService } from "../../../src/topics/service.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { applyAnnouncements } from "../../support/apply-batch.ts";
@@ -104,7 +105,7 @@ describe("applying batches to a real store", () => {
     assert.deepEqual(sys_updated_on, record?.["sys_created_on"]);
   });
 
-  it("has the result of one announcement after another at every level of look-ups", async () => {
+  it("has the result of one announcement after another at every level of look-ups, also if it is decided ahead", async () => {
     await fc.assert(
       fc.asyncProperty(scenario, async (batches) => {
         await db.collection("svc_api_notif_mgmt_topic").deleteMany({});
@@ -113,14 +114,7 @@ describe("applying batches to a real store", () => {
         await store.claim(key);
         const model = createModel();
         let offset = 0;
-        const rejected: Model["rejected"] = [];
-        for (const { byHand: created, steps } of batches) {
-          if (created !== null) {
-            const made = await service
-              .create(createDefinition(created.id, created.name), "somebody")
-              .catch(() => undefined);
-            if (made !== undefined) putInModel(model, toModelTopic(made.topic));
-          }
+        const prepared = batches.map(({ byHand: created, steps }) => {
           const from = offset === 0 ? undefined : { offset, epoch: 1 };
           const announcements = steps.map((one): Announcement => {
             const at = offset++;
@@ -128,16 +122,29 @@ describe("applying batches to a real store", () => {
               ? { kind: "define", offset: at, definition: createDefinition(one.id, one.name) }
               : { kind: "retire", offset: at, externalId: one.id };
           });
+          return { created, step: { from, to: { offset, epoch: 1 }, announcements } };
+        });
+        const rejected: Model["rejected"] = [];
+        let decision: Decision | undefined;
+        for (const [index, { created, step }] of prepared.entries()) {
+          if (created !== null) {
+            const made = await service
+              .create(createDefinition(created.id, created.name), "somebody")
+              .catch(() => undefined);
+            if (made !== undefined) putInModel(model, toModelTopic(made.topic));
+          }
+          const next = prepared[index + 1]?.step;
+          const nextDecision = next && service.decideAhead({ partition: key, epoch: 1, ...next });
           await applyAnnouncements({
             store,
             topics: service,
             key,
-            from,
-            to: { offset, epoch: 1 },
-            announcements,
+            ...step,
+            decision,
             onLetter: (letter) => rejected.push(letter),
           });
-          applyToModel(model, announcements);
+          decision = nextDecision;
+          applyToModel(model, step.announcements);
           const stored = await store.findByExternalIds(ids);
           assert.deepEqual(sortById(stored.map(toModelTopic)), sortById([...model.topics.values()]));
         }
