@@ -10,18 +10,19 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 
+import { buildConsole } from "../console/bundle.ts";
 import { readEnvironment, readConfig } from "../src/config.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import type { Running } from "../src/embedded/stack.ts";
-import { findChromium, installChromium } from "./support/chromium.ts";
+import { startChromium } from "./support/chromium.ts";
 import { findOnPath } from "./support/path.ts";
 import { findLeaks } from "./support/secrets.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const words = process.argv.slice(2);
-/** Tests wait nearly as long as they compute: three files at a time keep two cores busy. */
-const maxConcurrentFiles = 3;
+/** Tests wait nearly as long as they compute: four files at a time keep two cores busy. */
+const maxConcurrentFiles = 4;
 /** One store for each: SecantusDB executes one command at a time. */
 const maxStores = maxConcurrentFiles;
 /** Java's optimising compiler takes half of a broker's first minutes; few test brokers live longer. */
@@ -85,8 +86,11 @@ async function runTests(files: readonly string[]): Promise<boolean> {
   };
   const options = { ...stack, toolsFolder: resolve(root, ".topicsync/tools"), report };
   const needsBrowser = files.some((file) => file.startsWith("test/integration/console/"));
-  if (needsBrowser && findChromium() === undefined)
-    process.env["TEST_CHROMIUM"] = await installChromium(options);
+  if (needsBrowser) {
+    const [browser] = await Promise.all([startChromium(options), buildConsole()]);
+    started.defer(() => browser.close());
+    process.env["TEST_BROWSER"] = browser.wsEndpoint();
+  }
   const use = async (starting: Promise<Running>): Promise<Running> => {
     const running = await starting;
     started.defer(() => stop(running));

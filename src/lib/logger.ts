@@ -27,14 +27,17 @@ export function serializeError(error: unknown): unknown {
  * Creates the program's logger: readable lines on a terminal, JSON lines otherwise. Commands log to standard error, since
  * their result goes to standard output. Secrets are replaced with `[redacted]`.
  */
-export async function createLogger(level: string, to: "stdout" | "stderr" = "stdout"): Promise<Logger> {
+export async function createLogger(
+  level: string,
+  to: "stdout" | "stderr" | DestinationStream = "stdout",
+): Promise<Logger> {
   const options = {
     level,
     base: null,
     serializers: { err: serializeError },
     redact: { paths: secretMembers.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
-  const output = await openOutput(to);
+  const output = typeof to === "string" ? await openOutput(to) : to;
   const log = pino(options, output);
   outputs.set(log, output);
   return log;

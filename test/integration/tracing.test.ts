@@ -15,7 +15,7 @@ import { stage } from "../support/scene.ts";
 import { ownNames, startTopicsync, type TestService } from "../support/service.ts";
 
 const { kafka, producer, scene } = stage();
-const { settings, topic, deadLetterTopic, key, start } = scene();
+const { settings, topic, deadLetterTopic, key, startProcess } = scene();
 const feedbackTopic = unique("feedback");
 const folder = mkdtempSync(join(tmpdir(), "topicsync-traces-"));
 after(() => {
@@ -40,7 +40,7 @@ function recordModules(name: string) {
 const traced = recordModules("traced");
 
 before(async () => {
-  service = await start({
+  service = await startProcess({
     ...traced.settings,
     KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

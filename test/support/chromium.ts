@@ -2,6 +2,8 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+import type { BrowserServer } from "playwright-core";
+
 import { installPackages } from "../../bench/support/npm.ts";
 import { getLastLines, runCommand } from "../../src/embedded/command.ts";
 import { installOnce } from "../../src/embedded/install.ts";
@@ -11,16 +13,34 @@ import project from "./chromium/package.json" with { type: "json" };
 
 const packageName = "@sparticuz/chromium";
 const name = `Chromium ${project.dependencies[packageName]}`;
+type InstallOptions = Pick<LaunchOptions, "toolsFolder" | "report">;
+
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
-/** The Chromium on the PATH. */
-export const findChromium = (): string | undefined => findOnPath(...names);
+/** Starts the Chromium on the PATH, or an installed one, without background network requests. */
+export async function startChromium(options: InstallOptions): Promise<BrowserServer> {
+  const found = findOnPath(...names);
+  const executablePath = found ?? (await installChromium(options));
+  // Loaded only here: most runs need no browser.
+  const { chromium } = await import("playwright-core");
+  return chromium.launchServer({
+    executablePath,
+    ...(found === undefined ? { env: createEnvironment(executablePath) } : {}),
+    args: [
+      // Its sandbox does not work for root or in most containers; the pages are our own.
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
 
 /** Downloads and unpacks a Chromium with its libraries unless it is there, and returns its path. */
-export async function installChromium({
-  toolsFolder,
-  report,
-}: Pick<LaunchOptions, "toolsFolder" | "report">): Promise<string> {
+async function installChromium({ toolsFolder, report }: InstallOptions): Promise<string> {
   const packages = await installPackages(
     { name: `${name} packages`, project: join(import.meta.dirname, "chromium") },
     { toolsFolder, report },
@@ -45,7 +65,7 @@ const createUnpackScript = (folder: string): string => `
     await inflate(${JSON.stringify(join(folder, "bin"))} + "/" + file);`;
 
 /** The environment for an installed Chromium, which brings libraries and fonts: a bare system has none. */
-export const createChromiumEnvironment = (path: string): NodeJS.ProcessEnv => ({
+const createEnvironment = (path: string): NodeJS.ProcessEnv => ({
   ...process.env,
   LD_LIBRARY_PATH: join(dirname(path), "al2023/lib"),
   ...(existsSync("/etc/fonts") ? {} : { FONTCONFIG_PATH: join(dirname(path), "fonts") }),

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before } from "node:test";
+import { after, afterEach, before } from "node:test";
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 
-import { buildConsole } from "../../console/bundle.ts";
-import { startBrowser } from "./browser.ts";
+import { connectToBrowser } from "./browser.ts";
 import { bootstrap } from "./service.ts";
-
-// The service serves the built console.
-await buildConsole();
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -27,11 +23,15 @@ after(() => {
   assert.deepEqual(browserErrors, []);
 });
 
-/** Starts a browser for the tests of this file, and returns functions that open the console in it. */
+/** Connects to the browser, and returns functions that open the console in it; pages are closed after each test. */
 export function useConsole(getUrl: () => string) {
   let browser: Browser;
   before(async () => {
-    browser = await startBrowser();
+    browser = await connectToBrowser();
+  });
+  // Open pages would go on following the service's events.
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
   });
 
   /** Opens an empty page with cookies of its own. */

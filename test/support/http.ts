@@ -10,7 +10,7 @@ export interface HttpResponse {
   readonly headers: Headers;
   readonly text: string;
   /** The text as JSON, or undefined. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests read bodies of any shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read bodies of any shape
   readonly json: any;
 }
 

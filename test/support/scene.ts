@@ -6,7 +6,14 @@ import { call } from "./http.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
-import { addUser, ownNames, startTopicsync, type TestService } from "./service.ts";
+import {
+  addUser,
+  ownNames,
+  startTopicsync,
+  startTopicsyncHere,
+  type ServiceProcess,
+  type TestService,
+} from "./service.ts";
 import { sharedStack, testDatabase, testKafka, type StackAddresses } from "./stack.ts";
 
 interface TopicRecord {
@@ -42,8 +49,8 @@ function createSettings(stack: StackAddresses, moreSettings: Settings) {
   return { uri, db, settings };
 }
 
-async function startReady(settings: Settings): Promise<TestService> {
-  const service = await startTopicsync(settings);
+async function startReady<S extends TestService>(starting: Promise<S>): Promise<S> {
+  const service = await starting;
   await service.ready();
   return service;
 }
@@ -110,8 +117,12 @@ export function stage(stack: StackAddresses = sharedStack()) {
 
     return {
       settings,
-      /** Starts a service with the scene's settings and waits until it is ready. */
-      start: (overrides: Settings = {}) => startReady({ ...settings, ...overrides }),
+      /** Starts a service with the scene's settings in this process, and waits until it is ready. */
+      start: (overrides: Settings = {}): Promise<TestService> =>
+        startReady(startTopicsyncHere({ ...settings, ...overrides })),
+      /** Starts one in a process of its own, which can be killed. */
+      startProcess: (overrides: Settings = {}): Promise<ServiceProcess> =>
+        startReady(startTopicsync({ ...settings, ...overrides })),
       uri,
       db,
       topic,
@@ -193,7 +204,7 @@ export function useService(moreSettings: Settings = {}, stack: StackAddresses = 
   const { uri, db, settings } = createSettings(stack, moreSettings);
   let service: TestService;
   before(async () => {
-    service = await startReady(settings);
+    service = await startReady(startTopicsyncHere(settings));
   });
   return {
     uri,

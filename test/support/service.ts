@@ -5,6 +5,7 @@ import { after } from "node:test";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
+import { importCheapHashes } from "./cheap-hashes.ts";
 import { unique } from "./names.ts";
 import { addWaitContext, until } from "./poll.ts";
 import { keepLog, keepSecret } from "./secrets.ts";
@@ -12,10 +13,12 @@ import { keepLog, keepSecret } from "./secrets.ts";
 /** The program, as its sources. */
 export const cli = fileURLToPath(new URL("../../src/cli.ts", import.meta.url));
 
-/** What the tests of this file started; whatever still runs after them is killed. */
+/** What the tests of this file started. After them, processes are killed, and services in this process are stopped. */
 const children = new Set<ChildProcess>();
-after(() => {
+const local = new Set<TestService>();
+after(async () => {
   for (const child of children) child.kill("SIGKILL");
+  await Promise.all([...local].map((service) => service.stop()));
 });
 
 /** The logs of the services that the tests of this file started. */
@@ -38,13 +41,19 @@ export const bootstrap = { user: "bootstrap", password: "correct horse battery s
 /** A line of the service's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg?: string };
 
-/** A service in a process of its own, as its users run it. */
+/** A running service. */
 export interface TestService {
-  readonly process: ChildProcess;
   readonly log: readonly LogLine[];
   readonly url: string;
-  /** Resolves when it says that it is ready. */
+  /** Resolves when it is ready. */
   ready(): Promise<void>;
+  /** Stops it. Returns 0 if it released everything. */
+  stop(): Promise<number | null>;
+}
+
+/** A service in a process of its own, as its users run it. */
+export interface ServiceProcess extends TestService {
+  readonly process: ChildProcess;
   /** Ends it by a signal and gives its exit code (null when a signal killed it). */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -63,11 +72,8 @@ export function environment(settings: Readonly<Record<string, string>>): NodeJS.
   return { ...Object.fromEntries(machine), ...settings };
 }
 
-/** Starts a service, from its sources unless told otherwise, and waits until it listens. It is killed after the tests of this file. */
-export async function startTopicsync(
-  settings: Readonly<Record<string, string>>,
-  program = cli,
-): Promise<TestService> {
+/** Completes the settings of a service, and keeps their secrets. */
+function complete(settings: Readonly<Record<string, string>>): Record<string, string> {
   const all = {
     HTTP_PORT: "0",
     BOOTSTRAP_USER: bootstrap.user,
@@ -75,22 +81,88 @@ export async function startTopicsync(
     ...settings,
   };
   keepSecret(all.BOOTSTRAP_PASSWORD, settings["KAFKA_SASL_PASSWORD"]);
-  const child = spawn(process.execPath, [program, "start"], {
+  return all;
+}
+
+/** Keeps the log of a service, and returns its lines and a function that adds one. */
+function createLog(): { log: LogLine[]; add: (line: string) => void } {
+  const log: LogLine[] = [];
+  logs.push(log);
+  return {
+    log,
+    add(line) {
+      keepLog(`${line}\n`);
+      // A child of a logger with a component writes both; some collectors reject such a line.
+      if (line.split(',"component":').length > 2) throw new Error(`the log line has two components: ${line}`);
+      log.push(JSON.parse(line) as LogLine);
+    },
+  };
+}
+
+/**
+ * Starts a service in this process, which costs a quarter of a process of its own, and waits until it listens. It is stopped
+ * after the tests of this file.
+ */
+export async function startTopicsyncHere(settings: Readonly<Record<string, string>>): Promise<TestService> {
+  // Loaded here, since most files need only a part of this module.
+  const [{ startService }, { readConfig }, { createLifecycle }, { createLogger }] = await Promise.all([
+    import("../../src/app/service.ts"),
+    import("../../src/config.ts"),
+    import("../../src/lib/lifecycle.ts"),
+    import("../../src/lib/logger.ts"),
+  ]);
+  const config = readConfig(complete(settings));
+  const { log, add } = createLog();
+  const write = (lines: string): void => {
+    for (const line of lines.trimEnd().split("\n")) add(line);
+  };
+  const logger = await createLogger(config.logLevel, { write });
+  const lifecycle = createLifecycle(logger);
+  const abort = new AbortController();
+  const { mongodbUri = "", kafka } = config;
+  const { url, ready } = await startService({
+    config,
+    addresses: { mongodbUri, kafkaBrokers: kafka.brokers ?? [] },
+    log: logger,
+    lifecycle,
+    abort: abort.signal,
+    onDied: (error) => {
+      process.nextTick(() => {
+        throw error;
+      });
+    },
+  });
+  const stop = async (): Promise<number> => {
+    abort.abort();
+    await lifecycle.stop();
+    return log.some(({ msg }) => msg === "release failed") ? 1 : 0;
+  };
+  const service = { log, url, ready: () => ready, stop };
+  local.add(service);
+  return service;
+}
+
+/**
+ * Starts a service in a process of its own, by default from its sources, and waits until it listens. It is killed
+ * after the tests of this file.
+ */
+export async function startTopicsync(
+  settings: Readonly<Record<string, string>>,
+  program = cli,
+): Promise<ServiceProcess> {
+  const all = complete(settings);
+  const child = spawn(process.execPath, [importCheapHashes, program, "start"], {
     env: environment(all),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
   children.add(child);
 
-  const log: LogLine[] = [];
-  logs.push(log);
+  const { log, add } = createLog();
   let errors = "";
   createInterface({ input: child.stdout }).on("line", (line) => {
-    keepLog(`${line}\n`);
-    // A child of a logger with a component writes both; some collectors reject such a line.
-    if (line.split(',"component":').length > 2) throw new Error(`the log line has two components: ${line}`);
     try {
-      log.push(JSON.parse(line) as LogLine);
+      add(line);
     } catch (error) {
       // SIGKILL may cut off the last line.
       child.once("close", (_code, signal) => {
@@ -134,7 +206,10 @@ export async function runCli(
   input = "",
 ): Promise<{ code: number | null; output: string; errors: string }> {
   if (args[0] === "users") keepSecret(input.split("\n", 1)[0]);
-  const child = spawn(process.execPath, [cli, ...args], { env: environment(settings), stdio: "pipe" });
+  const child = spawn(process.execPath, [importCheapHashes, cli, ...args], {
+    env: environment(settings),
+    stdio: "pipe",
+  });
   let output = "";
   let errors = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));

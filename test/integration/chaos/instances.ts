@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { importCheapHashes } from "../../support/cheap-hashes.ts";
+
 const cli = resolve(import.meta.dirname, "../../../src/cli.ts");
 
 /** A service in its own process. */
@@ -52,7 +54,7 @@ export function createInstances({ settings, folder, onFailure: failed }: Instanc
     const name = `instance-${started}`;
     const logFile = join(folder, `${name}.log`);
     const log = openSync(logFile, "a");
-    const child = spawn(process.execPath, [cli, "start"], {
+    const child = spawn(process.execPath, [importCheapHashes, cli, "start"], {
       env: { ...inheritedEnvironment(), ...settings, HTTP_PORT: "0", KAFKA_CLIENT_ID: name },
       stdio: ["ignore", log, log],
     });

@@ -78,7 +78,7 @@ for (const catalog of ["applications", "platforms"]) {
         const { code, output } = await run(catalog, ...args);
         assert.equal(code, 0);
         assert.match(output, /evil\\u\{1b\}\[2J\\nname/);
-        // eslint-disable-next-line no-control-regex -- the output must not contain them
+        // oxlint-disable-next-line no-control-regex -- the output must not contain them
         assert.doesNotMatch(output, /[\u001B\u009B]/);
       }
     });

@@ -184,7 +184,7 @@ describe("topicsync topics list and show", () => {
       const { code, output } = await topics(args);
       assert.equal(code, 0);
       assert.match(output, /evil\\u\{1b\}\[2J/);
-      // eslint-disable-next-line no-control-regex -- the test looks for control characters
+      // oxlint-disable-next-line no-control-regex -- the test looks for control characters
       assert.doesNotMatch(output, /[\u001B\u0007\u202E\r\u009B]/);
     }
     assert.match(

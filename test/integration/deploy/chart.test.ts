@@ -49,13 +49,13 @@ function getManifest(name: Good, kind: string): Manifest {
 interface Container {
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a wrong guess fails the test
+  // oxlint-disable-next-line typescript/no-explicit-any -- a wrong guess fails the test
   readonly [member: string]: any;
 }
 
 interface Pod {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a wrong guess fails the test
+  // oxlint-disable-next-line typescript/no-explicit-any -- a wrong guess fails the test
   readonly spec: any;
 }
 

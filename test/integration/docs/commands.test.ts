@@ -16,6 +16,7 @@ import { after, before, describe, it } from "node:test";
 
 import getPort from "get-port";
 
+import { importCheapHashes } from "../../support/cheap-hashes.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
 import { keepLog, keepSecret } from "../../support/secrets.ts";
@@ -39,6 +40,7 @@ const env: NodeJS.ProcessEnv = {
     HTTP_PORT: String(port),
     AUDIT_LOG: join(folder, "audit.log"),
   }),
+  NODE_OPTIONS: importCheapHashes,
   PATH: `${join(folder, "bin")}:${join(root, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
 };
 let service: ChildProcess | undefined;

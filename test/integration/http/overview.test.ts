@@ -7,7 +7,7 @@ import { roles } from "../../../src/users/user.ts";
 import { toBasicAuthorization, call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
-import { stage } from "../../support/scene.ts";
+import { stage, waitUntilReady } from "../../support/scene.ts";
 import { keepSecret } from "../../support/secrets.ts";
 import { bootstrap, type TestService } from "../../support/service.ts";
 
@@ -22,6 +22,8 @@ let service: TestService;
 
 before(async () => {
   service = await own.start();
+  // It says that it is ready before it has looked up the stored positions.
+  await waitUntilReady(service);
 });
 
 /** Inserts a user directly, which is faster than adding one. */

@@ -15,7 +15,7 @@ import { createCertificate } from "../../support/certificate.ts";
 import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 
-const { start } = stage().scene();
+const { startProcess } = stage().scene();
 const folder = mkdtempSync(join(tmpdir(), "topicsync-tls-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -40,7 +40,7 @@ describe("over TLS", () => {
     const cert = createFile("cert.pem", first.cert);
     const key = createFile("key.pem", first.key);
     const audit = join(folder, "audit.log");
-    const service = await start({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key, AUDIT_LOG: audit });
+    const service = await startProcess({ HTTP_TLS_CERT: cert, HTTP_TLS_KEY: key, AUDIT_LOG: audit });
     assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
     const { statusCode, headers } = await getHealth(service.url, first.cert);
     assert.equal(statusCode, 200);

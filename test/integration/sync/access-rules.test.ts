@@ -6,7 +6,7 @@ import kafkajs from "kafkajs";
 
 import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
 import { definition, waitUntilNotReady, stage, type Scene } from "../../support/scene.ts";
-import { runCli, startTopicsync } from "../../support/service.ts";
+import { runCli, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
@@ -103,8 +103,7 @@ describe("a Kafka user with access rules", () => {
       topic: at.topic,
       messages: [{ value: "not json" }, { key: one.externalId, value: JSON.stringify(one) }],
     });
-    const service = await startTopicsync(at.asUser);
-    await service.ready();
+    const service = await at.start(at.asUser);
     await at.reached(2);
     assert.equal(await at.count(), 1);
     assert.ok(service.log.some(({ msg }) => msg?.startsWith("topic settings not checked")));
@@ -123,8 +122,7 @@ describe("a Kafka user with access rules", () => {
         ...[readAnnouncements(one), readDeadLetters(one), writeDeadLetters(one), useGroups(one)],
       ];
     });
-    const service = await startTopicsync(at.asUser);
-    await service.ready();
+    const service = await at.start(at.asUser);
     assert.equal(await service.stop(), 0);
   });
 
@@ -188,7 +186,7 @@ describe("a Kafka user with access rules", () => {
     ]);
     await createBothTopics(at);
     await producer.send({ topic: at.topic, messages: [{ value: "not json" }] });
-    const service = await startTopicsync(at.asUser);
+    const service = await startTopicsyncHere(at.asUser);
     await waitUntilNotReady(service, "consumer", new RegExp(`Write on topic "${at.deadLetterTopic}"`));
     await grant("no_letters", [writeDeadLetters(at)]);
     await at.reached(1);

@@ -1,37 +1,24 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { getPort } from "../../unit/embedded/local.ts";
 import { toBasicAuthorization, call } from "../../support/http.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { startOwnBroker, startOwnStore } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";
-import { definition, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
-import { bootstrap, startTopicsync } from "../../support/service.ts";
+import { definition, getReadiness, waitUntilReady, stage, type Scene } from "../../support/scene.ts";
+import { bootstrap, startTopicsync, startTopicsyncHere, type ServiceProcess } from "../../support/service.ts";
 
 const [broker, store] = await Promise.all([startOwnBroker(), startOwnStore()]);
 const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
 
-describe("the sync", () => {
-  it("stores each of 20,000 announcements once although the service is killed several times", async () => {
+describe("servers that stop", () => {
+  it("pause the sync while it is the store: nothing is rejected, and it resumes by itself", async () => {
     const { settings, createTopic, announce, applied, inStep } = scene();
     await createTopic();
-    await announce(0, 20_000);
-    for (const part of [1, 5_000, 12_000]) {
-      const service = await startTopicsync(settings);
-      await until(`${part} announcements are applied`, async () => (await applied()) >= part);
-      await service.stop("SIGKILL");
-    }
-    assert.ok((await applied()) < 20_000, "everything was applied before it was killed");
-    const service = await startTopicsync(settings);
-    await inStep(120_000);
-    assert.equal(await service.stop(), 0);
-  });
-
-  it("waits for a store that is stopped, rejects nothing, and resumes by itself", async () => {
-    const { settings, createTopic, announce, applied, inStep } = scene();
-    await createTopic();
-    await announce(0, 6_000);
-    const service = await startTopicsync(settings);
+    await announce(0, 3_000);
+    const service = await startTopicsyncHere(settings);
     await until("some announcements are applied", async () => (await applied()) > 0);
     await store.stop();
     await until("the service is not ready", async () => (await getReadiness(service)).status === 503);
@@ -47,34 +34,21 @@ describe("the sync", () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it("resumes by itself after a restart of the broker", async () => {
+  it("pause the sync while it is broker and store, and a service started meanwhile waits and reports which is missing", async () => {
     const { settings, topic, createTopic, announce, applied, deadLetters, inStep } = scene();
     await createTopic();
-    await announce(0, 6_000);
-    const service = await startTopicsync(settings);
+    await announce(0, 3_000);
+    const running = await startTopicsync(settings);
     await until("some announcements are applied", async () => (await applied()) > 0);
     await broker.stop();
-    await until("the service is not ready", async () => (await getReadiness(service)).status === 503);
-    await broker.start();
-    await inStep(120_000);
-    // New announcements are applied as well, and dead letters are written.
-    await announce(6_000, 7_000);
-    await inStep(120_000);
-    await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
-    await until("the dead letter is written", async () => (await deadLetters()) === 1);
-    await waitUntilReady(service);
-    assert.equal(await service.stop(), 0);
-  });
-});
+    await until("the service is not ready", async () => (await getReadiness(running)).status === 503);
 
-describe("the start of the service", () => {
-  it("waits for a broker and a store that are not running yet, and reports which is missing", async () => {
-    const { settings, announce, count } = scene();
-    await Promise.all([broker.stop(), store.stop()]);
-    const service = await startTopicsync(settings);
-    const health = await call(`${service.url}/healthz`, { method: "GET", as: undefined });
+    const own = scene();
+    await store.stop();
+    const waiting = await startTopicsync(own.settings);
+    const health = await call(`${waiting.url}/healthz`, { method: "GET", as: undefined });
     assert.equal(health.status, 200);
-    const { status, json } = await getReadiness(service);
+    const { status, json } = await getReadiness(waiting);
     assert.equal(status, 503);
     assert.deepEqual(
       Object.entries(json.checks).map(([name, check]) => [name, (check as { ok: boolean }).ok]),
@@ -84,33 +58,102 @@ describe("the start of the service", () => {
         ["consumer", false],
       ],
     );
-    const early = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, { body: definition("early") });
+    const early = await call(`${waiting.url}/api/svc_api_notif_mgmt/topic`, { body: definition("early") });
     assert.equal(early.status, 503);
     await until("it logs that it waits", () =>
-      service.log.find(({ msg }) => msg?.startsWith("MongoDB unavailable")),
+      waiting.log.find(({ msg }) => msg?.startsWith("MongoDB unavailable")),
     );
     await store.start();
     await until("it logs that it waits", () =>
-      service.log.find(({ msg }) => msg?.startsWith("Kafka unavailable")),
+      waiting.log.find(({ msg }) => msg?.startsWith("Kafka unavailable")),
     );
     await broker.start();
-    await service.ready();
-    await announce(0, 10);
-    await until("the topics are stored", async () => (await count()) === 10);
+    await waiting.ready();
+    await own.announce(0, 10);
+    await own.stored(10);
+    assert.equal(await waiting.stop(), 0);
+
+    await inStep(120_000);
+    // New announcements are applied as well, and dead letters are written.
+    await announce(3_000, 4_000);
+    await inStep(120_000);
+    await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
+    await until("the dead letter is written", async () => (await deadLetters()) === 1);
+    await waitUntilReady(running);
+    assert.equal(await running.stop(), 0);
+  });
+});
+
+/** The commands of the sync at which a service is killed, counted from its start. */
+const kills = [
+  { command: "insert", nth: 1 },
+  { command: "commitTransaction", nth: 1 },
+  { command: "insert", nth: 2 },
+] as const;
+
+/** Starts a service that connects to the store through a proxy, and kills it when it sends this command. */
+async function killAt(
+  { command, nth }: (typeof kills)[number],
+  { settings, db, topics }: Scene,
+): Promise<void> {
+  const started: ServiceProcess[] = [];
+  let left: number = nth;
+  const proxy = await startMongoProxy(getPort(store.address), {
+    onCommand(sent) {
+      if (!(command in sent) || (command === "insert" && sent["insert"] !== topics.collectionName)) return;
+      left -= 1;
+      if (left <= 0) for (const { process } of started) process.kill("SIGKILL");
+    },
+  });
+  const service = await startTopicsync({ ...settings, MONGODB_URI: proxy.uri(db.databaseName) });
+  started.push(service);
+  await until("the service is killed", () => service.process.signalCode === "SIGKILL");
+}
+
+// The first test spends most of its time waiting until the group removes a killed member.
+describe("the sync", { concurrency: true }, () => {
+  it("stores each of 5,000 announcements once although the service is killed several times", async () => {
+    const own = scene();
+    await own.createTopic();
+    await own.announce(0, 5_000);
+    for (const kill of kills) await killAt(kill, own);
+    assert.ok((await own.applied()) < 5_000, "everything was applied before it was killed");
+    const service = await startTopicsync(own.settings);
+    await own.inStep(120_000);
     assert.equal(await service.stop(), 0);
   });
 
-  it("can be cancelled while it waits", async () => {
+  it("reads records from Kafka's Java client, compressed with any codec", async () => {
+    const { topic, createTopic, start, stored } = scene();
+    await createTopic();
+    const codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
+    for (const codec of codecs) {
+      const lines = Array.from({ length: 300 }, (_, i) => {
+        const id = `${codec}-${i}`;
+        return `${id}\t${JSON.stringify(definition(id))}\n`;
+      });
+      const options = ["--topic", topic, "--compression-codec", codec];
+      const keys = ["--reader-property", "parse.key=true"];
+      await broker
+        .running()
+        .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
+    }
+    const service = await start();
+    await stored(300 * codecs.length);
+    assert.equal(await service.stop(), 0);
+  });
+});
+
+describe("the shutdown of the service", { concurrency: true }, () => {
+  it("is possible while it waits for broker and store", async () => {
     const { settings } = scene();
     const nowhere = { MONGODB_URI: "mongodb://127.0.0.1:1/x", KAFKA_BROKERS: "127.0.0.1:1" };
     const service = await startTopicsync({ ...settings, ...nowhere });
     assert.equal(await service.stop(), 0);
   });
-});
 
-describe("the shutdown of the service", () => {
   it("responds to pending requests, and exits with 0", async () => {
-    const service = await scene().start();
+    const service = await scene().startProcess();
     const url = `${service.url}/api/svc_api_notif_mgmt/topic`;
     await call(url, { body: definition(unique("first")) });
     const responses = Promise.all(
@@ -150,28 +193,7 @@ describe("the shutdown of the service", () => {
   });
 });
 
-describe("a record from Kafka's Java client", () => {
-  for (const codec of ["none", "gzip", "snappy", "lz4", "zstd"]) {
-    it(`is read if it is compressed with ${codec}`, async () => {
-      const { settings, topic, createTopic, count } = scene();
-      await createTopic();
-      const lines = Array.from(
-        { length: 300 },
-        (_, i) => `id-${i}\t${JSON.stringify(definition(`id-${i}`))}\n`,
-      );
-      const options = ["--topic", topic, "--compression-codec", codec];
-      const keys = ["--reader-property", "parse.key=true"];
-      await broker
-        .running()
-        .runTool("kafka-console-producer", [...options, ...keys], Buffer.from(lines.join("")));
-      const service = await startTopicsync(settings);
-      await until("all topics are stored", async () => (await count()) === 300);
-      assert.equal(await service.stop(), 0);
-    });
-  }
-});
-
-describe("a database that conflicts", () => {
+describe("a database that conflicts", { concurrency: true }, () => {
   it("stops the start with 65 and says how to resolve the conflict", async () => {
     const { settings, topics } = scene();
     await topics.insertMany([{ topic_id: "same" }, { topic_id: "same" }] as never[]);

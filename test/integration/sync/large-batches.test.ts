@@ -82,7 +82,7 @@ describe("a batch that is too large to decompress", () => {
     });
     CompressionCodecs[CompressionTypes.GZIP] = plainGzip;
     await producer.send({ topic: at.topic, messages: [toMessage("good")] });
-    const service = await at.start();
+    const service = await at.startProcess();
     await at.reached(2);
     assert.equal(await at.count(), 1);
     assert.equal(await at.deadLetters(), 1);

@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import crypto from "node:crypto";
-import { syncBuiltinESMExports } from "node:module";
 import { beforeEach, describe, it } from "node:test";
 
 import { TooManyAttemptsError } from "../../../src/lib/errors.ts";
@@ -12,49 +10,13 @@ import { createUserAdministration, ensureUser } from "../../../src/users/adminis
 import { hashPassword, verifyPassword } from "../../../src/users/password.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { everyRole } from "../../../src/users/user.ts";
+import "../../support/cheap-hashes.ts";
 import { connectDatabase } from "../../support/database.ts";
 import { unique } from "../../support/names.ts";
 
 const { database } = await connectDatabase();
 const users = createUserStore(database, newId);
 const administration = createUserAdministration({ users, sessions: { removeAll: () => Promise.resolve() } });
-
-describe("a password hash", () => {
-  it("verifies the password and no other", async () => {
-    const hash = await hashPassword("pässword");
-    assert.equal(await verifyPassword("pässword", hash), true);
-    assert.equal(
-      await verifyPassword("pa\u0308ssword", hash),
-      true,
-      "the same letters, composed in another way",
-    );
-    assert.equal(await verifyPassword("password", hash), false);
-  });
-
-  it("has a random salt", async () => {
-    assert.notEqual(await hashPassword("x"), await hashPassword("x"));
-  });
-
-  it("never matches when it is malformed", async () => {
-    const tooCostly = "$scrypt$ln=30,r=8,p=3$c2FsdA$aGFzaA";
-    for (const hash of ["", "x", "$scrypt$", "plain", tooCostly, "$scrypt$ln=0,r=0,p=0$c2FsdA$aGFzaA"])
-      assert.equal(await verifyPassword("", hash), false);
-  });
-
-  it("costs the same without a user or a valid hash", async (t) => {
-    const derive = t.mock.method(crypto, "scrypt");
-    syncBuiltinESMExports();
-    t.after(() => {
-      derive.mock.restore();
-      syncBuiltinESMExports();
-    });
-    const stored = await hashPassword("right");
-    for (const hash of [stored, undefined, "not a hash"]) await verifyPassword("wrong", hash);
-    const [expected, ...costs] = derive.mock.calls.map(({ arguments: given }) => given[3]);
-    assert.ok(expected !== undefined);
-    assert.deepEqual(costs, [expected, expected, expected]);
-  });
-});
 
 describe("checking credentials", () => {
   let now = 1;

@@ -23,7 +23,7 @@ export interface Manifest {
     readonly namespace: string;
     readonly labels: Readonly<Record<string, string>>;
   };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape depends on the kind; a wrong guess fails the test
+  // oxlint-disable-next-line typescript/no-explicit-any -- its shape depends on the kind; a wrong guess fails the test
   readonly spec: any;
   /** Only in a Secret. */
   readonly stringData?: Readonly<Record<string, string>>;

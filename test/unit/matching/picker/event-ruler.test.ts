@@ -9,7 +9,7 @@ import { toolsFolder } from "../../embedded/local.ts";
 /** Random; `PICKER_SEED` repeats a run. */
 const seed = Number(process.env["PICKER_SEED"] ?? randomSeed());
 const topicCount = 1_000;
-const eventCount = 100_000;
+const eventCount = 20_000;
 
 // The differences, and how they are bridged:
 // - A filter's value matches a string, number or boolean with the same text; a rule's string matches strings only.
