@@ -10,7 +10,7 @@ import {
 } from "../../lib/errors.ts";
 import { createLifecycle } from "../../lib/lifecycle.ts";
 import { createLogger, type Logger } from "../../lib/logger.ts";
-import { releaseMemory } from "../../lib/memory.ts";
+import { releaseMemoryWhenIdle } from "../../lib/memory.ts";
 import { startService } from "../../app/service.ts";
 import { resolveAddresses } from "../../embedded/embedded.ts";
 import { openTracing } from "../../tracing/open.ts";
@@ -21,9 +21,6 @@ export function defineStart(command: Command): void {
     process.exit(await runService(process.env));
   });
 }
-
-/** The first connections and requests allocate as well. */
-const releaseMemoryAfterMs = 1_000;
 
 /** Runs the service until a signal or an error ends it. Returns the exit code; throws ConfigurationError. */
 async function runService(environment: Environment): Promise<number> {
@@ -71,7 +68,7 @@ async function runService(environment: Environment): Promise<number> {
     if (service.reload !== undefined) process.on("SIGHUP", service.reload);
     service.ready.then(() => {
       log.info({ url: service.url }, "topicsync is ready");
-      setTimeout(releaseMemory, releaseMemoryAfterMs).unref();
+      releaseMemoryWhenIdle();
     }, fail);
   } catch (error) {
     fail(error);
