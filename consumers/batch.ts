@@ -1,3 +1,4 @@
+import { repeat } from "../src/lib/platform.ts";
 import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
 import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
@@ -80,11 +81,11 @@ const heartbeatIntervalMs = 1_000;
 
 /** Waits for a promise, and sends heartbeats meanwhile. */
 export async function whileBeating<T>(batch: RecordBatch, promise: Promise<T>): Promise<T> {
-  const timer = setInterval(() => void batch.heartbeat(), heartbeatIntervalMs);
+  const stop = repeat(heartbeatIntervalMs, () => void batch.heartbeat());
   try {
     return await promise;
   } finally {
-    clearInterval(timer);
+    stop();
   }
 }
 

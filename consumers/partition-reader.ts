@@ -1,7 +1,6 @@
-import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-
 import { getErrorMessage, UnavailableError } from "../src/lib/errors.ts";
 import type { Logger } from "../src/lib/logger.ts";
+import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
 import { FencedError, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, splitIntoBatches, whileBeating, type BatchHandler } from "./batch.ts";
@@ -117,7 +116,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   /** Leads from `paused` to `reading` or `examining`. */
   async function position(): Promise<void> {
     member.pause(partition);
-    const pausedAt = Date.now();
+    const pausedAt = elapsed();
     let unconfirmed = await writing;
     for (;;) {
       await waitAfterFailure();
@@ -133,7 +132,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         state = { kind: fetchFrom < next.offset ? "examining" : "reading" };
         member.seek(partition, fetchFrom);
         member.resume(partition);
-        log.info({ offset: next.offset, pausedMs: Date.now() - pausedAt }, "partition resumed");
+        log.info({ offset: next.offset, pausedMs: Math.round(elapsed() - pausedAt) }, "partition resumed");
         return;
       } catch (error) {
         failures += 1;
@@ -148,7 +147,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   async function waitAfterFailure(): Promise<void> {
     if (failures === 0) return;
     const delayMs = Math.min(firstRetryDelayMs * 2 ** (failures - 1), maxRetryDelayMs);
-    await sleep(delayMs, undefined, { signal: closing.signal }).catch(() => undefined);
+    await sleep(delayMs, closing.signal);
   }
 
   /** Reports a failed write that was stored nevertheless. */
@@ -162,11 +161,15 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   /** Reporting takes up to a tenth as long as a write, and the store need not wait for it. */
   function report(prepared: Prepared, tookMs: number): void {
-    const work = setImmediate().then(() => {
-      handler.report(prepared, tookMs);
-    });
-    reporting = work.catch((error: unknown) => {
-      log.error({ err: error }, "batch stored, but not reported");
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    reporting = promise;
+    scheduleSoon(() => {
+      try {
+        handler.report(prepared, tookMs);
+      } catch (error) {
+        log.error({ err: error }, "batch stored, but not reported");
+      }
+      resolve(undefined);
     });
   }
 
@@ -193,14 +196,14 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   /** Never throws. Returns the write if it failed. */
   async function write(prepared: Prepared, to: Position): Promise<FailedWrite<Prepared> | undefined> {
-    const startedAt = performance.now();
+    const startedAt = elapsed();
     try {
       await handler.write(prepared, { from: stored, to });
     } catch (error) {
       handleWriteFailure(error);
       return { prepared, to };
     }
-    const tookMs = performance.now() - startedAt;
+    const tookMs = elapsed() - startedAt;
     failures = 0;
     limit.adjust(tookMs);
     stored = to;

@@ -1,4 +1,5 @@
 import type { Logger } from "../src/lib/logger.ts";
+import { now } from "../src/lib/platform.ts";
 import type { ClaimedPosition, Position } from "../src/sync/positions.ts";
 import type { LogBounds, LogRecord, LogWatch } from "../src/sync/records.ts";
 
@@ -115,7 +116,7 @@ export async function warnAboutLongAbsence(
 ): Promise<void> {
   if (claimed?.movedOn === undefined || claimed.offset >= high) return;
   const retentionMs = await watch.fetchTombstoneRetentionMs();
-  if (retentionMs === undefined || Date.now() - claimed.movedOn.getTime() <= retentionMs) return;
+  if (retentionMs === undefined || now() - claimed.movedOn.getTime() <= retentionMs) return;
   log.warn(
     { position: claimed.offset, movedOn: claimed.movedOn, "delete.retention.ms": retentionMs },
     "stored position older than delete.retention.ms: topics that were retired meanwhile may stay",

@@ -1,5 +1,6 @@
 import { getErrorMessage } from "../../src/lib/errors.ts";
 import type { Logger } from "../../src/lib/logger.ts";
+import { now } from "../../src/lib/platform.ts";
 import type { PositionKey } from "../../src/sync/positions.ts";
 import type { LogRecord, Partition, RecordProducer } from "../../src/sync/records.ts";
 import type { AppliedBatch } from "../../src/sync/tally.ts";
@@ -102,7 +103,7 @@ export function createAnnouncementHandler(
         counts,
         rejected: rejections.map(({ rejection }) => rejection.code),
         announcedOn: records.map(({ timestamp }) => Number(timestamp)),
-        storedOn: Date.now(),
+        storedOn: now(),
         tookMs,
       });
       log.debug({ partition: partition.partition, ...counts }, "announcements applied");

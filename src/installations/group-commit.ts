@@ -6,6 +6,7 @@
  * Invariant: while a write waits, a batch is in flight or a flush is scheduled, so no write waits forever.
  */
 import { OverloadedError } from "../lib/errors.ts";
+import { elapsed, scheduleSoon, type Cancel } from "../lib/platform.ts";
 import { createInFlightWrites } from "./in-flight-writes.ts";
 import type { InstallationStore, InstallationWrite } from "./stores.ts";
 
@@ -53,7 +54,7 @@ const minSecondBatchSize = 16;
  */
 type State =
   | { readonly name: "open" }
-  | { readonly name: "scheduled"; readonly immediate: NodeJS.Immediate }
+  | { readonly name: "scheduled"; readonly cancel: Cancel }
   | { readonly name: "blocked" };
 
 interface Entry {
@@ -79,7 +80,7 @@ export function createGroupCommit(
     if (waiting.length === 0 || state.name === "blocked" || batchesInFlight >= limits.batchesInFlight) return;
     if (waiting.length >= getFlushThreshold()) flush();
     else if (batchesInFlight === 0 && state.name === "open")
-      state = { name: "scheduled", immediate: setImmediate(flush) };
+      state = { name: "scheduled", cancel: scheduleSoon(flush) };
   }
 
   /**
@@ -94,7 +95,7 @@ export function createGroupCommit(
   }
 
   function flush(): void {
-    if (state.name === "scheduled") clearImmediate(state.immediate);
+    if (state.name === "scheduled") state.cancel();
     const batch = takeBatch();
     state = { name: batch.length === 0 ? "blocked" : "open" };
     if (batch.length === 0) return;
@@ -132,9 +133,9 @@ export function createGroupCommit(
 
   async function send(batch: readonly Entry[]): Promise<void> {
     batchesInFlight += 1;
-    const startedAt = performance.now();
+    const startedAt = elapsed();
     const getError = await writeToStore(batch.map((entry) => entry.write));
-    const tookMs = performance.now() - startedAt;
+    const tookMs = elapsed() - startedAt;
     batchesInFlight -= 1;
     for (const [i, entry] of batch.entries()) {
       inFlight.remove(entry.write);

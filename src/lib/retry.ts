@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { UnavailableError } from "./errors.ts";
 import type { Logger } from "./logger.ts";
+import { sleep } from "./platform.ts";
 
 const minDelayMs = 250;
 const maxDelayMs = 5_000;
@@ -36,7 +35,7 @@ export async function retryUntilAvailable<T>(
         if (!(error instanceof UnavailableError) || isAborted()) throw error;
         last = error;
         log.warn({ reason: error.message, retryInMs: delayMs }, `${what} unavailable, retrying`);
-        await sleep(delayMs, undefined, { signal: abort }).catch(() => undefined);
+        await sleep(delayMs, abort);
       }
     }
     throw last;

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { fillRandom } from "./platform.ts";
 
 /** Random bytes for the next 256 ids: one call for many ids is several times faster than one call each. */
 const randomBytes = Buffer.alloc(256 * 16);
@@ -7,7 +7,7 @@ let used = randomBytes.length;
 /** Returns a new sys_id: 32 lower-case hexadecimal digits, 128 random bits. */
 export function newId(): string {
   if (used === randomBytes.length) {
-    randomFillSync(randomBytes);
+    fillRandom(randomBytes);
     used = 0;
   }
   used += 16;

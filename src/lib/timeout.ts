@@ -1,4 +1,5 @@
 import { UnavailableError } from "./errors.ts";
+import { schedule } from "./platform.ts";
 
 /** Waits for `promise`. Throws after `ms`, by default an UnavailableError; a later result is ignored. */
 export async function withTimeout<T>(
@@ -7,13 +8,13 @@ export async function withTimeout<T>(
   toError = () => new UnavailableError(`no response within ${ms / 1_000} s`),
 ): Promise<T> {
   const { promise: expired, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
+  const cancel = schedule(ms, () => {
     reject(toError());
-  }, ms).unref();
+  });
   promise.catch(() => undefined);
   try {
     return await Promise.race([promise, expired]);
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }

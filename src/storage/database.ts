@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { MongoClient, type Binary, type ClientSession, type Collection, type Document } from "mongodb";
 
 import {
@@ -9,6 +7,7 @@ import {
   UnavailableError,
 } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { elapsed, random, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, removeFixedOptions } from "./client-options.ts";
@@ -53,13 +52,13 @@ const maxConflictPauseMs = 500;
  * seconds.
  */
 export function createConflictRetry(): (error: unknown) => Promise<boolean> {
-  const deadline = performance.now() + maxConflictRetriesMs;
+  const deadline = elapsed() + maxConflictRetriesMs;
   let longestPauseMs = firstConflictPauseMs;
   return async (error) => {
     if (!(error instanceof TransactionConflictError)) return false;
     longestPauseMs = Math.min(longestPauseMs * conflictPauseGrowth, maxConflictPauseMs);
-    const pauseMs = Math.random() * longestPauseMs;
-    if (performance.now() + pauseMs > deadline) return false;
+    const pauseMs = random() * longestPauseMs;
+    if (elapsed() + pauseMs > deadline) return false;
     await sleep(pauseMs);
     return true;
   };
@@ -103,7 +102,11 @@ export function createDatabase(connectionString: string, log: Logger): Database 
   const { uri, ignored } = removeFixedOptions(connectionString);
   if (ignored.length > 0)
     log.info({ options: ignored }, "options of MONGODB_URI ignored: topicsync sets them itself");
-  const client = createClient(uri);
+  return createDatabaseOf(createClient(uri), log);
+}
+
+/** Creates the access to the database that a client connects to by default. */
+export function createDatabaseOf(client: MongoClient, log: Logger): Database {
   const db = client.db();
   let connected = false;
   let transactions = false;

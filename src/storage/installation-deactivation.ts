@@ -1,3 +1,4 @@
+import { currentDate } from "../lib/platform.ts";
 import type { InstallationKey } from "../installations/installation.ts";
 import type { InstallationDeactivator } from "../installations/stores.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
@@ -23,7 +24,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
         // Records registered again since they were read stay active, even if the store runs this late.
         last_seen_on: { $not: { $gt: new Date(Math.max(0, ...seen)) } },
       },
-      toDeactivation(reason, new Date()),
+      toDeactivation(reason, currentDate()),
     );
   }
 
@@ -37,7 +38,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
           )
           .toArray(),
       );
-      const update = toDeactivation(reason, new Date());
+      const update = toDeactivation(reason, currentDate());
       const deactivated: InstallationKey[] = [];
       // One update each, to know which records others deactivated meanwhile. The token is the shard key.
       for (const { _id, token, application, platform } of records) {
@@ -58,7 +59,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
       let count = 0;
       for (const chunk of splitIntoChunks(ids, recordsPerUpdate)) {
         const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
-        const update = toDeactivation(reason, new Date());
+        const update = toDeactivation(reason, currentDate());
         const { modifiedCount } = await database.run(() => installations.updateMany(filter, update));
         count += modifiedCount;
       }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
+import { currentDate, sleep } from "../lib/platform.ts";
 import { toKeyText } from "../installations/installation.ts";
 import type {
   InstallationStore,
@@ -40,7 +39,7 @@ export function createInstallationStore(database: Database, newId: () => string)
    * record is read for the next round. Returns the attempts to repeat.
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
-    const now = new Date();
+    const now = currentDate();
     const statements: UpdateStatement[] = [];
     const attemptByStatement: Attempt[] = [];
     for (const attempt of attempts) {

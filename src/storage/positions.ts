@@ -1,6 +1,8 @@
 import { UUID, type Binary, type ClientSession, type Filter } from "mongodb";
 
 import type { Logger } from "../lib/logger.ts";
+import { currentDate } from "../lib/platform.ts";
+import { newId } from "../lib/sys-id.ts";
 import {
   FencedError,
   type BatchTransaction,
@@ -77,7 +79,7 @@ const maxSessions = 8;
 export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
   const partitions = new Map<string, OwnedPartition>();
-  const processId = new UUID();
+  const processId = new UUID(newId());
 
   /** Waits for the claim or batch before. The caller calls `unlock` when it has ended. */
   async function lock(key: PositionKey): Promise<{ partition: OwnedPartition; unlock: () => void }> {
@@ -110,7 +112,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
   async function move({ key, from, to }: PositionStep, options: SessionOptions): Promise<void> {
     const $set = {
       next_offset: to.offset,
-      updated_on: new Date(),
+      updated_on: currentDate(),
       moved_by: processId,
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
       ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),

@@ -1,6 +1,7 @@
 import type { TopicBody } from "../../schemas/topic.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import type { Fault } from "../lib/errors.ts";
+import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import { findFilterFaults } from "../matching/filter/topic-filters.ts";
 import type { Announcement } from "./announcement.ts";
@@ -61,7 +62,7 @@ export interface TopicServiceOptions {
 /** Creates the topic service over a store. */
 export function createTopicService(
   store: Pick<TopicStore, "insert" | "findByExternalIds" | "findDefinitions" | "findByCombinations">,
-  { now = () => new Date(), changed = () => undefined }: TopicServiceOptions = {},
+  { now = currentDate, changed = () => undefined }: TopicServiceOptions = {},
 ): TopicService {
   /** The level that was enough for the last batch is likely to be enough for the next. */
   let usualLevel: LookupLevel = "tombstones";

@@ -1,4 +1,5 @@
 import { RejectionError } from "../lib/errors.ts";
+import { currentDate } from "../lib/platform.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import { insertTopic, requireReadableFilters } from "./insertion.ts";
 import type { TopicWrites } from "./snapshot.ts";
@@ -48,7 +49,7 @@ const maxAttempts = 10;
 export function createTopicSwitch({
   store,
   retired,
-  now = () => new Date(),
+  now = currentDate,
   changed = () => undefined,
 }: TopicSwitchOptions): TopicSwitch {
   /** Looks up the active topic first: one that is retired in between is then found among the retired ones. */
