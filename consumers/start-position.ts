@@ -34,18 +34,25 @@ export interface Start {
   readonly warning?: string;
 }
 
+/**
+ * `newest` where nothing of an epoch was applied yet: whatever is delivered before the position later, which moves over aborted
+ * records and markers, belongs to a new log.
+ */
+const nothingApplied = 0;
+
 /** Where to start, given the stored position: there, as far as the log still has it. */
 export function findStart(
   stored: Position | undefined,
   { low, high, firstNewer }: LogView,
   { endedEpoch, examinedTo }: Findings,
 ): Start {
-  if (stored === undefined) return { position: { offset: low, epoch: 1 }, fetchFrom: low };
+  if (stored === undefined)
+    return { position: { offset: low, epoch: 1, newest: nothingApplied }, fetchFrom: low };
   const isCut = stored.offset > high;
   // Without a known timestamp no record could prove anything.
   if (stored.epoch <= endedEpoch || (isCut && stored.newest === undefined)) {
     return {
-      position: { offset: low, epoch: stored.epoch + 1 },
+      position: { offset: low, epoch: stored.epoch + 1, newest: nothingApplied },
       fetchFrom: low,
       warning:
         "the log is a new one: the Kafka topic was deleted and created again; reading from the beginning",

@@ -22,7 +22,7 @@ const log = { low: 0, high: 20, firstNewer: undefined };
 describe("reading starts", () => {
   it("at the log's beginning without a stored position", () => {
     const start = findStart(undefined, { ...log, low: 4 }, nothingFound);
-    assert.deepEqual(start, { position: { offset: 4, epoch: 1 }, fetchFrom: 4 });
+    assert.deepEqual(start, { position: { offset: 4, epoch: 1, newest: 0 }, fetchFrom: 4 });
   });
 
   it("at the stored position", () => {
@@ -48,12 +48,12 @@ describe("reading starts", () => {
 
   it("in a new epoch if the position is beyond the log's end and no timestamp is known", () => {
     const { position } = findStart({ offset: 10, epoch: 3 }, { ...log, low: 1, high: 5 }, nothingFound);
-    assert.deepEqual(position, { offset: 1, epoch: 4 });
+    assert.deepEqual(position, { offset: 1, epoch: 4, newest: 0 });
   });
 
   it("in the next epoch once a record has proved that the last one ended", () => {
     const ended = { endedEpoch: 1, examinedTo: 0 };
-    assert.deepEqual(findStart(stored, log, ended).position, { offset: 0, epoch: 2 });
+    assert.deepEqual(findStart(stored, log, ended).position, { offset: 0, epoch: 2, newest: 0 });
     const moved: Position = { offset: 3, epoch: 2, newest: 2_000 };
     assert.deepEqual(findStart(moved, log, ended).position, moved);
   });
