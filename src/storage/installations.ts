@@ -1,8 +1,8 @@
-import type { MongoServerError } from "mongodb";
+import type { Filter, MongoServerError } from "mongodb";
 
 import { UnavailableError } from "../lib/errors.ts";
 import { currentDate, sleep } from "../lib/platform.ts";
-import { toKeyText } from "../installations/installation.ts";
+import { toKeyText, type InstallationKey } from "../installations/installation.ts";
 import type {
   InstallationStore,
   InstallationWrite,
@@ -22,6 +22,11 @@ interface Attempt {
   readonly stored?: Pick<InstallationRecord, "user" | "sys_updated_on">;
 }
 
+type SeenRecord = Pick<InstallationRecord, keyof InstallationKey | "user" | "last_seen_on">;
+
+/** When the tokens that a write deactivates were registered last: the beginning of time when there are none. */
+type GetLastSeen = (write: InstallationWrite) => Date;
+
 /** Bounds the size of a record; the oldest are dropped. */
 const maxPreviousOwners = 20;
 /** Other instances may change the owner between two rounds, but not forever. */
@@ -39,11 +44,12 @@ export function createInstallationStore(database: Database, newId: () => string)
    * record is read for the next round. Returns the attempts to repeat.
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
+    const getLastSeen = await readLastSeen(attempts.map(({ write }) => write));
     const now = currentDate();
     const statements: UpdateStatement[] = [];
     const attemptByStatement: Attempt[] = [];
     for (const attempt of attempts) {
-      for (const statement of toStatements(attempt, now, newId)) {
+      for (const statement of toStatements(attempt, { now, newId, getLastSeen })) {
         statements.push(statement);
         attemptByStatement.push(attempt);
       }
@@ -57,6 +63,46 @@ export function createInstallationStore(database: Database, newId: () => string)
     }
     const remaining = [...retried].filter(({ index }) => failures[index] === undefined);
     return remaining.length === 0 ? [] : readStored(remaining);
+  }
+
+  /**
+   * Reads when the tokens that these writes deactivate were registered last. A statement that the store runs late, after it
+   * was repeated and acknowledged, must not deactivate what was registered again meanwhile.
+   */
+  async function readLastSeen(writes: readonly InstallationWrite[]): Promise<GetLastSeen> {
+    const removals = writes.filter((write) => write.kind === "remove");
+    const replaced = writes.flatMap((write) =>
+      write.kind === "register" && write.previousToken !== undefined ? [write.previousToken] : [],
+    );
+    const [owned, previous] = await Promise.all([
+      removals.length === 0
+        ? []
+        : readActive({
+            application: { $in: removals.map(({ application }) => application) },
+            platform: { $in: removals.map(({ platform }) => platform) },
+            user: { $in: removals.map(({ user }) => user) },
+          }),
+      replaced.length === 0 ? [] : readActive({ token: { $in: replaced } }),
+    ]);
+    const latest = new Map<string, number>();
+    const add = (key: string, { last_seen_on }: SeenRecord): void => {
+      // Another program may have written a text.
+      latest.set(key, Math.max(latest.get(key) ?? 0, Number(last_seen_on) || 0));
+    };
+    for (const record of owned) add(toOwnerKey(record), record);
+    for (const record of previous) add(toReplacedKey(record, record.user), record);
+    return (write) => {
+      const key =
+        write.kind === "remove"
+          ? toOwnerKey(write)
+          : toReplacedKey({ ...write.key, token: write.previousToken ?? "" }, write.user);
+      return new Date(latest.get(key) ?? 0);
+    };
+  }
+
+  function readActive(filter: Filter<InstallationRecord>): Promise<SeenRecord[]> {
+    const projection = { _id: 0, token: 1, application: 1, platform: 1, user: 1, last_seen_on: 1 } as const;
+    return installations.find({ ...filter, active: true }, { projection }).toArray();
   }
 
   async function readStored(attempts: readonly Attempt[]): Promise<Attempt[]> {
@@ -96,10 +142,31 @@ export function createInstallationStore(database: Database, newId: () => string)
 /** The record is another user's, or a transaction holds it. A retry gets a new `_id`. */
 const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflict"].includes(classify(error));
 
-const toStatements = ({ write, stored }: Attempt, now: Date, newId: () => string): UpdateStatement[] =>
+interface StatementContext {
+  readonly now: Date;
+  readonly newId: () => string;
+  readonly getLastSeen: GetLastSeen;
+}
+
+const toStatements = (
+  { write, stored }: Attempt,
+  { now, newId, getLastSeen }: StatementContext,
+): UpdateStatement[] =>
   write.kind === "remove"
-    ? [toRemoval(write, now)]
-    : [toRegistration(write, { stored, now, id: newId() }), ...toReplacement(write, now)];
+    ? [toRemoval(write, now, getLastSeen(write))]
+    : [toRegistration(write, { stored, now, id: newId() }), ...toReplacement(write, now, getLastSeen(write))];
+
+const toOwnerKey = ({
+  application,
+  platform,
+  user,
+}: Pick<InstallationRecord, "application" | "platform" | "user">): string =>
+  JSON.stringify([application, platform, user]);
+
+const toReplacedKey = (key: InstallationKey, user: string): string => JSON.stringify([toKeyText(key), user]);
+
+/** Matches records that were not registered since, and those without a time. */
+const notSeenSince = (time: Date) => ({ last_seen_on: { $not: { $gt: time } } });
 
 /**
  * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that
@@ -130,14 +197,22 @@ function toRegistration(
 }
 
 /** Deactivates the token that a registration replaces, unless it belongs to another user. */
-function toReplacement({ key, user, previousToken }: RegisterWrite, now: Date): UpdateStatement[] {
+function toReplacement(
+  { key, user, previousToken }: RegisterWrite,
+  now: Date,
+  lastSeen: Date,
+): UpdateStatement[] {
   if (previousToken === undefined || previousToken === key.token) return [];
-  const q = { ...key, token: previousToken, user, active: true };
+  const q = { ...key, token: previousToken, user, active: true, ...notSeenSince(lastSeen) };
   return [{ q, u: toDeactivation("replaced by a new token", now) }];
 }
 
-const toRemoval = ({ application, platform, user, reason }: RemoveWrite, now: Date): UpdateStatement => ({
-  q: { application, platform, user, active: true },
+const toRemoval = (
+  { application, platform, user, reason }: RemoveWrite,
+  now: Date,
+  lastSeen: Date,
+): UpdateStatement => ({
+  q: { application, platform, user, active: true, ...notSeenSince(lastSeen) },
   u: toDeactivation(reason, now),
   multi: true,
 });
