@@ -84,7 +84,9 @@ export function createInstallationDeactivator(database: Database): InstallationD
           await deactivateRead(batch, reason);
           batch = [];
         }
-        if (batch.length > 0) await deactivateRead(batch, reason);
+        // Also without records: another removal may have deactivated them on the primary only, and an update that changes nothing
+        // waits until a majority has what it saw.
+        await deactivateRead(batch, reason);
       }),
   };
 }
