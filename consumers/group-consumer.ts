@@ -30,6 +30,8 @@ export interface GroupConsumer {
 export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prepared>): GroupConsumer {
   const { member, watch, createHandler, log } = options;
   const readers = new Map<number, PartitionReader>();
+  /** By partition: when its last reader here that was closed has written its last batch. */
+  const closed = new Map<number, Promise<void>>();
   let state: "joining" | "assigned" | "dead" = "joining";
 
   function die(error: unknown): void {
@@ -37,10 +39,9 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
     options.onDied(error);
   }
 
-  async function closeReaders(): Promise<void> {
-    const closing = [...readers.values()].map((reader) => reader.close());
+  function closeReaders(): void {
+    for (const [partition, reader] of readers) closed.set(partition, reader.close());
     readers.clear();
-    await Promise.all(closing);
   }
 
   return {
@@ -50,12 +51,21 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
       await member.run({
         onAssigned(partitions) {
           // A write in progress may still succeed. If another member starts before it ends, one of the two is fenced.
-          void closeReaders();
+          closeReaders();
           for (const partition of partitions) {
             const handler = createHandler(partition);
+            const previousClosed = closed.get(partition.partition) ?? Promise.resolve();
             readers.set(
               partition.partition,
-              createPartitionReader({ partition, member, watch, handler, log, onFailed: die }),
+              createPartitionReader({
+                partition,
+                member,
+                watch,
+                handler,
+                log,
+                previousClosed,
+                onFailed: die,
+              }),
             );
           }
           state = "assigned";
@@ -77,7 +87,8 @@ export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prep
     },
     status: () => ({ state, partitions: [...readers.values()].map((reader) => reader.status()) }),
     async stop() {
-      await closeReaders();
+      closeReaders();
+      await Promise.all(closed.values());
       await member.stop();
     },
   };

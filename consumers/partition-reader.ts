@@ -42,6 +42,8 @@ export interface ReaderOptions<Prepared> {
   readonly watch: LogWatch;
   readonly handler: BatchHandler<Prepared>;
   readonly log: Logger;
+  /** Resolves when this process has no other reader of the partition that may still write. */
+  readonly previousClosed: Promise<void>;
   /** Called when the reader cannot continue by itself: a bug. */
   readonly onFailed: (error: unknown) => void;
 }
@@ -90,7 +92,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let stored: Position | undefined;
   let next: Position = { offset: 0, epoch: 1 };
   let findings: Findings = { endedEpoch: 0, examinedTo: 0 };
-  let writing: Promise<FailedWrite<Prepared> | undefined> = Promise.resolve(undefined);
+  let writing: Promise<FailedWrite<Prepared> | undefined> = options.previousClosed.then(() => undefined);
   /** Resolves when every stored batch is reported. */
   let reporting: Promise<void> = Promise.resolve();
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
@@ -308,7 +310,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;
       const to = { ...next, offset: end };
       next = to;
-      writing = writing.then((failedWrite) => failedWrite ?? write(handler.prepare([], to.epoch), to));
+      writing = writing.then((failedWrite) =>
+        failedWrite !== undefined || isClosed() ? failedWrite : write(handler.prepare([], to.epoch), to),
+      );
     },
 
     status: () => ({

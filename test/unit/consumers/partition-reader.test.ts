@@ -30,6 +30,7 @@ async function createScene(
   let answers = 0;
   const newer = Promise.withResolvers<number>();
   const reader = createPartitionReader({
+    previousClosed: Promise.resolve(),
     partition,
     member: {
       run: () => Promise.resolve(),
