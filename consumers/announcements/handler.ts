@@ -17,7 +17,7 @@ import { decode } from "./decode.ts";
 export interface AnnouncementOptions {
   readonly groupId: string;
   readonly topics: Pick<TopicService, "decide" | "decideAhead" | "publish">;
-  readonly store: Pick<TopicStore, "claim" | "begin">;
+  readonly store: Pick<TopicStore, "claim" | "begin" | "getPrimary">;
   readonly deadLetters: Pick<RecordProducer, "send">;
   /** Called with each batch that is stored. */
   readonly applied: (batch: AppliedBatch) => void;
@@ -55,6 +55,7 @@ export function createAnnouncementHandler(
     let ahead = batch.epoch === to.epoch ? batch.decision : undefined;
     for (let conflicts = 0; conflicts < maxAttempts;) {
       trace?.startStage("decide");
+      const primary = ahead === undefined ? store.getPrimary() : undefined;
       const decision =
         ahead ?? (await topics.decide({ partition, epoch: to.epoch, announcements }, conflicts));
       batch.decision = decision;
@@ -64,7 +65,7 @@ export function createAnnouncementHandler(
           ? undefined
           : () => sendRejected(deadLetters, { partition, epoch: to.epoch, records, rejected: rejections });
       try {
-        await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
+        await storeBatch(store, { key, from, to, primary }, { writes, sendDeadLetters, trace });
         return decision;
       } catch (error) {
         if (!(error instanceof UniqueViolationError || error instanceof TopicGoneError)) throw error;

@@ -16,7 +16,7 @@ import { decodeReport } from "./decode.ts";
 export interface FeedbackOptions {
   readonly groupId: string;
   readonly feedback: FeedbackService;
-  readonly store: Pick<FeedbackStore, "claim" | "begin">;
+  readonly store: Pick<FeedbackStore, "claim" | "begin" | "getPrimary">;
   readonly deadLetters: Pick<RecordProducer, "send">;
   /** Called with each decision that is stored. */
   readonly applied: (decision: FeedbackDecision) => void;
@@ -46,6 +46,7 @@ export function createFeedbackHandler(
   async function apply(batch: FeedbackBatch, { from, to }: Step): Promise<FeedbackDecision> {
     const { records, reports, trace } = batch;
     trace?.startStage("decide");
+    const primary = store.getPrimary();
     const decision = await feedback.decide(reports);
     batch.decision = decision;
     const { deactivations: writes, rejections } = decision;
@@ -53,7 +54,7 @@ export function createFeedbackHandler(
       rejections.length === 0
         ? undefined
         : () => sendRejected(deadLetters, { partition, epoch: to.epoch, records, rejected: rejections });
-    await storeBatch(store, { key, from, to }, { writes, sendDeadLetters, trace });
+    await storeBatch(store, { key, from, to, primary }, { writes, sendDeadLetters, trace });
     return decision;
   }
 

@@ -26,6 +26,11 @@ export interface Database {
   command(command: Document): Promise<Document>;
   /** Runs an operation and translates its errors. Throws UnavailableError, also before `connect`. */
   run<T>(operation: () => Promise<T>): Promise<T>;
+  /**
+   * Names the primary of a replica set and its election; undefined when it is not known. Commands go to another primary only
+   * after the name has changed. On a sharded cluster the elections of shards are not visible.
+   */
+  getPrimary(): string | undefined;
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
   /**
@@ -111,6 +116,11 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
   let connected = false;
   let transactions = false;
   let canKillSessions = true;
+  let primary: string | undefined;
+  client.on("topologyDescriptionChanged", ({ newDescription }) => {
+    for (const { type, electionId } of newDescription.servers.values())
+      if (type === "RSPrimary") primary = electionId?.toHexString();
+  });
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!connected) throw new UnavailableError("MongoDB is not connected yet");
@@ -179,6 +189,8 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
         },
         { what: "MongoDB", abort, log },
       ),
+
+    getPrimary: () => primary,
 
     startSession: () => (transactions ? client.startSession() : undefined),
 

@@ -5,6 +5,7 @@ import { currentDate } from "../lib/platform.ts";
 import { newId } from "../lib/sys-id.ts";
 import {
   FencedError,
+  PrimaryChangedError,
   type BatchTransaction,
   type ClaimedPosition,
   type Position,
@@ -29,6 +30,8 @@ export interface PositionRecord {
   moved_by?: UUID;
   /** The sessions in which owners of the partition write, the newest last. */
   sessions?: Binary[];
+  /** Different in each claim, so that a claim always changes the record and waits for a transaction that holds it. */
+  claim?: UUID;
 }
 
 /** Options of every operation in a transaction. */
@@ -40,9 +43,9 @@ export interface SessionOptions {
 export type WriteInSession = (options: SessionOptions) => Promise<void>;
 
 /** Positions in MongoDB, and the transactions that move them. */
-export interface Positions extends PositionStore {
+export interface Positions extends PositionStore, Pick<Database, "getPrimary"> {
   /**
-   * See BatchStore. The first `write` begins the transaction; without it the position moves by one update.
+   * See BatchStore. The first step begins the transaction.
    */
   begin(step: PositionStep): Promise<BatchTransaction<WriteInSession>>;
 }
@@ -121,6 +124,12 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     if (matchedCount === 0) throw createFencedError(key, from);
   }
 
+  /** What was read of an earlier primary may have been lost by the election. */
+  function requirePrimary({ key, primary }: PositionStep): void {
+    if (primary !== undefined && primary !== database.getPrimary())
+      throw new PrimaryChangedError(`the batch of ${formatKey(key)} was decided on another primary`);
+  }
+
   /** Throws FencedError unless the position is still where the step begins. */
   async function check({ key, from }: PositionStep, options: SessionOptions): Promise<void> {
     if ((await positions.findOne(toFilter(key, from), options)) === null) throw createFencedError(key, from);
@@ -132,9 +141,12 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     await abortOpenTransactions(_id);
     owned.session ??= database.startSession();
     const session = owned.session?.id?.id;
+    const $set = { claim: new UUID(newId()) };
     const record = await positions.findOneAndUpdate(
       { _id },
-      session === undefined ? { $unset: { sessions: "" as const } } : { $addToSet: { sessions: session } },
+      session === undefined
+        ? { $set, $unset: { sessions: "" as const } }
+        : { $set, $addToSet: { sessions: session } },
       // Waits for a former owner's transaction that could not be killed.
       { upsert: true, returnDocument: "after", maxTimeMS: maxUpdateMs },
     );
@@ -169,14 +181,27 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
     },
 
     findPositions: (group, topic) => database.run(() => list(group, topic)),
+    getPrimary: () => database.getPrimary(),
 
     async begin(step) {
       const { partition, unlock } = await lock(step.key);
       const { session } = partition;
-      /** Of every step once the first `write` has begun the transaction: none may happen outside it then. */
+      /** Undefined before the first step begins the transaction, and without transactions. */
       let options: SessionOptions = {};
 
+      let hasBegun = false;
+
+      /** Begins the transaction, unless it has begun: no step may happen outside it. */
+      function enter(): void {
+        if (session === undefined) return;
+        // Not again: a session that was ended meanwhile must not move the position without the records.
+        if (!hasBegun) session.startTransaction();
+        hasBegun = true;
+        options = { session };
+      }
+
       async function abort(): Promise<void> {
+        hasBegun = false;
         if (session?.inTransaction()) await session.abortTransaction().catch(() => undefined);
       }
 
@@ -190,16 +215,21 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
       return {
         write: (write) =>
           run(async () => {
-            if (session !== undefined) {
-              if (!session.inTransaction()) session.startTransaction();
-              options = { session };
-            }
+            enter();
             await write(options);
           }),
-        checkPosition: () => run(() => check(step, options)),
+        checkPosition: () =>
+          run(async () => {
+            enter();
+            await check(step, options);
+            requirePrimary(step);
+          }),
         commit: () =>
           run(async () => {
+            enter();
             await move(step, options);
+            // A transaction ends with its primary: this is the one that has run all of it.
+            requirePrimary(step);
             await options.session?.commitTransaction();
           }),
         canRetry: createConflictRetry(),

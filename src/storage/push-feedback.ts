@@ -27,6 +27,7 @@ export function createFeedbackStore(database: Database, log: Logger): FeedbackSt
   return {
     claim: (key) => positions.claim(key),
     findPositions: (group, topic) => positions.findPositions(group, topic),
+    getPrimary: positions.getPrimary,
 
     findTokens: (tokens) =>
       database.run(async () => (await Promise.all(splitIntoChunks(tokens, tokensPerQuery).map(find))).flat()),

@@ -110,6 +110,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
 
     claim: (key) => positions.claim(key),
     findPositions: (group, topic) => positions.findPositions(group, topic),
+    getPrimary: positions.getPrimary,
 
     async begin(step) {
       const batch = await positions.begin(step);

@@ -1,9 +1,13 @@
+import { UnavailableError } from "../lib/errors.ts";
 import type { Partition } from "./records.ts";
 
 /** Another consumer moved the position: the batch was decided on outdated data, and nothing is stored. */
 export class FencedError extends Error {
   override readonly name = "FencedError";
 }
+
+/** The batch was decided on what another primary of the store had, some of which may be lost: it has to be decided again. */
+export class PrimaryChangedError extends UnavailableError {}
 
 /** One consumer group in one partition. */
 export interface PositionKey extends Partition {
@@ -41,6 +45,8 @@ export interface PositionStep {
   readonly from: Position | undefined;
   /** The position after the batch. */
   readonly to: Position;
+  /** The primary on whose data the batch was decided; undefined when it was decided without, or that is not known. */
+  readonly primary?: string | undefined;
 }
 
 /** The store of positions, beside the applied data. Every function throws UnavailableError. */
@@ -70,7 +76,10 @@ export interface BatchTransaction<Writes> {
    * moved the position.
    */
   checkPosition(): Promise<void>;
-  /** Moves the position and commits. Throws FencedError when the position is not where the batch starts. */
+  /**
+   * Moves the position and commits. Throws FencedError when the position is not where the batch starts, and
+   * PrimaryChangedError when the store has elected another primary since the batch was decided; so does `checkPosition`.
+   */
   commit(): Promise<void>;
   /**
    * Whether the steps can be repeated from `write` on after this error: the store aborted the transaction in
@@ -85,4 +94,6 @@ export interface BatchTransaction<Writes> {
 export interface BatchStore<Writes> extends PositionStore {
   /** Begins to store a batch, once the one before has ended. */
   begin(step: PositionStep): Promise<BatchTransaction<Writes>>;
+  /** Names the primary of a replica set; it has another name after each election. Undefined where that is not known. */
+  getPrimary(): string | undefined;
 }
