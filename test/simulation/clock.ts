@@ -1,0 +1,135 @@
+import type { Cancel } from "../../src/lib/platform.ts";
+
+/** A simulated machine. Its events happen one after another, and none happens once it is dead. */
+export interface Host {
+  readonly name: string;
+  alive: boolean;
+  /** Until then, nothing happens on it. */
+  frozenUntil: number;
+  /** How far its clock is ahead. */
+  readonly skewMs: number;
+}
+
+export const createHost = (name: string, skewMs = 0): Host => ({ name, alive: true, frozenUntil: 0, skewMs });
+
+interface Event {
+  time: number;
+  readonly order: number;
+  readonly host: Host;
+  readonly action: () => void;
+  isCancelled: boolean;
+}
+
+/** The time of a simulated world, and everything that is going to happen in it. */
+export interface Clock {
+  readonly getTime: () => number;
+  /** The host whose event happens now. */
+  readonly getHost: () => Host;
+  readonly schedule: (host: Host, delayMs: number, action: () => void) => Cancel;
+  readonly runUntil: (time: number, isDone?: () => boolean) => Promise<void>;
+  /** Stops the run with an error. */
+  readonly fail: (error: unknown) => void;
+  readonly countEvents: () => number;
+}
+
+/** Everything that code does between two events: its promises are settled before the next one. */
+const settle = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+export function createClock(outside: Host): Clock {
+  const queue = createQueue();
+  let time = 0;
+  let order = 0;
+  let events = 0;
+  let current = outside;
+  let failure: { readonly error: unknown } | undefined;
+
+  function take(until: number): Event | undefined {
+    for (;;) {
+      const event = queue.peek();
+      if (event === undefined || event.time > until) return undefined;
+      queue.pop();
+      if (event.isCancelled || !event.host.alive) continue;
+      if (event.host.frozenUntil <= event.time) return event;
+      event.time = event.host.frozenUntil;
+      queue.push(event);
+    }
+  }
+
+  return {
+    getTime: () => time,
+    getHost: () => current,
+    schedule(host, delayMs, action) {
+      order += 1;
+      const event: Event = { time: time + Math.max(0, delayMs), order, host, action, isCancelled: false };
+      queue.push(event);
+      return () => {
+        event.isCancelled = true;
+      };
+    },
+    async runUntil(until, isDone = () => false) {
+      for (;;) {
+        if (failure !== undefined) throw failure.error;
+        if (isDone()) return;
+        const event = take(until);
+        if (event === undefined) break;
+        time = Math.max(time, event.time);
+        events += 1;
+        current = event.host;
+        try {
+          event.action();
+        } catch (error) {
+          failure ??= { error };
+        }
+        await settle();
+        current = outside;
+      }
+      time = Math.max(time, until);
+    },
+    fail(error) {
+      failure ??= { error };
+    },
+    countEvents: () => events,
+  };
+}
+
+const isBefore = (a: Event, b: Event): boolean => a.time < b.time || (a.time === b.time && a.order < b.order);
+
+/** A binary heap. */
+function createQueue() {
+  const heap: Event[] = [];
+  return {
+    peek: () => heap[0],
+    push(event: Event): void {
+      let at = heap.push(event) - 1;
+      while (at > 0) {
+        const parent = (at - 1) >> 1;
+        const above = heap[parent];
+        if (above === undefined || isBefore(above, event)) break;
+        heap[at] = above;
+        at = parent;
+      }
+      heap[at] = event;
+    },
+    pop(): void {
+      const last = heap.pop();
+      if (last === undefined || heap.length === 0) return;
+      let at = 0;
+      for (;;) {
+        const left = 2 * at + 1;
+        const right = left + 1;
+        const leftEvent = heap[left];
+        if (leftEvent === undefined) break;
+        const rightEvent = heap[right];
+        const isRightFirst = rightEvent !== undefined && isBefore(rightEvent, leftEvent);
+        const child = isRightFirst ? rightEvent : leftEvent;
+        if (isBefore(last, child)) break;
+        heap[at] = child;
+        at = isRightFirst ? right : left;
+      }
+      heap[at] = last;
+    },
+  };
+}

@@ -1,0 +1,316 @@
+import type { WorldName } from "./run.ts";
+
+/** A small break of the product, which the simulation must find. */
+export interface Mutant {
+  readonly name: string;
+  readonly world: WorldName;
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly replace: string;
+  readonly by: string;
+  /** Why it breaks nothing that is checked; only where that is so. */
+  readonly isEquivalent?: string;
+}
+
+const positions = "src/storage/positions.ts";
+const batch = "consumers/batch.ts";
+const reader = "consumers/partition-reader.ts";
+const startPosition = "consumers/start-position.ts";
+const handler = "consumers/announcements/handler.ts";
+const service = "src/topics/service.ts";
+const groupCommit = "src/installations/group-commit.ts";
+const installations = "src/storage/installations.ts";
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "the position moves without a comparison",
+    world: "sync",
+    file: positions,
+    replace: "await positions.updateOne(toFilter(key, from), { $set }, options)",
+    by: "await positions.updateOne({ _id: toId(key) }, { $set }, options)",
+  },
+  {
+    name: "the comparison ignores the epoch",
+    world: "sync",
+    file: positions,
+    replace: "epoch: from === undefined || from.epoch === 1 ? null : from.epoch,",
+    by: "",
+  },
+  {
+    name: "the position moves outside the transaction",
+    world: "sync",
+    file: positions,
+    replace: "await move(step, options);",
+    by: "await move(step, {});",
+  },
+  {
+    name: "the records are written outside the transaction",
+    world: "sync",
+    file: positions,
+    replace: "await write(options);",
+    by: "await write({});",
+  },
+  {
+    name: "the commit is not awaited",
+    world: "sync",
+    file: positions,
+    replace: "await options.session?.commitTransaction();",
+    by: "void options.session?.commitTransaction().catch(() => undefined);",
+  },
+  {
+    name: "a failed step does not abort the transaction",
+    world: "sync",
+    file: positions,
+    replace: "          await abort();\n          throw error;",
+    by: "          throw error;",
+  },
+  {
+    name: "a claim does not wait for the batch before",
+    world: "sync",
+    file: positions,
+    replace: "await previousEnded;",
+    by: "",
+  },
+  {
+    name: "a claim does not kill the sessions of former owners",
+    world: "sync",
+    file: positions,
+    replace: "await abortOpenTransactions(_id);",
+    by: "",
+  },
+  {
+    name: "dead letters are sent before the position is checked",
+    world: "sync",
+    file: batch,
+    replace: "await batch.checkPosition();",
+    by: "",
+  },
+  {
+    name: "dead letters are sent after the commit",
+    world: "sync",
+    file: batch,
+    replace: "          await sendDeadLetters();\n        }\n        await batch.commit();",
+    by: "        }\n        await batch.commit();\n        await sendDeadLetters?.();",
+  },
+  {
+    name: "dead letters are not sent",
+    world: "sync",
+    file: batch,
+    replace: "await sendDeadLetters();",
+    by: "",
+  },
+  {
+    name: "no heartbeats during a long write",
+    world: "sync",
+    file: batch,
+    replace: "const stop = repeat(heartbeatIntervalMs, () => void batch.heartbeat());",
+    by: "const stop = () => undefined;",
+    isEquivalent: "the group takes the partition away more often, which the position makes safe",
+  },
+  {
+    name: "a failed write counts as stored",
+    world: "sync",
+    file: reader,
+    replace: "      handleWriteFailure(error);\n      return { prepared, to };",
+    by: "      void error;",
+  },
+  {
+    name: "after a failed write the next one follows without a claim",
+    world: "sync",
+    file: reader,
+    replace: "    pause(getErrorMessage(error), cause);\n  }\n\n  /** Where",
+    by: "  }\n\n  /** Where",
+  },
+  {
+    name: "a failed write is reported as stored without a look at its owner",
+    world: "sync",
+    file: reader,
+    replace: "if (write === undefined || claimed?.isOurs !== true) return;",
+    by: "if (write === undefined || claimed === undefined) return;",
+  },
+  {
+    name: "a batch is written although it is outdated",
+    world: "sync",
+    file: reader,
+    replace: "if (isClosed() || isPaused() || !batch.isCurrent()) return;",
+    by: "",
+  },
+  {
+    name: "a suspicion counts as proof of a new log",
+    world: "sync",
+    file: reader,
+    replace:
+      '          state = { kind: "examining" };\n          member.seek(partition, suspicious);\n          return;',
+    by: '          findings = { endedEpoch: next.epoch, examinedTo: 0 };\n          pause("the log is a new one");\n          return;',
+  },
+  {
+    name: "a log that ends before the position counts as a new one",
+    world: "sync",
+    file: startPosition,
+    replace: "stored.epoch <= endedEpoch || (isCut && stored.newest === undefined)",
+    by: "stored.epoch <= endedEpoch || isCut",
+  },
+  {
+    name: "nothing proves a new log",
+    world: "sync",
+    file: startPosition,
+    replace: "(getTimestampMs(record) ?? 0) > newest;",
+    by: "(getTimestampMs(record) ?? 0) > newest + 1e15;",
+  },
+  {
+    name: "the newest timestamp is not remembered",
+    world: "sync",
+    file: startPosition,
+    replace: "(newest === undefined || timestamp > newest)",
+    by: "newest === undefined",
+  },
+  {
+    name: "a new log keeps the epoch",
+    world: "sync",
+    file: startPosition,
+    replace: "position: { offset: low, epoch: stored.epoch + 1, newest: nothingApplied },",
+    by: "position: { offset: low, epoch: stored.epoch, newest: nothingApplied },",
+  },
+  {
+    name: "nothing is known of an epoch in which nothing was applied",
+    world: "sync",
+    file: startPosition,
+    replace: "return { position: { offset: low, epoch: 1, newest: nothingApplied }, fetchFrom: low };",
+    by: "return { position: { offset: low, epoch: 1 }, fetchFrom: low };",
+  },
+  {
+    name: "a batch is stored although it was decided on another primary",
+    world: "sync",
+    file: positions,
+    replace: "            requirePrimary(step);\n          }),\n        commit",
+    by: "          }),\n        commit",
+  },
+  {
+    name: "the primary is not compared before the commit",
+    world: "sync",
+    file: positions,
+    replace: "            requirePrimary(step);\n            await options",
+    by: "            await options",
+  },
+  {
+    name: "a claim changes nothing if the process has claimed before",
+    world: "sync",
+    file: positions,
+    replace: "const $set = { claim: new UUID(newId()) };",
+    by: "const $set = { claim: processId };",
+  },
+  {
+    name: "a reader starts while another of its process may still write",
+    world: "sync",
+    file: reader,
+    replace: "= options.previousClosed.then(() => undefined);",
+    by: "= Promise.resolve(undefined);",
+  },
+  {
+    name: "skipped ranges do not move the position",
+    world: "sync",
+    file: reader,
+    replace: "if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;",
+    by: "if (end > 0) return;",
+  },
+  {
+    name: "topics with repeated ids are decided without a look-up",
+    world: "sync",
+    file: service,
+    replace: 'let level = raiseLevel(hasRepeatedIds(announcements) ? "all" : usualLevel, conflicts);',
+    by: "let level = raiseLevel(usualLevel, conflicts);",
+  },
+  {
+    name: "tombstones are decided ahead",
+    world: "sync",
+    file: service,
+    replace: 'batch.announcements.some(({ kind }) => kind === "retire") ||',
+    by: "",
+  },
+  {
+    name: "a batch that was decided ahead keeps the epoch of its decision",
+    world: "sync",
+    file: handler,
+    replace: "let ahead = batch.epoch === to.epoch ? batch.decision : undefined;",
+    by: "let ahead = batch.decision;",
+    isEquivalent: "a batch is prepared and written without a pause between, so in one epoch",
+  },
+  {
+    name: "a violated index fails the batch",
+    world: "sync",
+    file: handler,
+    replace: "error instanceof UniqueViolationError || error instanceof TopicGoneError",
+    by: "error instanceof TopicGoneError",
+  },
+  {
+    name: "more is looked up only for the batch that conflicted",
+    world: "sync",
+    file: service,
+    replace: "      usualLevel = toUsualLevel(decision, level);\n",
+    by: "",
+    isEquivalent: "each batch with known topics is decided twice, with the same outcome",
+  },
+  {
+    name: "a topic is disabled although the channel adopted it",
+    world: "sync",
+    file: "src/storage/topics.ts",
+    replace: '      sys_updated_on: topic.updatedOn,\n      "source.kind": topic.source.kind,\n',
+    by: "",
+  },
+  {
+    name: "registrations are acknowledged before the store responds",
+    world: "registrations",
+    file: groupCommit,
+    replace: "      waitingCharacters += characters;\n      schedule();",
+    by: "      waitingCharacters += characters;\n      done.resolve(undefined);\n      schedule();",
+  },
+  {
+    name: "removals and registrations of a user overtake each other",
+    world: "registrations",
+    file: groupCommit,
+    replace: "if (inFlight.hasConflict(entry.write) || skippedWrites.hasConflict(entry.write)) {",
+    by: "if (false) {",
+  },
+  {
+    name: "a write overtakes earlier ones that wait",
+    world: "registrations",
+    file: groupCommit,
+    replace: " || skippedWrites.hasConflict(entry.write)",
+    by: "",
+  },
+  {
+    name: "the error of a batch is dropped",
+    world: "registrations",
+    file: groupCommit,
+    replace: "      return () => error;",
+    by: "      return () => (error, undefined);",
+  },
+  {
+    name: "a late registration replaces a newer record",
+    world: "registrations",
+    file: installations,
+    replace: ", sys_updated_on: { $not: { $gt: updatedOn } } }",
+    by: " }",
+  },
+  {
+    name: "a late removal deactivates a token that was registered again",
+    world: "registrations",
+    file: installations,
+    replace: "q: { application, platform, user, active: true, ...notSeenSince(lastSeen) }",
+    by: "q: { application, platform, user, active: true }",
+  },
+  {
+    name: "a late replacement deactivates a token that was registered again",
+    world: "registrations",
+    file: installations,
+    replace: "const q = { ...key, token: previousToken, user, active: true, ...notSeenSince(lastSeen) };",
+    by: "const q = { ...key, token: previousToken, user, active: true };",
+  },
+  {
+    name: "a removal that finds nothing does not wait for a majority",
+    world: "registrations",
+    file: "src/storage/installation-deactivation.ts",
+    replace: "        await deactivateRead(batch, reason);\n      }),",
+    by: "        if (batch.length > 0) await deactivateRead(batch, reason);\n      }),",
+  },
+];

@@ -1,0 +1,95 @@
+/** Breaks copies of the product in known ways, and runs the simulation on each. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import Table from "cli-table3";
+
+import { mutants, type Mutant } from "./mutants.ts";
+import type { Summary } from "./simulate.ts";
+
+const root = resolve(import.meta.dirname, "../..");
+const copied = [
+  "package.json",
+  "src",
+  "consumers",
+  "schemas",
+  "test/simulation",
+  "test/unit/topics/model.ts",
+];
+const maxSeeds = 20_000;
+
+interface Outcome {
+  readonly mutant: Mutant;
+  readonly failure: string | undefined;
+  readonly seeds: number;
+  readonly seconds: number;
+}
+
+/** Breaks a copy of the product. Throws if the text to replace does not occur exactly once. */
+function breakCopy(folder: string, { name, file, replace, by }: Mutant): void {
+  for (const path of copied) cpSync(join(root, path), join(folder, path), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const path = join(folder, file);
+  const source = readFileSync(path, "utf8");
+  if (source.split(replace).length !== 2)
+    throw new Error(`the mutant "${name}" must find its text exactly once in ${file}`);
+  writeFileSync(
+    path,
+    source.replace(replace, () => by),
+  );
+}
+
+async function simulate(folder: string, { world, isEquivalent }: Mutant): Promise<Summary> {
+  const seeds = String(isEquivalent === undefined ? maxSeeds : 1_000);
+  const args = ["test/simulation/simulate.ts", "--json", "--seeds", seeds, "--world", world];
+  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  for await (const chunk of child.stdout) output += String(chunk);
+  return JSON.parse(output) as Summary;
+}
+
+async function tryMutant(mutant: Mutant): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-mutant-"));
+  try {
+    breakCopy(folder, mutant);
+    const { seeds, seconds, failures } = await simulate(folder, mutant);
+    return { mutant, failure: failures[0]?.failure, seeds, seconds };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs every mutant whose name contains a word. Returns whether each was found, or is known to change nothing. */
+export async function runMutants(word: string, asJson: boolean): Promise<boolean> {
+  const table = new Table({ head: ["mutant", "found after", "as"], colWidths: [52, 22, 76], wordWrap: true });
+  const outcomes: Outcome[] = [];
+  for (const mutant of mutants.filter(({ name }) => name.includes(word))) {
+    const outcome = await tryMutant(mutant);
+    outcomes.push(outcome);
+    const { failure, seeds, seconds } = outcome;
+    if (!asJson) console.log(`${failure === undefined ? "not found" : "found"}: ${mutant.name}`);
+    table.push([
+      mutant.name,
+      failure === undefined ? `– (${seeds} seeds)` : `${seeds} seeds, ${seconds} s`,
+      failure ?? mutant.isEquivalent ?? "not found",
+    ]);
+  }
+  console.log(
+    asJson
+      ? JSON.stringify(
+          outcomes.map(({ mutant: { name, isEquivalent }, failure, seeds, seconds }) => ({
+            name,
+            isEquivalent,
+            failure,
+            seeds,
+            seconds,
+          })),
+        )
+      : table.toString(),
+  );
+  return outcomes.every(
+    ({ failure, mutant }) => (failure === undefined) === (mutant.isEquivalent !== undefined),
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * What must hold for registrations: an acknowledged one is stored on a majority, and what is stored in the end is what one of the
+ * operations did that no acknowledged operation came after.
+ */
+import { collections } from "../../src/storage/names.ts";
+import type { Clock } from "./clock.ts";
+import type { Document } from "./mongo/documents.ts";
+import type { Commit } from "./mongo/server.ts";
+import { Violation } from "./violation.ts";
+
+export type Operation =
+  | {
+      readonly kind: "register";
+      readonly user: string;
+      readonly token: string;
+      readonly previousToken: string | undefined;
+    }
+  | { readonly kind: "remove"; readonly user: string }
+  | { readonly kind: "remove all" };
+
+/** An operation between its request and its response. Both are moments of one order. */
+interface Performed {
+  readonly operation: Operation;
+  readonly start: number;
+  /** Infinity until it is acknowledged: a failed one may still take effect. */
+  end: number;
+}
+
+interface TokenState {
+  readonly commit: number;
+  readonly user: string;
+  readonly active: boolean;
+}
+
+const maxStates = 400;
+
+export function createRegistrationOracle({
+  clock,
+  getMajority,
+}: {
+  readonly clock: Clock;
+  readonly getMajority: () => number;
+}) {
+  const performed: Performed[] = [];
+  const states = new Map<string, TokenState[]>();
+  let moment = 0;
+  let lastCommit = 0;
+  let checks = 0;
+
+  function fail(message: string): never {
+    throw new Violation(`${message} (at ${Math.round(clock.getTime())} ms)`);
+  }
+
+  /** The states of a token since a commit, the one at that commit included; none if it was stored later. */
+  function getStatesSince(token: string, commit: number): readonly TokenState[] {
+    const all = states.get(token) ?? [];
+    const before = all.findLastIndex((state) => state.commit <= commit);
+    return before === -1 ? [] : all.slice(before);
+  }
+
+  function requireStored(operation: Operation, since: number): void {
+    const isDurable = ({ commit }: TokenState): boolean => commit <= getMajority();
+    if (operation.kind === "register") {
+      const { user, token } = operation;
+      const isStored = (states.get(token) ?? []).some(
+        (state) => state.commit > since && isDurable(state) && state.active && state.user === user,
+      );
+      if (!isStored) fail(`${user} registered ${token}, which was acknowledged but not stored`);
+      return;
+    }
+    for (const token of states.keys()) {
+      const seen = getStatesSince(token, since);
+      const isRemoved = (state: TokenState): boolean =>
+        !state.active || (operation.kind === "remove" && state.user !== operation.user);
+      // A removal spares what is registered meanwhile.
+      if (seen[0] === undefined || seen.slice(1).some((state) => state.active)) continue;
+      if (!seen.some((state) => isDurable(state) && isRemoved(state)))
+        fail(`${describe(operation)} was acknowledged, but ${token} stayed active`);
+    }
+  }
+
+  return {
+    /** Returns what to call when it is acknowledged. */
+    begin(operation: Operation): () => void {
+      moment += 1;
+      const one: Performed = { operation, start: moment, end: Infinity };
+      const since = lastCommit;
+      performed.push(one);
+      return () => {
+        checks += 1;
+        moment += 1;
+        one.end = moment;
+        requireStored(operation, since);
+      };
+    },
+
+    onCommit({ number, changes }: Commit): void {
+      lastCommit = number;
+      for (const { collection, after } of changes) {
+        if (collection !== collections.installations || after === undefined) continue;
+        const { token, user, active } = after as unknown as { token: string; user: string; active: boolean };
+        const known = states.get(token) ?? [];
+        known.push({ commit: number, user, active });
+        states.set(token, known.length > maxStates ? known.slice(-maxStates / 2) : known);
+      }
+    },
+
+    onRollback(lastKept: number): void {
+      for (const [token, known] of states)
+        states.set(
+          token,
+          known.filter(({ commit }) => commit <= lastKept),
+        );
+    },
+
+    checkFinal(records: readonly Document[]): void {
+      const stored = new Map(records.map((record) => [record["token"] as string, record]));
+      const tokens = new Set(
+        performed.flatMap(({ operation }) => (operation.kind === "register" ? [operation.token] : [])),
+      );
+      for (const token of tokens) {
+        checks += 1;
+        const record = stored.get(token);
+        if (record === undefined) {
+          if (
+            performed.some(
+              ({ operation, end }) =>
+                operation.kind === "register" && operation.token === token && end < Infinity,
+            )
+          )
+            fail(`${token} was registered, but is not stored`);
+          continue;
+        }
+        checkToken(token, record["user"] as string, record["active"] as boolean);
+      }
+    },
+
+    countChecks: () => checks,
+  };
+
+  function checkToken(token: string, user: string, isActive: boolean): void {
+    const registers = ({ operation }: Performed): boolean =>
+      operation.kind === "register" && operation.token === token;
+    const registersOther = (one: Performed): boolean =>
+      registers(one) && (one.operation as { user: string }).user !== user;
+    const registersOwn = (one: Performed): boolean => registers(one) && !registersOther(one);
+    const removes = ({ operation }: Performed): boolean =>
+      operation.kind === "remove all" ||
+      (operation.kind === "remove" && operation.user === user) ||
+      (operation.kind === "register" &&
+        operation.user === user &&
+        operation.previousToken === token &&
+        operation.token !== token);
+    /** Whether one of these may be the last: no acknowledged one of the others began after it had ended. */
+    const mayBeLast = (own: (one: Performed) => boolean, others: (one: Performed) => boolean): boolean =>
+      performed
+        .filter(own)
+        .some(
+          ({ end }) => !performed.some((other) => others(other) && other.end < Infinity && other.start > end),
+        );
+
+    if (!mayBeLast(registersOwn, registersOther))
+      fail(`${token} belongs to ${user}, although another user registered it later`);
+    if (isActive && !mayBeLast(registersOwn, removes))
+      fail(`${token} of ${user} is active, although it was removed later`);
+    if (!isActive && !mayBeLast(removes, registers))
+      fail(`${token} of ${user} is inactive, although it was registered later`);
+  }
+}
+
+const describe = (operation: Operation): string =>
+  operation.kind === "remove" ? `the removal of ${operation.user}` : operation.kind;

@@ -1,0 +1,182 @@
+/** `npm run simulate`: runs simulated worlds, and repeats and shortens failing ones. */
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { Worker } from "node:worker_threads";
+
+import { Option, program } from "commander";
+
+import { runMutants } from "./mutate.ts";
+import {
+  chooseWorld,
+  getSteps,
+  runSteps,
+  shrink,
+  type AnyStep,
+  type RunOptions,
+  type WorldName,
+} from "./run.ts";
+import type { WorkerReport, WorkerTask } from "./worker.ts";
+
+interface Options {
+  readonly seed?: string;
+  readonly steps?: string;
+  readonly from: string;
+  readonly seeds: string;
+  readonly minutes?: string;
+  readonly world?: WorldName;
+  readonly length: string;
+  readonly trace?: true;
+  readonly mutants?: string | true;
+  readonly json?: true;
+}
+
+export interface Summary {
+  readonly seeds: number;
+  readonly steps: number;
+  readonly faults: number;
+  readonly checks: number;
+  readonly virtualHours: number;
+  readonly seconds: number;
+  readonly failures: readonly {
+    readonly seed: number;
+    readonly world: WorldName;
+    readonly failure: string;
+  }[];
+}
+
+const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json } = program
+  .name("npm run simulate --")
+  .description(
+    "Runs the sync and the registrations in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
+      "Exits with 1 if one of the checks fails.",
+  )
+  .option("--seed <number>", "run one seed, and shorten its schedule if it fails")
+  .option("--steps <file>", "with --seed: run this schedule, a JSON array as printed for a failing seed")
+  .option("--trace", "with --seed: print everything that happens")
+  .option("--from <number>", "the first seed", "1")
+  .option("--seeds <count>", "how many seeds to run", "400")
+  .option("--minutes <number>", "run as many seeds as this time allows")
+  .addOption(new Option("--world <name>", "run only this kind of world").choices(["sync", "registrations"]))
+  .option("--length <number>", "the largest number of steps in a run", "150")
+  .option("--mutants [word]", "break the product in known ways, and tell how soon each is found")
+  .option("--json", "print the summary as JSON")
+  .parse()
+  .opts<Options>();
+
+/** Steps of the worlds per second are reported as clock events: every message, timer and commit. */
+async function runMany(): Promise<Summary> {
+  const startedAt = performance.now();
+  const deadline = minutes === undefined ? undefined : startedAt + Number(minutes) * 60_000;
+  const stride = availableParallelism();
+  const totals = { seeds: 0, steps: 0, faults: 0, checks: 0, virtualMs: 0 };
+  const failures: { seed: number; world: WorldName; failure: string }[] = [];
+  const showProgress = process.stderr.isTTY && json === undefined;
+
+  const runWorker = (index: number): Promise<void> =>
+    new Promise((done, reject) => {
+      const workerData: WorkerTask = {
+        first: Number(from) + index,
+        stride,
+        end: deadline === undefined ? Number(from) + Number(seeds) : undefined,
+        world,
+        length: Number(length),
+      };
+      const worker = new Worker(resolve(import.meta.dirname, "worker.ts"), { workerData });
+      const end = (): void =>
+        void worker.terminate().then(() => {
+          done();
+        }, reject);
+      worker.on("error", reject);
+      worker.on("message", (message: WorkerReport) => {
+        if ("done" in message) {
+          end();
+          return;
+        }
+        totals.seeds += 1;
+        if ("failure" in message) {
+          failures.push(message);
+          if (json === undefined) console.log(`seed ${message.seed} (${message.world}): ${message.failure}`);
+        } else {
+          const { faults, events, checks, virtualMs } = message.result;
+          totals.faults += faults;
+          totals.steps += events;
+          totals.checks += checks;
+          totals.virtualMs += virtualMs;
+        }
+        if (showProgress && totals.seeds % 50 === 0)
+          process.stderr.write(
+            `\r${totals.seeds} seeds, ${totals.faults} faults, ${failures.length} failures `,
+          );
+        if ((deadline !== undefined && performance.now() > deadline) || failures.length >= maxFailures) end();
+      });
+    });
+
+  await Promise.all(Array.from({ length: stride }, (_, index) => runWorker(index)));
+  if (showProgress) process.stderr.write("\r\x1b[K");
+  const { virtualMs, ...counts } = totals;
+  return {
+    ...counts,
+    virtualHours: Math.round(virtualMs / 360_000) / 10,
+    seconds: Math.round((performance.now() - startedAt) / 100) / 10,
+    failures,
+  };
+}
+
+const maxFailures = mutants === undefined && json !== undefined ? 1 : 10;
+
+const format = (number: number): string => number.toLocaleString("en-US");
+
+function printSummary(summary: Summary): void {
+  const { faults, seconds, failures } = summary;
+  console.log(
+    [
+      `${format(summary.seeds)} seeds, ${format(summary.steps)} steps (${format(Math.round(summary.steps / seconds))}/s), ` +
+        `${format(faults)} faults (${format(Math.round(faults / seconds))}/s), ${format(summary.checks)} checks, ` +
+        `${format(summary.virtualHours)} simulated hours in ${seconds} s`,
+      failures.length === 0 ? "No violation." : `${failures.length} seeds failed; repeat one with --seed.`,
+    ].join("\n"),
+  );
+}
+
+const formatSteps = (schedule: readonly AnyStep[]): string =>
+  `[\n${schedule.map((step) => `  ${JSON.stringify(step)}`).join(",\n")}\n]`;
+
+async function runOne(options: RunOptions): Promise<boolean> {
+  const schedule =
+    steps === undefined ? getSteps(options) : (JSON.parse(readFileSync(steps, "utf8")) as AnyStep[]);
+  try {
+    const { lines, ...result } = await runSteps(options, schedule);
+    console.log(
+      json === undefined ? { ...result, lines: Object.fromEntries(lines) } : JSON.stringify(result),
+    );
+    return true;
+  } catch (error) {
+    console.log(`seed ${options.seed} (${options.world}), ${schedule.length} steps: ${String(error)}`);
+  }
+  if (steps !== undefined) return false;
+  console.log("looking for a shorter schedule");
+  const shortest = await shrink({ ...options, onTrace: undefined });
+  if (shortest === undefined) throw new Error("the seed failed, but does not fail again");
+  console.log(
+    `${shortest.length} steps; save them to a file to run them with --seed ${options.seed} --world ${options.world} --steps FILE:\n${formatSteps(shortest)}`,
+  );
+  return false;
+}
+
+async function main(): Promise<boolean> {
+  if (mutants !== undefined) return runMutants(mutants === true ? "" : mutants, json !== undefined);
+  if (seed !== undefined)
+    return runOne({
+      seed: Number(seed),
+      world: world ?? chooseWorld(Number(seed)),
+      length: Number(length),
+      onTrace: trace && console.log,
+    });
+  const summary = await runMany();
+  if (json === undefined) printSummary(summary);
+  else console.log(JSON.stringify(summary));
+  return summary.failures.length === 0;
+}
+
+process.exitCode = (await main()) ? 0 : 1;

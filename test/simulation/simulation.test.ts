@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, it } from "node:test";
+
+import { chooseWorld, runSeed, runSteps, type AnyStep, type WorldName } from "./run.ts";
+import { mutants } from "./mutants.ts";
+
+const seeds = 240;
+const length = 150;
+const folder = resolve(import.meta.dirname, "regressions");
+
+/** A schedule that once failed. */
+interface Regression {
+  readonly seed: number;
+  readonly world: WorldName;
+  readonly steps: readonly AnyStep[];
+}
+
+describe("the simulation", () => {
+  it(`finds no violation in the first ${seeds} seeds`, async () => {
+    for (let seed = 1; seed <= seeds; seed += 1)
+      await runSeed({ seed, world: chooseWorld(seed), length }).catch((error: unknown) => {
+        assert.fail(`seed ${seed}: ${String(error)}. Repeat it with \`npm run simulate -- --seed ${seed}\`.`);
+      });
+  });
+
+  it("is the same whenever a seed is repeated", async () => {
+    for (const seed of [1, 2, 3, 4, 8]) {
+      const options = { seed, world: chooseWorld(seed), length };
+      const [first, second] = [await runSeed(options), await runSeed(options)];
+      assert.equal(first.digest, second.digest);
+    }
+  });
+
+  for (const name of readdirSync(folder))
+    it(`does not fail as it once did: ${name.replace(".json", "").replaceAll("-", " ")}`, async () => {
+      const { seed, world, steps } = JSON.parse(readFileSync(join(folder, name), "utf8")) as Regression;
+      await runSteps({ seed, world }, steps);
+    });
+
+  it("has mutants whose text occurs in the product", () => {
+    for (const { name, file, replace } of mutants) {
+      const source = readFileSync(resolve(import.meta.dirname, "../..", file), "utf8");
+      assert.equal(source.split(replace).length, 2, `${name}: ${file}`);
+    }
+  });
+
+  it("finds a mutant, and says so with its exit code", () => {
+    const args = ["test/simulation/simulate.ts", "--mutants", "the position moves outside the transaction"];
+    const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
+    assert.match(stdout, /^found: the position moves outside the transaction$/m);
+    assert.equal(status, 0);
+  });
+});

@@ -1,0 +1,182 @@
+/** The steps of a run, as data: what users and producers do, and what goes wrong. */
+import fc from "fast-check";
+
+import type { LinkFault } from "./network.ts";
+
+/** What a producer sends. `variant` selects one of few definitions, so that topics compete for combinations. */
+export interface SentRecord {
+  readonly id: number;
+  readonly kind: "define" | "retire" | "malformed" | "keyless tombstone";
+  readonly variant: number;
+  /** How far its timestamp is off, where timestamps may be. */
+  readonly skewMs: number;
+}
+
+/** What goes wrong with processes, the network and the store. */
+export type Fault =
+  | {
+      readonly do: "kill" | "stop";
+      readonly process: number;
+      readonly restartMs: number;
+      /** When the group notices. */
+      readonly noticedMs: number;
+    }
+  | { readonly do: "freeze"; readonly process: number; readonly ms: number }
+  | { readonly do: "disturb"; readonly process: number; readonly server: Server; readonly fault: LinkFault }
+  | { readonly do: "cut"; readonly process: number; readonly server: Server; readonly ms: number }
+  | { readonly do: "elect"; readonly downMs: number; readonly losesUnreplicated: boolean }
+  | { readonly do: "stall replication"; readonly ms: number };
+
+export type SyncAction =
+  | Fault
+  | {
+      readonly do: "produce";
+      readonly partition: number;
+      readonly records: readonly SentRecord[];
+      readonly transaction: "none" | "commit" | "abort" | "leave open";
+    }
+  | { readonly do: "end transaction"; readonly partition: number; readonly commit: boolean }
+  | {
+      readonly do: "create" | "disable" | "enable";
+      readonly process: number;
+      readonly id: number;
+      readonly variant: number;
+    }
+  | { readonly do: "compact"; readonly partition: number }
+  | { readonly do: "truncate"; readonly partition: number; readonly share: number }
+  | { readonly do: "recreate" | "rebalance" | "old bounds" }
+  | { readonly do: "broker down"; readonly ms: number };
+
+export type RegistrationAction =
+  | Fault
+  | {
+      readonly do: "register";
+      readonly process: number;
+      readonly user: number;
+      readonly token: number;
+      readonly previousToken: number | undefined;
+    }
+  | { readonly do: "remove" | "remove all"; readonly process: number; readonly user: number };
+
+export type Server = "store" | "broker";
+
+/** An action, some time after the one before. */
+export interface Step<A> {
+  readonly afterMs: number;
+  readonly action: A;
+}
+
+/** The actions that are not faults. */
+const ordinary = new Set<string>([
+  "produce",
+  "create",
+  "disable",
+  "enable",
+  "end transaction",
+  "register",
+  "remove",
+  "remove all",
+] satisfies (SyncAction | RegistrationAction)["do"][]);
+
+export const isFault = ({ action }: Step<{ readonly do: string }>): boolean => !ordinary.has(action.do);
+
+const below = (count: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: count - 1 });
+const upTo = (...limits: readonly number[]): fc.Arbitrary<number> =>
+  fc.oneof(...limits.map((max) => fc.integer({ min: 0, max })));
+const weighted = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ arbitrary, weight });
+
+const process = below(2);
+const partition = below(2);
+const id = below(8);
+const variant = below(5);
+
+const createFaults = (server: fc.Arbitrary<Server>) => [
+  weighted(
+    4,
+    fc.record({
+      do: fc.constantFrom("kill", "kill", "stop"),
+      process,
+      restartMs: upTo(50, 2_000),
+      noticedMs: upTo(50, 5_000),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("freeze"), process, ms: upTo(500, 20_000) })),
+  weighted(
+    40,
+    fc.record({
+      do: fc.constant("disturb"),
+      process,
+      server,
+      fault: fc.constantFrom<LinkFault>("request", "response", "response", "late", "slow"),
+    }),
+  ),
+  weighted(3, fc.record({ do: fc.constant("cut"), process, server, ms: upTo(8_000) })),
+  weighted(5, fc.record({ do: fc.constant("elect"), downMs: upTo(4_000), losesUnreplicated: fc.boolean() })),
+  weighted(2, fc.record({ do: fc.constant("stall replication"), ms: upTo(3_000) })),
+];
+
+const record = fc.record<SentRecord>({
+  id,
+  kind: fc.constantFrom<SentRecord["kind"]>(
+    "define",
+    "define",
+    "define",
+    "define",
+    "retire",
+    "retire",
+    "malformed",
+    "keyless tombstone",
+  ),
+  variant,
+  skewMs: fc.integer({ min: -100_000, max: 100_000 }),
+});
+
+const syncAction: fc.Arbitrary<SyncAction> = fc.oneof(
+  ...createFaults(fc.constantFrom<Server>("store", "store", "store", "broker")),
+  weighted(
+    24,
+    fc.record({
+      do: fc.constant("produce"),
+      partition,
+      records: fc.array(record, { minLength: 1, maxLength: 6 }),
+      transaction: fc.constantFrom("none", "none", "none", "commit", "abort", "leave open"),
+    }),
+  ),
+  weighted(4, fc.record({ do: fc.constant("end transaction"), partition, commit: fc.boolean() })),
+  weighted(10, fc.record({ do: fc.constantFrom("create", "disable", "enable"), process, id, variant })),
+  weighted(2, fc.record({ do: fc.constant("compact"), partition })),
+  weighted(
+    1,
+    fc.record({ do: fc.constant("truncate"), partition, share: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  ),
+  weighted(6, fc.record({ do: fc.constantFrom("recreate", "rebalance", "rebalance", "old bounds") })),
+  weighted(2, fc.record({ do: fc.constant("broker down"), ms: upTo(3_000) })),
+);
+
+const user = below(3);
+const token = below(5);
+
+const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
+  ...createFaults(fc.constant("store")),
+  weighted(
+    40,
+    fc.record({
+      do: fc.constant("register"),
+      process,
+      user,
+      token,
+      previousToken: fc.option(token, { nil: undefined, freq: 3 }),
+    }),
+  ),
+  weighted(20, fc.record({ do: fc.constantFrom("remove", "remove", "remove", "remove all"), process, user })),
+);
+
+/** Mostly short pauses, so that faults meet each other. */
+const afterMs = fc.oneof(weighted(6, upTo(12)), weighted(3, upTo(300)), weighted(1, upTo(3_000)));
+
+const stepsOf = <A>(action: fc.Arbitrary<A>, length: number): fc.Arbitrary<Step<A>[]> =>
+  fc.array(fc.record({ afterMs, action }), { minLength: 1, maxLength: length, size: "max" });
+
+export const syncSteps = (length: number): fc.Arbitrary<Step<SyncAction>[]> => stepsOf(syncAction, length);
+export const registrationSteps = (length: number): fc.Arbitrary<Step<RegistrationAction>[]> =>
+  stepsOf(registrationAction, length);
