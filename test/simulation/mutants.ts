@@ -182,15 +182,8 @@ export const mutants: readonly Mutant[] = [
     name: "a batch is stored although it was decided on another primary",
     world: "sync",
     file: positions,
-    replace: "            requirePrimary(step);\n          }),\n        commit",
-    by: "          }),\n        commit",
-  },
-  {
-    name: "the primary is not compared before the commit",
-    world: "sync",
-    file: positions,
-    replace: "            requirePrimary(step);\n            await options",
-    by: "            await options",
+    replace: "if (primary !== undefined && primary !== database.getPrimary())",
+    by: "if (primary === database.getPrimary() + key.topic)",
   },
   {
     name: "a claim changes nothing if the process has claimed before",

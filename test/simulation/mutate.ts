@@ -18,7 +18,7 @@ const copied = [
   "test/simulation",
   "test/unit/topics/model.ts",
 ];
-const maxSeeds = 20_000;
+const maxSeeds = 8_000;
 
 interface Outcome {
   readonly mutant: Mutant;

@@ -3,7 +3,7 @@
  * operations did that no acknowledged operation came after.
  */
 import { collections } from "../../src/storage/names.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock, Host } from "./clock.ts";
 import type { Document } from "./mongo/documents.ts";
 import type { Commit } from "./mongo/server.ts";
 import { Violation } from "./violation.ts";
@@ -21,6 +21,7 @@ export type Operation =
 /** An operation between its request and its response. Both are moments of one order. */
 interface Performed {
   readonly operation: Operation;
+  readonly host: Host;
   readonly start: number;
   /** Infinity until it is acknowledged: a failed one may still take effect. */
   end: number;
@@ -51,19 +52,20 @@ export function createRegistrationOracle({
     throw new Violation(`${message} (at ${Math.round(clock.getTime())} ms)`);
   }
 
-  /** The states of a token since a commit, the one at that commit included; none if it was stored later. */
+  /** The states of a token since a commit, the one at that commit included. */
   function getStatesSince(token: string, commit: number): readonly TokenState[] {
     const all = states.get(token) ?? [];
     const before = all.findLastIndex((state) => state.commit <= commit);
-    return before === -1 ? [] : all.slice(before);
+    return all.slice(Math.max(0, before));
   }
 
   function requireStored(operation: Operation, since: number): void {
     const isDurable = ({ commit }: TokenState): boolean => commit <= getMajority();
     if (operation.kind === "register") {
       const { user, token } = operation;
-      const isStored = (states.get(token) ?? []).some(
-        (state) => state.commit > since && isDurable(state) && state.active && state.user === user,
+      // An update within the same millisecond changes nothing.
+      const isStored = getStatesSince(token, since).some(
+        (state) => isDurable(state) && state.active && state.user === user,
       );
       if (!isStored) fail(`${user} registered ${token}, which was acknowledged but not stored`);
       return;
@@ -73,7 +75,8 @@ export function createRegistrationOracle({
       const isRemoved = (state: TokenState): boolean =>
         !state.active || (operation.kind === "remove" && state.user !== operation.user);
       // A removal spares what is registered meanwhile.
-      if (seen[0] === undefined || seen.slice(1).some((state) => state.active)) continue;
+      const isNew = seen[0] === undefined || seen[0].commit > since;
+      if (isNew || seen.slice(1).some((state) => state.active)) continue;
       if (!seen.some((state) => isDurable(state) && isRemoved(state)))
         fail(`${describe(operation)} was acknowledged, but ${token} stayed active`);
     }
@@ -81,9 +84,9 @@ export function createRegistrationOracle({
 
   return {
     /** Returns what to call when it is acknowledged. */
-    begin(operation: Operation): () => void {
+    begin(operation: Operation, host: Host): () => void {
       moment += 1;
-      const one: Performed = { operation, start: moment, end: Infinity };
+      const one: Performed = { operation, host, start: moment, end: Infinity };
       const since = lastCommit;
       performed.push(one);
       return () => {
@@ -151,12 +154,12 @@ export function createRegistrationOracle({
         operation.user === user &&
         operation.previousToken === token &&
         operation.token !== token);
-    /** Whether one of these may be the last: no acknowledged one of the others began after it had ended. */
+    /** Whether one of these may be the last: no acknowledged one of the others came after it. */
     const mayBeLast = (own: (one: Performed) => boolean, others: (one: Performed) => boolean): boolean =>
       performed
         .filter(own)
         .some(
-          ({ end }) => !performed.some((other) => others(other) && other.end < Infinity && other.start > end),
+          (one) => !performed.some((other) => others(other) && other.end < Infinity && isAfter(other, one)),
         );
 
     if (!mayBeLast(registersOwn, registersOther))
@@ -170,3 +173,12 @@ export function createRegistrationOracle({
 
 const describe = (operation: Operation): string =>
   operation.kind === "remove" ? `the removal of ${operation.user}` : operation.kind;
+
+/** Whether it began after the other had ended, or was submitted to the same process after it, which keeps their order. */
+const isAfter = (one: Performed, other: Performed): boolean =>
+  one.start > other.end ||
+  (one.host === other.host &&
+    one.start > other.start &&
+    other.end < Infinity &&
+    one.operation.kind !== "remove all" &&
+    other.operation.kind !== "remove all");

@@ -70,7 +70,7 @@ export async function runRegistrationWorld(
     const { service, host } = world.getProcess(processIndex);
     if (service === undefined) return;
     clock.schedule(host, 0, () => {
-      const done = oracle.begin(operation);
+      const done = oracle.begin(operation, host);
       send(service, operation).then(
         () => {
           note(JSON.stringify(operation));

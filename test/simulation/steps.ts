@@ -159,7 +159,7 @@ const token = below(5);
 const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
   ...createFaults(fc.constant("store")),
   weighted(
-    40,
+    80,
     fc.record({
       do: fc.constant("register"),
       process,
@@ -168,7 +168,7 @@ const registrationAction: fc.Arbitrary<RegistrationAction> = fc.oneof(
       previousToken: fc.option(token, { nil: undefined, freq: 3 }),
     }),
   ),
-  weighted(20, fc.record({ do: fc.constantFrom("remove", "remove", "remove", "remove all"), process, user })),
+  weighted(40, fc.record({ do: fc.constantFrom("remove", "remove", "remove", "remove all"), process, user })),
 );
 
 /** Mostly short pauses, so that faults meet each other. */

@@ -57,7 +57,7 @@ export async function runSyncWorld(
 
   broker.observe((from, records) => {
     trace(() => `stores ${records.length} dead letters of ${from.name}`);
-    oracle.onDeadLetters(records);
+    oracle.letters.onStored(records);
   });
   // Without transactions a batch may be stored in part.
   if (isReplicaSet)
@@ -69,7 +69,7 @@ export async function runSyncWorld(
         });
       },
       onRead(read) {
-        oracle.onRead(read);
+        oracle.letters.onRead(read);
       },
       onRollback(lastKept) {
         trace(() => `every commit after ${lastKept} is lost`);
@@ -89,7 +89,7 @@ export async function runSyncWorld(
   function onSending(from: Host, records: readonly OutgoingRecord[]): void {
     if (!isReplicaSet) return;
     judge(() => {
-      oracle.onSending(from, records);
+      oracle.letters.onSending(from, records);
     });
   }
 

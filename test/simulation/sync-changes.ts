@@ -1,0 +1,117 @@
+/** The store's records of topics and positions in the terms of the model. */
+import { collections } from "../../src/storage/names.ts";
+import type { ModelAnnouncement, ModelTopic } from "../unit/topics/model.ts";
+import type { StoredRecord } from "./kafka/log.ts";
+import type { Document } from "./mongo/documents.ts";
+import type { Change } from "./mongo/server.ts";
+
+export interface Position {
+  readonly offset: number;
+  readonly epoch: number;
+}
+
+/** Of a partition without a position. */
+export const beginning: Position = { offset: 0, epoch: 1 };
+/** Offsets of a later epoch are later. */
+export const epochSize = 1_000_000;
+
+export interface ChangedTopic {
+  /** Undefined: it is gone. */
+  readonly topic: ModelTopic | undefined;
+  readonly sysId: string | undefined;
+  readonly text: string;
+}
+
+export interface Effect {
+  readonly topics: ReadonlyMap<string, ChangedTopic>;
+  /** `externalId@offset` of the tombstones. */
+  readonly retired: ReadonlySet<string>;
+}
+
+interface StoredSource {
+  readonly kind: "http" | "announcement";
+  readonly offset: number;
+  readonly epoch?: number;
+}
+
+export const format = ({ offset, epoch }: Position): string => `${offset} of epoch ${epoch}`;
+
+export const describe = (topic: ModelTopic | undefined): string =>
+  topic === undefined ? "absent" : `${topic.owner} ${topic.offset} ${toCombination(topic)}`;
+
+export const toCombination = ({ name, namespace, headerQuery, contentQuery }: ModelTopic): string =>
+  JSON.stringify([name, namespace, headerQuery, contentQuery]);
+
+const toOffset = ({ offset, epoch = 1 }: StoredSource): number => (epoch - 1) * epochSize + offset;
+
+export function fromRecord(record: Document): ModelTopic {
+  const source = record["source"] as StoredSource;
+  return {
+    externalId: record["topic_id"] as string,
+    name: record["topic_name"] as string,
+    namespace: record["namespace"] as string,
+    headerQuery: record["header_query"] as string,
+    contentQuery: record["content_query"] as string,
+    owner: source.kind === "http" ? "http" : "channel",
+    offset: source.kind === "http" ? -1 : toOffset(source),
+  };
+}
+
+export function findMove(changes: readonly Change[]) {
+  const change = changes.find(({ collection }) => collection === collections.positions);
+  if (change?.after === undefined) return undefined;
+  const before = toPosition(change.before);
+  const after = toPosition(change.after);
+  if (after === undefined || (before?.offset === after.offset && before.epoch === after.epoch))
+    return undefined;
+  return { partition: (change.after["_id"] as { partition: number }).partition, before, after };
+}
+
+export const isAt = ({ offset, epoch }: Position = beginning, other: Position): boolean =>
+  offset === other.offset && epoch === other.epoch;
+
+export function toPosition(record: Document | undefined): Position | undefined {
+  const offset = record?.["next_offset"] as number | null | undefined;
+  return offset === undefined || offset === null
+    ? undefined
+    : { offset, epoch: (record?.["epoch"] as number | null | undefined) ?? 1 };
+}
+
+const announcements = new Map<string, Record<string, string>>();
+
+/** Reads a record that the simulation made. */
+export function toAnnouncement({ key, value }: StoredRecord, offset: number): ModelAnnouncement {
+  if (value === null)
+    return key === null
+      ? { kind: "unusable", offset, rejection: { code: "MISSING_KEY" } }
+      : { kind: "retire", offset, externalId: key };
+  if (!value.startsWith("{")) return { kind: "unusable", offset, rejection: { code: "MALFORMED_JSON" } };
+  const parsed = announcements.get(value) ?? (JSON.parse(value) as Record<string, string>);
+  announcements.set(value, parsed);
+  const { externalId = "", name = "", namespace = "", headerQuery = "", contentQuery = "" } = parsed;
+  return { kind: "define", offset, definition: { externalId, name, namespace, headerQuery, contentQuery } };
+}
+
+/** What a commit did to topics. */
+export function toEffect(changes: readonly Change[]): Effect {
+  const topics = new Map<string, ChangedTopic>();
+  const retired = new Set<string>();
+  for (const { collection, before, after } of changes) {
+    if (collection === collections.topics) {
+      if (before !== undefined && !topics.has(before["topic_id"] as string))
+        topics.set(before["topic_id"] as string, {
+          topic: undefined,
+          sysId: undefined,
+          text: describe(undefined),
+        });
+      if (after !== undefined) {
+        const topic = fromRecord(after);
+        topics.set(topic.externalId, { topic, sysId: after["_id"] as string, text: describe(topic) });
+      }
+    } else if (collection === collections.retiredTopics && after !== undefined) {
+      const by = after["retired_by"] as StoredSource;
+      if (by.kind === "announcement") retired.add(`${String(after["topic_id"])}@${toOffset(by)}`);
+    }
+  }
+  return { topics, retired };
+}

@@ -1,0 +1,101 @@
+/** What the contract says that a batch does, at one version of what is stored. */
+import { applyOneToModel, type Model, type ModelTopic } from "../unit/topics/model.ts";
+import type { PartitionLog, StoredRecord } from "./kafka/log.ts";
+import { describe, epochSize, toAnnouncement, type Effect, type Position } from "./sync-changes.ts";
+
+/** Everything that was stored after a commit. */
+export interface Version {
+  readonly commit: number;
+  readonly topics: ReadonlyMap<string, ModelTopic>;
+  readonly holders: ReadonlyMap<string, string>;
+  /** The sys_id of each stored topic. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly positions: ReadonlyMap<number, Position>;
+  /** The commit that moved the position of a partition last. */
+  readonly movedBy: ReadonlyMap<number, number>;
+  /** Which log each epoch of a partition is, by `partition/epoch`. */
+  readonly logOfEpoch: ReadonlyMap<string, PartitionLog>;
+}
+
+export const initial: Version = {
+  commit: 0,
+  topics: new Map(),
+  holders: new Map(),
+  ids: new Map(),
+  positions: new Map(),
+  movedBy: new Map(),
+  logOfEpoch: new Map(),
+};
+
+export type Counts = Readonly<Record<string, number>>;
+
+/** What was fetched one after another, without a seek. */
+export interface FetchedRecords {
+  readonly log: PartitionLog;
+  readonly sequence: object;
+  readonly records: Map<number, StoredRecord>;
+}
+
+/** The records of a batch. */
+export interface Range {
+  readonly partition: number;
+  readonly from: number;
+  readonly to: number;
+  readonly epoch: number;
+}
+
+/** An attempt to explain a batch. */
+export interface Explanation {
+  readonly model: Model;
+  readonly counts: Counts;
+  readonly records: readonly StoredRecord[];
+  readonly log: PartitionLog | undefined;
+}
+
+/** What the records of a range do to a version, by the contract. */
+export function explain(version: Version, range: Range, found: FetchedRecords | undefined): Explanation {
+  const records = [...(found?.records.values() ?? [])]
+    .filter(({ offset }) => offset >= range.from && offset < range.to)
+    .toSorted((a, b) => a.offset - b.offset);
+  const model: Model = {
+    topics: new Map(version.topics),
+    holders: new Map(version.holders),
+    retired: [],
+    rejected: [],
+  };
+  const counts: Record<string, number> = {};
+  for (const record of records) {
+    const offset = (range.epoch - 1) * epochSize + record.offset;
+    const outcome = applyOneToModel(model, toAnnouncement(record, offset));
+    const kind = typeof outcome === "string" ? outcome : "rejected";
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return { model, counts, records, log: found?.log };
+}
+
+/** How what a batch did differs from what it should have done. */
+export function findDifference(version: Version, { model }: Explanation, actual: Effect): string | undefined {
+  const expected = new Map<string, string>();
+  for (const id of new Set([...version.topics.keys(), ...model.topics.keys()])) {
+    const after = describe(model.topics.get(id));
+    if (after !== describe(version.topics.get(id))) expected.set(id, after);
+  }
+  for (const id of new Set([...expected.keys(), ...actual.topics.keys()])) {
+    const stored = actual.topics.get(id)?.text ?? describe(version.topics.get(id));
+    const wanted = expected.get(id) ?? describe(version.topics.get(id));
+    if (stored !== wanted) return `the topic ${id} became ${stored} instead of ${wanted}`;
+  }
+  const retired = new Set(model.retired.map(({ topic, offset }) => `${topic.externalId}@${offset}`));
+  for (const one of retired) if (!actual.retired.has(one)) return `${one} was not retired`;
+  for (const one of actual.retired) if (!retired.has(one)) return `${one} was retired`;
+  return undefined;
+}
+
+/**
+ * Whether records of a log may belong to an epoch whose log is known: another log continues it, if it has nothing before the
+ * position. Nothing is lost then, and nothing shows the difference.
+ */
+export const mayBe = (log: PartitionLog, known: PartitionLog | undefined, from: number): boolean =>
+  known === undefined ||
+  log === known ||
+  (log.id > known.id && !log.readAll().some(({ offset }) => offset < from));

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
+import { before, describe, it } from "node:test";
+
+import { ObjectId, type MongoClient } from "mongodb";
+
+import { PrimaryChangedError, type PositionStep } from "../../../src/sync/positions.ts";
+import { createDatabaseOf } from "../../../src/storage/database.ts";
+import { createPositions } from "../../../src/storage/positions.ts";
+import { connectDatabase } from "../../support/database.ts";
+
+const { database, log } = await connectDatabase();
+
+/** A client that reports what it is told about the servers. */
+function createClient() {
+  const client = Object.assign(new EventEmitter(), { db: () => ({}) });
+  return {
+    database: createDatabaseOf(client as unknown as MongoClient, log),
+    report: (...servers: readonly object[]): void => {
+      const byAddress = new Map(servers.map((server, index) => [`host-${index}`, server]));
+      client.emit("topologyDescriptionChanged", { newDescription: { servers: byAddress } });
+    },
+  };
+}
+
+describe("the name of the primary", () => {
+  it("changes with each election, and not while there is no primary", () => {
+    const { database, report } = createClient();
+    assert.equal(database.getPrimary(), undefined);
+    const [first, second] = [new ObjectId(), new ObjectId()];
+    report({ type: "RSSecondary" }, { type: "RSPrimary", electionId: first });
+    assert.equal(database.getPrimary(), first.toHexString());
+    report({ type: "RSSecondary" }, { type: "RSSecondary" });
+    assert.equal(database.getPrimary(), first.toHexString());
+    report({ type: "RSPrimary", electionId: second }, { type: "RSSecondary" });
+    assert.equal(database.getPrimary(), second.toHexString());
+  });
+
+  it("is unknown on a standalone server and behind mongos", () => {
+    const { database, report } = createClient();
+    report({ type: "Standalone" });
+    report({ type: "Mongos" }, { type: "Mongos" });
+    assert.equal(database.getPrimary(), undefined);
+  });
+});
+
+describe("a batch that was decided on another primary", () => {
+  let primary = "first";
+  const key = { group: "group", topic: "announcements", partition: 0 };
+  const step: PositionStep = { key, from: undefined, to: { offset: 5, epoch: 1 }, primary };
+  const positions = createPositions({ ...database, getPrimary: () => primary }, { log });
+  before(() => positions.claim(key));
+
+  it("is neither stored nor followed by dead letters", async () => {
+    primary = "second";
+    for (const use of ["checkPosition", "commit"] as const) {
+      const batch = await positions.begin(step);
+      await batch.write(() => Promise.resolve());
+      const failure = batch[use]();
+      await assert.rejects(failure, PrimaryChangedError);
+      assert.equal(await failure.catch((error: unknown) => batch.canRetry(error)), false);
+      await batch.end();
+    }
+    assert.equal((await positions.claim(key))?.offset, undefined);
+  });
+
+  it("is stored once it was decided again", async () => {
+    const batch = await positions.begin({ ...step, primary: "second" });
+    await batch.write(() => Promise.resolve());
+    await batch.checkPosition();
+    await batch.commit();
+    await batch.end();
+    assert.equal((await positions.claim(key))?.offset, 5);
+  });
+});
