@@ -55,6 +55,11 @@ const needs = [
     programs: ["prometheus", "promtool"],
     cure: "install Prometheus, on Debian and Ubuntu with `apt-get install --no-install-recommends prometheus`",
   },
+  {
+    folder: "test/integration/docs/spec/",
+    programs: ["spin", "gcc"],
+    cure: "install Spin, on Debian and Ubuntu with `apt-get install --no-install-recommends spin gcc libc6-dev`",
+  },
 ] as const;
 
 /** Splits the files into those to run and descriptions of those that lack a program. Throws in CI if there are any. */
