@@ -9,6 +9,9 @@
 #ifndef LOST_RESPONSES
 #define LOST_RESPONSES 1
 #endif
+#ifndef ELECTIONS
+#define ELECTIONS 1
+#endif
 
 /* The log: define A; define B, which is rejected because A has the same combination; retire A; define B. */
 #define LOG_END 4
@@ -24,21 +27,23 @@
 /* ---- Switches ---- */
 
 #ifdef NO_CAS
-#define IS_UNMOVED(at) (true)
+#define IS_UNMOVED (true)
 #else
-#define IS_UNMOVED(at) ((at) == from && IS_CURRENT(claim[me]))
+#define IS_UNMOVED (tx[me].position == from)
 #endif
 
-#define HAS_WRITES (removed != NONE || created != NONE)
-#ifdef POSITION_FIRST
-#define BEGINS_WITH_WRITE (false)
+/* Each election gives the primary another name. A batch decided without look-ups fits any primary. */
+#define ANY 255
+#define IS_SAME_PRIMARY (primary == ANY || primary == elections)
+#ifdef NO_PRIMARY_CHECK_BEFORE_DEAD_LETTERS
+#define MAY_SEND IS_UNMOVED
 #else
-#define BEGINS_WITH_WRITE HAS_WRITES
+#define MAY_SEND (IS_UNMOVED && IS_SAME_PRIMARY)
 #endif
-#if defined(POSITION_FIRST) || defined(NO_TRANSACTIONS)
-#define IN_TRANSACTION (false)
+#ifdef NO_PRIMARY_CHECK_BEFORE_COMMIT
+#define MAY_COMMIT IS_UNMOVED
 #else
-#define IN_TRANSACTION HAS_WRITES
+#define MAY_COMMIT (IS_UNMOVED && IS_SAME_PRIMARY)
 #endif
 
 #if defined(DEAD_LETTERS_AFTER_COMMIT)
@@ -49,23 +54,22 @@
 #define AFTER_WRITE (rejected != 0 -> CHECK : MOVE)
 #endif
 
+#ifdef NO_TRANSACTIONS
+#define STORE_RECORDS topic = tx[me].topic
+#else
+#define STORE_RECORDS skip
+#endif
+
 #ifdef NO_OWNER_CHECK
 #define IS_OURS (true)
 #else
-#define IS_OURS (movedBy == process[me])
-#endif
-
-#ifdef EXACT_REPORTS
-#define DECISION (removed + 4 * created + 16 * rejected)
-#else
-#define DECISION 0
+#define IS_OURS (movedBy == me)
 #endif
 
 /* ---- The processes, Kafka and MongoDB ---- */
 
 mtype = { KILL, CLAIM, CONFIRM, DECIDE, WRITE, CHECK, SEND, MOVE, COMMIT, STORED, CLOSED };
 mtype step[2] = KILL;
-byte process[2];
 bool hasDeadLetter;
 byte crashes, lostResponses, elections;
 /* The last batch that a reader stored, until it is reported. */
@@ -96,15 +100,17 @@ inline decide() {
   offset = 0; view = NONE
 }
 
+#define DECISION (removed + 4 * created + 16 * rejected)
+
 inline forgetBatch() {
-  to = 0; removed = NONE; created = NONE; rejected = 0; mustLookUp = false
+  to = 0; removed = NONE; created = NONE; rejected = 0; primary = 0; mustLookUp = false
 }
 
 /* A write that failed may be stored nevertheless. The next claim shows it. */
 inline fail() {
   endTransaction(me);
   unconfirmedTo = to; unconfirmedDecision = DECISION;
-  forgetBatch();
+  forgetBatch(); from = 0;
   step[me] = KILL
 }
 
@@ -115,19 +121,14 @@ inline report(end, itsDecision) {
 }
 
 /* The reader no longer waits for the response, or is gone. */
-inline abandon(request) {
-  request.pending = true; request.process = process[me]; request.from = from; request.to = to;
-  request.decision = DECISION;
-  request.claim.isCurrent = claim[me].isCurrent; request.claim.isSafe = claim[me].isSafe
-}
-
 inline abandonCommit() {
-  abandon(lateCommit); lateCommit.topic = tx[me].topic;
+  lateCommit.pending = true; lateCommit.process = me; lateCommit.from = from; lateCommit.to = to;
+  lateCommit.topic = tx[me].topic; lateCommit.decision = DECISION;
   endTransaction(me); lock = LATE
 }
 
 proctype reader(bit me) {
-  byte from, to, view, removed, created, rejected, offset;
+  byte from, to, primary, view, removed, created, rejected, offset;
   bool mustLookUp, isStored;
   byte unconfirmedTo, unconfirmedDecision;
 #ifdef DECIDE_ALL_AHEAD
@@ -139,7 +140,7 @@ proctype reader(bit me) {
   :: d_step { step[me] == KILL ->
        endTransaction(1 - me);
        if
-       :: lock == LATE -> endRequest(lateCommit); lock = FREE
+       :: lateCommit.pending -> endLateCommit()
        :: else
        fi;
        step[me] = CLAIM
@@ -170,7 +171,7 @@ proctype reader(bit me) {
        };
        if
        :: step[me] = DECIDE
-       :: lostResponses < LOST_RESPONSES -> lostResponses++; step[me] = KILL
+       :: lostResponses < LOST_RESPONSES -> lostResponses++; from = 0; step[me] = KILL
        fi
      }
 
@@ -178,22 +179,24 @@ proctype reader(bit me) {
 
   /* Stored topics are looked up outside of the transaction, or are assumed to be absent. */
   :: atomic { step[me] == DECIDE && from < LOG_END ->
-       if
-       :: to = from + 1
-       :: from + 2 <= LOG_END -> to = from + 2
-       fi;
+       to = from + 1;
+       do
+       :: break
+       :: to < LOG_END -> to++
+       od;
+       primary = elections;
        if
 #ifdef DECIDE_ALL_AHEAD
        :: view = ahead; ahead = topic
 #else
        :: view = topic
 #endif
-       :: !mustLookUp && to == from + 1 && from != RETIRED -> view = NONE
+       :: !mustLookUp && to == from + 1 && from != RETIRED -> view = NONE; primary = ANY
        fi;
-       d_step { decide(); step[me] = (BEGINS_WITH_WRITE -> WRITE : AFTER_WRITE) }
+       d_step { decide(); step[me] = WRITE }
      }
 
-  /* The first write begins the transaction. A unique index may reject it. */
+  /* The first step begins the transaction. A unique index may reject a write. */
   :: d_step { step[me] == WRITE ->
        tx[me].open = true; tx[me].position = position; tx[me].topic = (removed == topic -> NONE : topic);
        if
@@ -201,19 +204,17 @@ proctype reader(bit me) {
           endTransaction(me); forgetBatch(); mustLookUp = true; step[me] = DECIDE
        :: else ->
           tx[me].topic = (created != NONE -> created : tx[me].topic);
-#ifdef NO_TRANSACTIONS
-          topic = tx[me].topic; endTransaction(me);
-#endif
+          STORE_RECORDS;
           step[me] = AFTER_WRITE
        fi
      }
 
-  :: d_step { step[me] == CHECK ->
+  :: atomic { step[me] == CHECK ->
        if
-       :: IN_TRANSACTION && !tx[me].open -> step[me] = WRITE
-       :: IN_TRANSACTION && tx[me].open && IS_UNMOVED(tx[me].position) -> step[me] = SEND
-       :: !IN_TRANSACTION && IS_UNMOVED(position) -> step[me] = SEND
-       :: else -> fail()
+       :: !tx[me].open -> step[me] = WRITE
+       :: !tx[me].open -> fail()
+       :: tx[me].open && MAY_SEND -> step[me] = SEND
+       :: tx[me].open && !MAY_SEND -> fail()
        fi
      }
 
@@ -224,16 +225,16 @@ proctype reader(bit me) {
        step[me] = MOVE
      }
 
-  /* In the transaction. After a conflict it is repeated for a while. */
-  :: atomic { step[me] == MOVE && IN_TRANSACTION ->
+  /* Moves the position in the transaction, which is repeated for a while after conflicts. */
+  :: atomic { step[me] == MOVE ->
        if
        :: HAS_CONFLICT -> endTransaction(me); step[me] = WRITE
        :: HAS_CONFLICT -> fail()
-       :: !HAS_CONFLICT && IS_UNMOVED(tx[me].position) -> lock = me; step[me] = COMMIT
+       :: !HAS_CONFLICT && MAY_COMMIT -> lock = me; step[me] = COMMIT
 #ifdef NO_REREAD_AFTER_FENCE
-       :: !HAS_CONFLICT && !IS_UNMOVED(tx[me].position) -> endTransaction(me); step[me] = DECIDE
+       :: !HAS_CONFLICT && !MAY_COMMIT -> endTransaction(me); step[me] = DECIDE
 #else
-       :: !HAS_CONFLICT && !IS_UNMOVED(tx[me].position) -> fail()
+       :: !HAS_CONFLICT && !MAY_COMMIT -> fail()
 #endif
        fi
      }
@@ -244,7 +245,7 @@ proctype reader(bit me) {
        :: !tx[me].open -> fail()
        :: d_step { tx[me].open ->
             topic = tx[me].topic;
-            movePosition(process[me], from, to, DECISION);
+            movePosition(me, from, to, DECISION);
             endTransaction(me);
             AWAIT_MAJORITY;
             step[me] = STORED
@@ -260,24 +261,6 @@ proctype reader(bit me) {
        fi
      }
 
-  /* Without a transaction, when the batch has no writes. */
-  :: d_step { step[me] == MOVE && !IN_TRANSACTION && lock == FREE ->
-       if
-       :: IS_UNMOVED(position) ->
-          movePosition(process[me], from, to, DECISION);
-          AWAIT_MAJORITY;
-          step[me] = STORED
-#ifdef NO_REREAD_AFTER_FENCE
-       :: else -> step[me] = DECIDE
-#else
-       :: else -> fail()
-#endif
-       fi
-     }
-  :: d_step { step[me] == MOVE && !IN_TRANSACTION && lostResponses < LOST_RESPONSES && !lateMove.pending ->
-       lostResponses++; abandon(lateMove); fail()
-     }
-
   :: d_step { step[me] == STORED && IS_ACKNOWLEDGED ->
        report(to, DECISION);
        from = to;
@@ -285,31 +268,30 @@ proctype reader(bit me) {
        step[me] = DECIDE
      }
 
-#if ELECTIONS
+  /* An election undid the commit, or the claim. */
   :: atomic { step[me] == STORED && isUndone[me] ->
        isUndone[me] = false;
        if
-       :: step[me] = (IN_TRANSACTION -> WRITE : MOVE)
+       :: step[me] = WRITE
        :: fail()
        fi
      }
-  :: d_step { step[me] == CONFIRM && isUndone[me] -> isUndone[me] = false; isStored = false; step[me] = KILL }
-#endif
+  :: d_step { step[me] == CONFIRM && isUndone[me] ->
+       isUndone[me] = false; isStored = false; from = 0; step[me] = KILL
+     }
 
-  /* A crash. The process starts again. */
+  /* A crash. Another process takes the reader's place. */
   :: atomic { crashes < CRASHES && step[me] != KILL && step[me] != CLOSED ->
        if
        :: lock == me -> abandonCommit()
-       :: step[me] == MOVE && !IN_TRANSACTION && !lateMove.pending -> abandon(lateMove)
-       :: lock != me
+       :: else
        fi;
        d_step {
          forgetBatch();
          from = 0; isStored = false; unconfirmedTo = 0; unconfirmedDecision = 0;
          unreportedTo[me] = 0; unreportedDecision[me] = 0;
-         endSession();
-         process[me] = 2 + crashes; crashes++;
-         step[me] = KILL
+         endProcess();
+         crashes++; step[me] = KILL
        }
      }
 
@@ -318,7 +300,7 @@ proctype reader(bit me) {
 }
 
 init {
-  atomic { process[1] = 1; run reader(0); run reader(1) }
+  atomic { run reader(0); run reader(1) }
 }
 
 #ifdef LIVENESS
