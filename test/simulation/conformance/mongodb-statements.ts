@@ -122,7 +122,8 @@ export const statementScenes: readonly Scene[] = [
         installation("low number", { last_seen_on: 1 }),
         installation("object", { last_seen_on: { on: at(3) } }),
       ]);
-      const ids = async (filter: object) => (await readAll(installations, filter)).map(({ _id }) => _id);
+      const ids = async (filter: object) =>
+        (await installations.find(filter).toArray()).map(({ _id }) => _id).toSorted();
       await note("not after", () => ids({ last_seen_on: { $not: { $gt: at(2) } } }));
       await note("after", () => ids({ last_seen_on: { $gt: at(2) } }));
       await note("before", () => ids({ last_seen_on: { $lt: at(2) } }));

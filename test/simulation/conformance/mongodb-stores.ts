@@ -5,14 +5,15 @@ import { BSON, type ClientSession, type Collection, type Db, type MongoClient } 
 import { classify, getWriteErrors, type FailureKind } from "../../../src/storage/failures.ts";
 import { ensureIndexes } from "../../../src/storage/indexes.ts";
 import { collections } from "../../../src/storage/names.ts";
+import type { PositionRecord } from "../../../src/storage/positions.ts";
 import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
 import { createMongoServer } from "../mongo/server.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
 
-export interface StoredRecord {
-  _id: unknown;
+export interface StoredRecord<Id = string> {
+  _id: Id;
   [field: string]: unknown;
 }
 
@@ -38,7 +39,7 @@ export interface Stage {
   readonly db: Db;
   readonly topics: Collection<StoredRecord>;
   readonly retired: Collection<StoredRecord>;
-  readonly positions: Collection<StoredRecord>;
+  readonly positions: Collection<StoredRecord<PositionRecord["_id"]>>;
   readonly installations: Collection<StoredRecord>;
   /** Notes the outcome of a step. With an exception, the outcome on the embedded store is not compared. */
   readonly note: (step: string, run: Run, exception?: Exception) => Promise<void>;
@@ -120,9 +121,9 @@ export const playEmbedded = (scene: Scene, client: MongoClient): Promise<readonl
 
 /** All records of a collection that match, in a certain order. */
 export async function readAll(
-  collection: Collection<StoredRecord>,
+  collection: { readonly find: (filter: object) => { readonly toArray: () => Promise<object[]> } },
   filter: object = {},
-): Promise<readonly StoredRecord[]> {
+): Promise<readonly object[]> {
   return sort(await collection.find(filter).toArray());
 }
 

@@ -62,6 +62,9 @@ const insertTopic =
     return "inserted";
   };
 
+const remove = async ({ topics }: Stage, _id: string, options: object): Promise<number> =>
+  (await topics.deleteOne({ _id }, options)).deletedCount;
+
 export const transactionScenes: readonly Scene[] = [
   {
     name: "own writes are visible at once, and to others after the commit",
@@ -235,7 +238,7 @@ export const transactionScenes: readonly Scene[] = [
       await own.commit();
       await stage.note("the records", () => readAll(stage.topics));
       await own.start();
-      await own.note("delete", (options) => stage.topics.deleteOne({ _id: "b" }, options));
+      await own.note("delete", (options) => remove(stage, "b", options));
       await own.note("insert with the same id", insertTopic(stage, "b"));
       await own.abort();
       await stage.note("the records", () => readAll(stage.topics));
@@ -351,7 +354,7 @@ export const transactionScenes: readonly Scene[] = [
       await other.start();
       await other.note("read", (options) => stage.topics.findOne({ _id: "b" }, options));
       await own.start();
-      await own.note("delete", (options) => stage.topics.deleteOne({ _id: "a" }, options));
+      await own.note("delete", (options) => remove(stage, "a", options));
       const insertSame = insertTopic(stage, "b", { topic_id: "external a" });
       await stage.note("an insertion", () => insertSame({ maxTimeMS: 2_000 }));
       await own.commit();

@@ -13,9 +13,10 @@ import type { MongoClient } from "mongodb";
 
 import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
-import { formatValue, type Document, type Filter } from "./documents.ts";
+import { copy, formatValue, type Document, type Filter } from "./documents.ts";
 import {
   createNotPrimaryError,
+  noMatch,
   type MongoServer,
   type Statement,
   type StatementResult,
@@ -48,6 +49,12 @@ interface WriteOptions extends SessionOptions {
   readonly ordered?: boolean;
   readonly upsert?: boolean;
   readonly maxTimeMS?: number;
+}
+
+interface FindOptions extends SessionOptions {
+  readonly projection?: Document;
+  /** Of no consequence. */
+  readonly batchSize?: number;
 }
 
 type BulkOperation = {
@@ -141,19 +148,24 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
   }
 
   function createCollection(name: string) {
-    async function find(filter: Filter, { session }: SessionOptions = {}): Promise<readonly Document[]> {
+    async function find(
+      given: Filter,
+      { session, projection }: FindOptions = {},
+    ): Promise<readonly Document[]> {
       const transaction = session?.use();
-      return send(() => server.find({ client: host, collection: name, filter, transaction }), {
+      const filter = copy(given);
+      return send(() => server.find({ client: host, collection: name, filter, projection, transaction }), {
         canRetry: transaction === undefined,
         isInTransaction: transaction !== undefined,
       });
     }
 
     async function write(
-      statements: readonly Statement[],
+      given: readonly Statement[],
       { session, ordered = true, maxTimeMS }: WriteOptions = {},
     ): Promise<WriteResult> {
       const transaction = session?.use();
+      const statements = copy(given);
       const isRetried =
         isReplicaSet && transaction === undefined && !statements.some((one) => "multi" in one && one.multi);
       const retryId = isRetried ? createName() : undefined;
@@ -175,7 +187,7 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     async function writeOne(statement: Statement, options: WriteOptions = {}): Promise<StatementResult> {
       const { results, errors } = await write([statement], options);
       if (errors[0] !== undefined) throw errors[0].error;
-      return results[0] ?? { matched: 0, deleted: 0 };
+      return results[0] ?? noMatch;
     }
 
     async function writeMany(
@@ -200,17 +212,15 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
     return {
       collectionName: name,
       writeConcern: undefined,
-      findOne: async (filter: Filter, options: SessionOptions = {}) =>
-        (await find(filter, options))[0] ?? null,
-      find(filter: Filter) {
-        const cursor = {
-          toArray: () => find(filter),
-          project: () => cursor,
+      findOne: async (filter: Filter, options: FindOptions = {}) => (await find(filter, options))[0] ?? null,
+      find(filter: Filter, options: FindOptions = {}) {
+        return {
+          toArray: () => find(filter, options),
+          project: (projection: Document) => this.find(filter, { ...options, projection }),
           async *[Symbol.asyncIterator]() {
-            yield* await find(filter);
+            yield* await find(filter, options);
           },
         };
-        return cursor;
       },
       async insertOne(document: Document, options: WriteOptions = {}) {
         await writeOne({ kind: "insert", document }, options);
@@ -222,15 +232,15 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
         );
       },
       async updateOne(filter: Filter, update: Document, options: WriteOptions = {}) {
-        const { matched } = await writeOne(
+        const { matched, modified } = await writeOne(
           { kind: "update", filter, update, upsert: options.upsert ?? false },
           options,
         );
-        return { matchedCount: matched, modifiedCount: matched };
+        return { matchedCount: matched, modifiedCount: modified };
       },
       async updateMany(filter: Filter, update: Document) {
-        const { matched } = await writeOne({ kind: "update", filter, update, multi: true });
-        return { matchedCount: matched, modifiedCount: matched };
+        const { matched, modified } = await writeOne({ kind: "update", filter, update, multi: true });
+        return { matchedCount: matched, modifiedCount: modified };
       },
       async replaceOne(filter: Filter, update: Document, options: WriteOptions = {}) {
         await writeOne({ kind: "update", filter, update, upsert: options.upsert ?? false }, options);
@@ -240,7 +250,7 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
           { kind: "update", filter, update, upsert: options.upsert ?? false },
           options,
         );
-        return document ?? null;
+        return copy(document ?? null);
       },
       async deleteOne(filter: Filter, options: WriteOptions = {}) {
         return { deletedCount: (await writeOne({ kind: "delete", filter }, options)).deleted };
@@ -288,7 +298,7 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
           },
           { canRetry: false },
         );
-      const statements = command.updates.map(({ q, u, upsert = false, multi = false }): Statement => ({
+      const statements = copy(command.updates).map(({ q, u, upsert = false, multi = false }): Statement => ({
         kind: "update",
         filter: q,
         update: u,
@@ -349,14 +359,23 @@ function createSession({ commit, abort }: SessionCommands) {
   let state: "none" | "starting" | "in progress" = "none";
   const inTransaction = (): boolean => state !== "none";
 
+  /** Returns whether no command has begun the transaction. */
+  function endTransaction(): boolean {
+    if (state === "none") throw new Error("No transaction started");
+    const isEmpty = state === "starting";
+    state = "none";
+    return isEmpty;
+  }
+
   const api = {
     id: { id },
     inTransaction,
     /** Called with each command in the session. */
     use(): TransactionId {
       if (state === "none") throw new Error("the session has no transaction");
+      const isFirst = state === "starting";
       state = "in progress";
-      return { session, number };
+      return { session, number, isFirst };
     },
     startTransaction() {
       if (inTransaction()) throw new Error("Transaction already in progress");
@@ -364,11 +383,10 @@ function createSession({ commit, abort }: SessionCommands) {
       state = "starting";
     },
     async commitTransaction() {
-      const isEmpty = state === "starting";
-      state = "none";
+      const isEmpty = endTransaction();
       if (isEmpty) return;
       try {
-        await commit({ session, number });
+        await commit({ session, number, isFirst: false });
       } catch (error) {
         const isUnknown =
           error instanceof MongoNetworkError || (error instanceof MongoServerError && error.code !== 251);
@@ -377,9 +395,8 @@ function createSession({ commit, abort }: SessionCommands) {
       }
     },
     async abortTransaction() {
-      const isEmpty = state === "starting";
-      state = "none";
-      if (!isEmpty) await abort({ session, number }).catch(() => undefined);
+      const isEmpty = endTransaction();
+      if (!isEmpty) await abort({ session, number, isFirst: false }).catch(() => undefined);
     },
     endSession: () => (inTransaction() ? api.abortTransaction() : Promise.resolve()),
     async withTransaction(use: () => Promise<void>) {

@@ -11,20 +11,28 @@ const isPlain = (value: unknown): value is Document =>
   !(value instanceof Date) &&
   !(value instanceof Binary);
 
-export function isEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (a === undefined || a === null) return b === undefined || b === null;
-  if (a instanceof Date || b instanceof Date) return Number(a) === Number(b);
-  if (a instanceof Binary || b instanceof Binary) return formatValue(a) === formatValue(b);
-  return typeof a === "object" && typeof b === "object" && formatValue(a) === formatValue(b);
-}
+/** As for MongoDB, an absent value equals null, and values of different types are never equal. */
+export const isEqual = (a: unknown, b: unknown): boolean =>
+  a === b ||
+  (typeof a === typeof b && typeof a !== "string" && formatValue(a) === formatValue(b)) ||
+  ((a ?? null) === null && (b ?? null) === null);
 
-/** A text that equal values share. */
+/** A text that equal values share, and values of different types do not. */
 export const formatValue = (value: unknown): string => {
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return `"${value}`;
   if (value instanceof Binary) return value.toString("hex");
+  if (value instanceof Date) return `on ${value.getTime()}`;
   return JSON.stringify(value ?? null);
 };
+
+/** What the driver sends of a value, and what it makes of a response: a copy without what is undefined. */
+export function copy<T>(value: T): T {
+  if (Array.isArray(value)) return value.map((one: unknown) => copy(one)) as T;
+  if (!isPlain(value)) return value;
+  const copied: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) if (member !== undefined) copied[name] = copy(member);
+  return copied as T;
+}
 
 /** The value at a path such as `source.kind`. */
 export function getValue(document: Document, path: string): unknown {
@@ -34,13 +42,16 @@ export function getValue(document: Document, path: string): unknown {
   return value;
 }
 
+const getType = (value: unknown): string => (value instanceof Date ? "date" : typeof value);
+
+/** Values of different types do not compare. */
 const isAfter = (a: unknown, b: unknown): boolean =>
-  a !== undefined && a !== null && (a as number) > (b as number);
+  getType(a) === getType(b) && (a as number) > (b as number);
 
 const operators: Readonly<Record<string, (value: unknown, operand: unknown) => boolean>> = {
   $in: (value, operand) => (operand as unknown[]).some((one) => isEqual(value, one)),
   $gt: (value, operand) => isAfter(value, operand),
-  $lt: (value, operand) => value !== undefined && value !== null && isAfter(operand, value),
+  $lt: (value, operand) => isAfter(operand, value),
   $not: (value, operand) => !matchesCondition(value, operand),
 };
 
@@ -73,7 +84,7 @@ const asList = (value: unknown): readonly unknown[] => (value ?? []) as readonly
 /** The record after an update; one without operators replaces everything but the `_id`. */
 export function applyUpdate(document: Document, update: Document, isInsert: boolean): Document {
   const names = Object.keys(update);
-  if (!names.some((name) => name.startsWith("$"))) return omitUndefined({ _id: document["_id"], ...update });
+  if (!names.some((name) => name.startsWith("$"))) return { _id: document["_id"], ...update };
   for (const name of names)
     if (!knownOperators.has(name)) throw new Error(`the simulated store has no operator ${name}`);
   const { $set, $setOnInsert, $unset, $push, $addToSet, $pullAll } = update as Update;
@@ -85,9 +96,10 @@ export function applyUpdate(document: Document, update: Document, isInsert: bool
     changed[name] = list.some((one) => isEqual(one, value)) ? list : [...list, value];
   }
   for (const [name, values] of Object.entries($pullAll ?? {}))
-    changed[name] = asList(changed[name]).filter((one) => !values.some((value) => isEqual(one, value)));
+    if (changed[name] !== undefined)
+      changed[name] = asList(changed[name]).filter((one) => !values.some((value) => isEqual(one, value)));
   const removed = new Set(Object.keys($unset ?? {}));
-  return omitUndefined(Object.fromEntries(Object.entries(changed).filter(([name]) => !removed.has(name))));
+  return Object.fromEntries(Object.entries(changed).filter(([name]) => !removed.has(name)));
 }
 
 /** The record that an upsert begins with: what its filter requires to be equal. */
@@ -98,6 +110,22 @@ export const toInserted = (filter: Filter): Document =>
     ),
   );
 
-/** As the driver's option `ignoreUndefined`. */
-export const omitUndefined = (document: Document): Document =>
-  Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined));
+/** The selected fields of a record. */
+export function project(document: Document, projection: Document): Document {
+  const paths = Object.keys(projection).filter((path) => projection[path] === 1);
+  const names = projection["_id"] === 0 ? paths : ["_id", ...paths];
+  return projectPaths(document, names);
+}
+
+function projectPaths(document: Document, paths: readonly string[]): Document {
+  const projected: Record<string, unknown> = {};
+  const byName = Map.groupBy(paths, (path) => path.split(".", 1)[0] ?? path);
+  for (const [name, all] of byName) {
+    const value = document[name];
+    if (value === undefined) continue;
+    const inner = all.map((path) => path.slice(name.length + 1));
+    if (inner.includes("")) projected[name] = value;
+    else if (isPlain(value)) projected[name] = projectPaths(value, inner);
+  }
+  return projected;
+}

@@ -8,11 +8,12 @@ import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import {
   applyUpdate,
+  copy,
   formatValue,
   isEqual,
   getValue,
   matches,
-  omitUndefined,
+  project,
   toInserted,
 } from "./documents.ts";
 import type { Document, Filter } from "./documents.ts";
@@ -40,6 +41,7 @@ export type Statement =
 
 export interface StatementResult {
   readonly matched: number;
+  readonly modified: number;
   readonly deleted: number;
   /** The record after the statement, where it is one. */
   readonly document?: Document | undefined;
@@ -54,6 +56,8 @@ export interface WriteResult {
 export interface TransactionId {
   readonly session: string;
   readonly number: number;
+  /** Whether the command begins it. */
+  readonly isFirst: boolean;
 }
 
 interface CommandOptions {
@@ -70,6 +74,11 @@ export interface WriteCommand extends CommandOptions {
   readonly maxTimeMs?: number | undefined;
   /** Loses the server half way: the rest is not executed, and there is no response. */
   readonly statementsUntilCrash?: number;
+}
+
+interface FindCommand extends CommandOptions {
+  readonly filter: Filter;
+  readonly projection: Document | undefined;
 }
 
 export interface Change {
@@ -120,7 +129,7 @@ export interface MongoServer {
     fields: readonly string[],
     unique: boolean,
   ) => void;
-  readonly find: (command: CommandOptions & { readonly filter: Filter }) => readonly Document[];
+  readonly find: (command: FindCommand) => readonly Document[];
   readonly write: (command: WriteCommand) => Promise<WriteResult>;
   readonly commit: (transaction: TransactionId) => Promise<void>;
   readonly abort: (transaction: TransactionId) => void;
@@ -146,6 +155,8 @@ export interface ServerObserver {
   /** Every later commit is lost. */
   readonly onRollback: (lastKept: number) => void;
 }
+
+export const noMatch: StatementResult = { matched: 0, modified: 0, deleted: 0 };
 
 const transactionLifetimeMs = 60_000;
 const writeTimeoutMs = 10_000;
@@ -185,7 +196,7 @@ export function createMongoServer(
   const locks = new Map<string, Transaction>();
   const sessions = new Map<
     string,
-    { number: number; transaction: Transaction | undefined; committed: number }
+    { number: number; transaction: Transaction | undefined; committed: number | undefined }
   >();
   const retried = new Map<string, { readonly result: WriteResult; readonly commit: number }>();
   let waiting: ((value: undefined) => void)[] = [];
@@ -263,11 +274,12 @@ export function createMongoServer(
     const records = readFrom(transaction.state, collection);
     const before = records.get(key);
     lock(transaction, `${collection}#${key}`, false);
-    const freed = new Set(getUniqueLocks(collection, before).map(([, name]) => name));
-    for (const name of freed) lock(transaction, name, true);
+    // Only what is added to an index is held: until the end of a transaction that frees a value, it is a duplicate to others.
+    const kept = new Set(getUniqueLocks(collection, before).map(([, name]) => name));
     for (const [index, name] of getUniqueLocks(collection, after)) {
+      if (kept.has(name)) continue;
       lock(transaction, name, true);
-      if (!freed.has(name)) requireUnique(transaction, { collection, key, index, name }, records);
+      requireUnique(transaction, { collection, key, index, name }, records);
     }
     const id = `${collection}#${key}`;
     if (!transaction.before.has(id)) transaction.before.set(id, { collection, key, document: before });
@@ -313,26 +325,29 @@ export function createMongoServer(
 
   function execute(transaction: Transaction, collection: string, statement: Statement): StatementResult {
     if (statement.kind === "insert") {
-      const document = omitUndefined(statement.document);
+      const { document } = statement;
       const key = formatValue(document["_id"]);
       if (readFrom(transaction.state, collection).has(key)) {
         lock(transaction, `${collection}#${key}`, false);
         throw createDuplicate(collection, "_id_", transaction.id !== undefined);
       }
       put(transaction, collection, key, document);
-      return { matched: 1, deleted: 0, document };
+      return { ...noMatch, document };
     }
     const found = select(transaction, collection, statement.filter);
     const selected = statement.multi === true ? found : found.slice(0, 1);
     if (statement.kind === "delete") {
       for (const [key] of selected) put(transaction, collection, key, undefined);
-      return { matched: selected.length, deleted: selected.length };
+      return { ...noMatch, deleted: selected.length };
     }
     let document: Document | undefined;
+    let modified = 0;
     for (const [key, record] of selected) {
       document = applyUpdate(record, statement.update, false);
       // As in MongoDB, an update that changes nothing writes nothing and conflicts with nothing.
-      if (!isEqual(record, document)) put(transaction, collection, key, document);
+      if (isEqual(record, document)) continue;
+      put(transaction, collection, key, document);
+      modified += 1;
     }
     if (selected.length === 0 && statement.upsert === true) {
       document = applyUpdate(toInserted(statement.filter), statement.update, true);
@@ -341,7 +356,7 @@ export function createMongoServer(
         throw createDuplicate(collection, "_id_", transaction.id !== undefined);
       put(transaction, collection, key, document);
     }
-    return { matched: selected.length, deleted: 0, document };
+    return { matched: selected.length, modified, deleted: 0, document };
   }
 
   /** Returns the number of the commit. */
@@ -422,28 +437,32 @@ export function createMongoServer(
     if (!isReplicaSet)
       throw createError(20, "Transaction numbers are only allowed on a replica set member or mongos");
     expireTransactions();
-    const session = sessions.get(id.session) ?? { number: 0, transaction: undefined, committed: 0 };
+    const session = sessions.get(id.session) ?? { number: 0, transaction: undefined, committed: undefined };
     sessions.set(id.session, session);
     if (id.number < session.number) throw createNoTransaction();
     if (id.number > session.number) {
+      if (!id.isFirst) throw createNoTransaction();
       end(session);
       session.number = id.number;
-      session.committed = 0;
+      session.committed = undefined;
       session.transaction = begin(client, id);
     }
     if (session.transaction === undefined) throw createNoTransaction();
     return session.transaction;
   }
 
+  /** The first error ends the transaction. A duplicate is an error of its statement, others are of the command. */
   function writeInTransaction(command: WriteCommand, id: TransactionId): WriteResult {
     const transaction = findTransaction(command.client, id);
+    const results: StatementResult[] = [];
     try {
-      const results = command.statements.map((one) => execute(transaction, command.collection, one));
+      for (const one of command.statements) results.push(execute(transaction, command.collection, one));
       return { results, errors: [] };
     } catch (error) {
       const session = sessions.get(id.session);
       if (session !== undefined) end(session);
-      throw error;
+      if (!(error instanceof MongoServerError) || error.code !== 11000) throw error;
+      return { results, errors: [{ index: results.length, error }] };
     }
   }
 
@@ -482,7 +501,7 @@ export function createMongoServer(
       } catch (error) {
         if (!(error instanceof MongoServerError) || error.code !== 11000) throw error;
         errors.push({ index, error });
-        results.push({ matched: 0, deleted: 0 });
+        results.push(noMatch);
         if (command.ordered) break;
       }
     }
@@ -498,13 +517,13 @@ export function createMongoServer(
       indexes.set(collection, [...known, { name, fields }]);
     },
 
-    find({ client, collection, filter, transaction }) {
+    find({ client, collection, filter, projection, transaction }) {
       requireUp();
       const source =
         transaction === undefined ? begin(client, undefined) : findTransaction(client, transaction);
       const found = select(source, collection, filter).map(([, record]) => record);
       observer.onRead({ client, collection, filter, found });
-      return found;
+      return found.map((record) => copy(projection === undefined ? record : project(record, projection)));
     },
 
     async write(command) {
@@ -530,7 +549,7 @@ export function createMongoServer(
       if (session.transaction !== undefined) {
         session.committed = apply(session.transaction);
         session.transaction = undefined;
-      } else if (session.committed === 0) throw createNoTransaction();
+      } else if (session.committed === undefined) throw createNoTransaction();
       await replicated(session.committed);
     },
 
@@ -566,7 +585,8 @@ export function createMongoServer(
       if (kept < last) {
         state = states.get(kept) ?? state;
         for (const [id, { commit }] of retried) if (commit > kept) retried.delete(id);
-        for (const session of sessions.values()) if (session.committed > kept) session.committed = 0;
+        for (const session of sessions.values())
+          if ((session.committed ?? 0) > kept) session.committed = undefined;
         observer.onRollback(kept);
       }
       // Numbers are not used twice.
