@@ -193,11 +193,11 @@ export const statementScenes: readonly Scene[] = [
       await note("undefined is not stored", () => topics.findOne({ _id: "a" }));
       await note("nor are the names of what is undefined", async () => {
         const record = await topics.findOne({ _id: "a" });
-        return [Object.keys(record ?? {}).toSorted(), Object.keys((record?.["source"] ?? {}) as object)];
+        return [Object.keys(record ?? {}).toSorted(), Object.keys(record?.["source"] ?? {})];
       });
       await note("what a reader changes is not stored", async () => {
         const read = await topics.findOne({ _id: "a" });
-        Object.assign((read?.["source"] ?? {}) as object, { kind: "changed" });
+        Object.assign(read?.["source"] ?? {}, { kind: "changed" });
         return topics.findOne({ _id: "a" });
       });
     },

@@ -8,7 +8,7 @@ import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/positions.ts";
 import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
-import { createMongoServer } from "../mongo/server.ts";
+import { createMongoServer, type Dialect } from "../mongo/server.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
 
@@ -26,7 +26,7 @@ export interface Note {
   readonly outcome: Outcome;
 }
 
-/** What MongoDB does, where the embedded store is known to do something else. */
+/** What MongoDB does, where SecantusDB is known to do something else. */
 export interface Exception {
   readonly because: string;
   readonly documented: Outcome;
@@ -41,10 +41,10 @@ export interface Stage {
   readonly retired: Collection<StoredRecord>;
   readonly positions: Collection<StoredRecord<PositionRecord["_id"]>>;
   readonly installations: Collection<StoredRecord>;
-  /** Notes the outcome of a step. With an exception, the outcome on the embedded store is not compared. */
+  /** Notes the outcome of a step. SecantusDB does not play a step with an exception: what is documented is noted for it. */
   readonly note: (step: string, run: Run, exception?: Exception) => Promise<void>;
   /** Begins a step that waits. The function that it returns waits for the outcome, and notes it. */
-  readonly begin: (step: string, run: Run, exception?: Exception) => () => Promise<void>;
+  readonly begin: (step: string, run: Run) => () => Promise<void>;
 }
 
 export interface Scene {
@@ -61,20 +61,24 @@ async function getOutcome(run: Run): Promise<Outcome> {
   }
 }
 
-async function play(
-  scene: Scene,
-  { client, isSimulated }: { readonly client: MongoClient; readonly isSimulated: boolean },
-): Promise<readonly Note[]> {
+interface PlayOptions {
+  readonly client: MongoClient;
+  readonly isSecantus: boolean;
+}
+
+async function play(scene: Scene, { client, isSecantus }: PlayOptions): Promise<readonly Note[]> {
   const db = client.db();
   await ensureIndexes(db);
   const notes: Note[] = [];
 
-  function begin(step: string, run: Run, exception?: Exception): () => Promise<void> {
+  function begin(step: string, run: Run): () => Promise<void> {
     const outcome = getOutcome(run);
-    return async () => {
-      const actual = await outcome;
-      notes.push({ step, outcome: isSimulated ? actual : (exception?.documented ?? actual) });
-    };
+    return async () => void notes.push({ step, outcome: await outcome });
+  }
+
+  async function note(step: string, run: Run, exception?: Exception): Promise<void> {
+    if (isSecantus && exception !== undefined) notes.push({ step, outcome: exception.documented });
+    else await begin(step, run)();
   }
 
   await scene.play({
@@ -85,7 +89,7 @@ async function play(
     positions: db.collection(collections.positions),
     installations: db.collection(collections.installations),
     begin,
-    note: (step, run, exception) => begin(step, run, exception)(),
+    note,
   });
   return notes;
 }
@@ -94,19 +98,19 @@ async function play(
 const maxSceneMs = 120_000;
 
 /** Plays a scene on a new simulated store. */
-export async function playSimulated(scene: Scene): Promise<readonly Note[]> {
+export async function playSimulated(scene: Scene, dialect: Dialect = "mongodb"): Promise<readonly Note[]> {
   const clock = createClock(createHost("world"));
   const random = createRandom(1);
   const network = createNetwork(clock, random);
   const server = createMongoServer(
     { clock, random, host: createHost("store") },
-    { isReplicaSet: true, dialect: "mongodb", canKillSessions: true },
+    { isReplicaSet: true, dialect, canKillSessions: true },
   );
   const host = createHost("client");
   const client = createMongoClient({ clock, network, server, host });
   let notes: readonly Note[] | undefined;
   clock.schedule(host, 0, () => {
-    play(scene, { client, isSimulated: true }).then((all) => {
+    play(scene, { client, isSecantus: false }).then((all) => {
       notes = all;
     }, clock.fail);
   });
@@ -116,8 +120,10 @@ export async function playSimulated(scene: Scene): Promise<readonly Note[]> {
 }
 
 /** Plays a scene on the store that a client is connected to; its database is empty. */
-export const playEmbedded = (scene: Scene, client: MongoClient): Promise<readonly Note[]> =>
-  play(scene, { client, isSimulated: false });
+export async function playEmbedded(scene: Scene, client: MongoClient): Promise<readonly Note[]> {
+  const isSecantus = "secantusVersion" in (await client.db().command({ buildInfo: 1 }));
+  return play(scene, { client, isSecantus });
+}
 
 /** All records of a collection that match, in a certain order. */
 export async function readAll(

@@ -4,13 +4,16 @@ import { after, describe, it } from "node:test";
 import { MongoClient } from "mongodb";
 
 import { clientOptions } from "../../../src/storage/client-options.ts";
-import { testDatabase } from "../../support/stack.ts";
+import { dialects } from "../../support/mongo-dialects.ts";
+import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { sharedStack, testDatabase } from "../../support/stack.ts";
+import { getPort } from "../../unit/embedded/local.ts";
 import { statementScenes } from "./mongodb-statements.ts";
-import { playEmbedded, playSimulated, type Scene } from "./mongodb-stores.ts";
-import { transactionScenes } from "./mongodb-transactions.ts";
+import { playEmbedded, playSimulated, type Note, type Scene } from "./mongodb-stores.ts";
+import { duplicatesInTransaction, transactionScenes } from "./mongodb-transactions.ts";
 
-async function playOnOwnDatabase(scene: Scene) {
-  const client = new MongoClient(testDatabase().uri, clientOptions);
+function playAt(uri: string, scene: Scene): Promise<readonly Note[]> {
+  const client = new MongoClient(uri, clientOptions);
   after(() => client.close());
   return playEmbedded(scene, client);
 }
@@ -18,8 +21,15 @@ async function playOnOwnDatabase(scene: Scene) {
 describe("the simulated MongoDB behaves as the embedded store does", () => {
   for (const scene of [...statementScenes, ...transactionScenes])
     it(scene.name, async () => {
-      const simulated = await playSimulated(scene);
-      assert.deepEqual(simulated, await playOnOwnDatabase(scene));
-      assert.ok(simulated.length > 0);
+      assert.deepEqual(await playSimulated(scene), await playAt(testDatabase().uri, scene));
     });
+
+  it("also where a product reports a duplicate in a transaction as a conflict", async () => {
+    const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
+      dialect: dialects["DocumentDB (open source)"],
+    });
+    const uri = proxy.uri(testDatabase().db.databaseName);
+    const simulated = await playSimulated(duplicatesInTransaction, "conflict-in-transaction");
+    assert.deepEqual(simulated, await playAt(uri, duplicatesInTransaction));
+  });
 });
