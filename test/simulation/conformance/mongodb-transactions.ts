@@ -189,7 +189,7 @@ export const transactionScenes: readonly Scene[] = [
       const own = openSession(stage, "own");
       await own.start();
       await own.note("update", setOffset(stage, 0));
-      await stage.note("a change", () => setOffset(stage, 1)({ maxTimeMS: 2_000 }));
+      await stage.note("a change", () => setOffset(stage, 1)({ maxTimeMS: 10_000 }));
       await own.note("update again", setOffset(stage, 0));
       await own.commit();
       await stage.note("the record", () => getOffset(stage)());
@@ -259,12 +259,17 @@ export const transactionScenes: readonly Scene[] = [
         }),
       );
       await stage.note("others' read", () => getOffset(stage)());
-      const endWrite = stage.begin("a write that waits", () =>
-        setOffset(stage, 2, { next_offset: 1 })({ maxTimeMS: 10_000 }),
-      );
-      await own.note("own read", getOffset(stage));
+      const endWrite = stage.begin("a write that waits", () => setOffset(stage, 2)({ maxTimeMS: 10_000 }));
       await own.commit();
       await endWrite();
+      await stage.note("the record", () => getOffset(stage)());
+      await own.start();
+      await own.note("update", setOffset(stage, 3));
+      const endOther = stage.begin("a write that does not match after its wait", () =>
+        setOffset(stage, 4, { next_offset: 2 })({ maxTimeMS: 10_000 }),
+      );
+      await own.commit();
+      await endOther();
       await stage.note("the record", () => getOffset(stage)());
     },
   },
@@ -338,7 +343,7 @@ export const transactionScenes: readonly Scene[] = [
           .then(({ matchedCount }) => matchedCount),
       );
       const insertSame = insertTopic(stage, "b", { topic_id: "external a" });
-      await stage.note("an insertion", () => insertSame({ maxTimeMS: 2_000 }));
+      await stage.note("an insertion", () => insertSame({ maxTimeMS: 10_000 }));
       const other = openSession(stage, "other");
       await other.start();
       await other.note("insert", insertSame);
@@ -357,7 +362,7 @@ export const transactionScenes: readonly Scene[] = [
       await own.start();
       await own.note("delete", (options) => remove(stage, "a", options));
       const insertSame = insertTopic(stage, "b", { topic_id: "external a" });
-      await stage.note("an insertion", () => insertSame({ maxTimeMS: 2_000 }));
+      await stage.note("an insertion", () => insertSame({ maxTimeMS: 10_000 }));
       await own.commit();
       await other.note("an insertion in an older snapshot", insertSame);
       await other.abort();
@@ -451,7 +456,7 @@ export const transactionScenes: readonly Scene[] = [
       await own.note("update", setOffset(stage, 1));
       await stage.note("end", () => own.session.endSession());
       await own.noteState();
-      await stage.note("a write", () => setOffset(stage, 2, { next_offset: 0 })({ maxTimeMS: 2_000 }));
+      await stage.note("a write", () => setOffset(stage, 2, { next_offset: 0 })({ maxTimeMS: 10_000 }));
     },
   },
   {
