@@ -5,7 +5,7 @@
 import { collections } from "../../src/storage/names.ts";
 import type { Clock, Host } from "./clock.ts";
 import type { Document } from "./mongo/documents.ts";
-import type { Commit } from "./mongo/server.ts";
+import type { Commit } from "./mongo/commands.ts";
 import { Violation } from "./violation.ts";
 
 export type Operation =

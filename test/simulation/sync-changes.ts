@@ -3,7 +3,7 @@ import { collections } from "../../src/storage/names.ts";
 import type { ModelAnnouncement, ModelTopic } from "../unit/topics/model.ts";
 import type { StoredRecord } from "./kafka/log.ts";
 import type { Document } from "./mongo/documents.ts";
-import type { Change } from "./mongo/server.ts";
+import type { Change } from "./mongo/commands.ts";
 
 export interface Position {
   readonly offset: number;

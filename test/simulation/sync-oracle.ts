@@ -9,7 +9,7 @@ import { createLetterOracle } from "./dead-letter-oracle.ts";
 import type { Delivery } from "./kafka/client.ts";
 import type { PartitionLog } from "./kafka/log.ts";
 import type { Document } from "./mongo/documents.ts";
-import type { Commit } from "./mongo/server.ts";
+import type { Commit } from "./mongo/commands.ts";
 import {
   describe,
   findMove,

@@ -15,7 +15,7 @@ import type { Host } from "./clock.ts";
 import { createKafkaBroker } from "./kafka/broker.ts";
 import { createKafkaClient, type Delivery } from "./kafka/client.ts";
 import { createMongoClient } from "./mongo/client.ts";
-import type { Change } from "./mongo/server.ts";
+import type { Change } from "./mongo/commands.ts";
 import { createOracle } from "./sync-oracle.ts";
 import type { SentRecord, Step, SyncAction } from "./steps.ts";
 import { Violation } from "./violation.ts";

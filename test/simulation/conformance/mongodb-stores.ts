@@ -8,7 +8,8 @@ import { collections } from "../../../src/storage/names.ts";
 import type { PositionRecord } from "../../../src/storage/positions.ts";
 import { createClock, createHost } from "../clock.ts";
 import { createMongoClient } from "../mongo/client.ts";
-import { createMongoServer, type Dialect } from "../mongo/server.ts";
+import type { Dialect } from "../mongo/commands.ts";
+import { createMongoServer } from "../mongo/server.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
 

@@ -7,22 +7,21 @@ import {
   MongoNetworkError,
   MongoServerError,
   MongoServerSelectionError,
-  UUID,
+  type MongoClient,
 } from "mongodb";
-import type { MongoClient } from "mongodb";
 
 import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
 import { copy, formatValue, type Document, type Filter } from "./documents.ts";
 import {
-  createNotPrimaryError,
   noMatch,
   type MongoServer,
   type Statement,
   type StatementResult,
-  type TransactionId,
   type WriteResult,
-} from "./server.ts";
+} from "./commands.ts";
+import { createNotPrimaryError } from "./errors.ts";
+import { createName, createSession, type Session } from "./session.ts";
 
 export interface ClientOptions {
   readonly clock: Clock;
@@ -43,8 +42,6 @@ interface SessionOptions {
   readonly session?: Session;
 }
 
-type Session = ReturnType<typeof createSession>;
-
 interface WriteOptions extends SessionOptions {
   readonly ordered?: boolean;
   readonly upsert?: boolean;
@@ -57,16 +54,9 @@ interface FindOptions extends SessionOptions {
   readonly batchSize?: number;
 }
 
-type BulkOperation = {
+interface BulkOperation {
   readonly replaceOne: { readonly filter: Filter; readonly replacement: Document; readonly upsert?: boolean };
-};
-
-let created = 0;
-/** Different in every run of a process: nothing depends on its order. */
-const createName = (): string => {
-  created += 1;
-  return created.toString(16).padStart(32, "0");
-};
+}
 
 /** Creates the client of a host. */
 export function createMongoClient({ clock, network, server, host }: ClientOptions): MongoClient {
@@ -345,65 +335,3 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
 }
 
 const noResult = { getWriteConcernError: () => undefined };
-
-interface SessionCommands {
-  readonly commit: (transaction: TransactionId) => Promise<void>;
-  readonly abort: (transaction: TransactionId) => Promise<void>;
-}
-
-/** A session as the driver's, with its states. */
-function createSession({ commit, abort }: SessionCommands) {
-  const id = new UUID(createName());
-  const session = formatValue(id);
-  let number = 0;
-  let state: "none" | "starting" | "in progress" = "none";
-  const inTransaction = (): boolean => state !== "none";
-
-  /** Returns whether no command has begun the transaction. */
-  function endTransaction(): boolean {
-    if (state === "none") throw new Error("No transaction started");
-    const isEmpty = state === "starting";
-    state = "none";
-    return isEmpty;
-  }
-
-  const api = {
-    id: { id },
-    inTransaction,
-    /** Called with each command in the session. */
-    use(): TransactionId {
-      if (state === "none") throw new Error("the session has no transaction");
-      const isFirst = state === "starting";
-      state = "in progress";
-      return { session, number, isFirst };
-    },
-    startTransaction() {
-      if (inTransaction()) throw new Error("Transaction already in progress");
-      number += 1;
-      state = "starting";
-    },
-    async commitTransaction() {
-      const isEmpty = endTransaction();
-      if (isEmpty) return;
-      try {
-        await commit({ session, number, isFirst: false });
-      } catch (error) {
-        const isUnknown =
-          error instanceof MongoNetworkError || (error instanceof MongoServerError && error.code !== 251);
-        if (isUnknown) error.addErrorLabel("UnknownTransactionCommitResult");
-        throw error;
-      }
-    },
-    async abortTransaction() {
-      const isEmpty = endTransaction();
-      if (!isEmpty) await abort({ session, number, isFirst: false }).catch(() => undefined);
-    },
-    endSession: () => (inTransaction() ? api.abortTransaction() : Promise.resolve()),
-    async withTransaction(use: () => Promise<void>) {
-      api.startTransaction();
-      await use();
-      await api.commitTransaction();
-    },
-  };
-  return api;
-}

@@ -1,0 +1,17 @@
+/** The errors of a simulated MongoDB. */
+import { MongoServerError } from "mongodb";
+
+export const createError = (
+  code: number,
+  errmsg: string,
+  errorLabels: readonly string[] = [],
+): MongoServerError => new MongoServerError({ code, errmsg, errorLabels: [...errorLabels] });
+
+export const createNotPrimaryError = (): MongoServerError =>
+  createError(10107, "not primary", ["RetryableWriteError"]);
+
+export const createConflict = (message: string): MongoServerError =>
+  createError(112, message, ["TransientTransactionError"]);
+
+export const createNoTransaction = (): MongoServerError =>
+  createError(251, "Transaction does not match any in-progress transactions.", ["TransientTransactionError"]);
