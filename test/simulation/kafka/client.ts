@@ -29,12 +29,15 @@ export interface Delivery {
   readonly host: Host;
   readonly partition: number;
   readonly log: PartitionLog;
-  /** Fetches one after another have the same; a seek begins the next. */
+  /** Fetches one after another have the same; a seek, or a batch that was left, begins the next. */
   readonly sequence: object;
   readonly records: readonly StoredRecord[];
 }
 
 const heartbeatIntervalMs = 2_000;
+const leaveTimeoutMs = 5_000;
+/** kafkajs restarts a member, which joins again then, only after so many retries. */
+const maxOutages = 5;
 const retryDelayMs = 300;
 
 export function createKafkaClient({
@@ -80,6 +83,9 @@ export function createKafkaClient({
     let isStopped = false;
     let id: string | undefined;
     let current: Generation | undefined;
+    let running: Promise<void> | undefined;
+    /** As in kafkajs, a partition stays paused when it is assigned again. */
+    const paused = new Set<number>();
 
     const hasStopped = (): boolean => isStopped;
 
@@ -108,52 +114,79 @@ export function createKafkaClient({
       }
     }
 
+    /** Leaves the group, once the batches have been handled. */
+    async function leave(): Promise<void> {
+      await running;
+      if (id === undefined) return;
+      const member = id;
+      await call(() => {
+        broker.leave(member);
+      }).catch(() => undefined);
+    }
+
     interface Generation {
+      /** Resolves once every batch has been handled. */
       readonly run: () => Promise<void>;
-      readonly pause: (partition: number) => void;
       readonly resume: (partition: number) => void;
       readonly seek: (partition: number, offset: number) => void;
+      /** Fetches nothing more. */
+      readonly end: () => void;
     }
 
     function createGeneration({ member, generation, partitions }: Assignment): Generation {
       const states = new Map(partitions.map((partition) => [partition, createPartitionState()]));
       let isOver = false;
+      const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<undefined>();
       let lastHeartbeat = clock.getTime();
+      let beating: Promise<boolean> | undefined;
+      let outages = 0;
 
-      /** Returns false when the member has to join again. */
+      const isEnded = (): boolean => isOver || isStopped;
+
+      function end(): void {
+        resolveEnded(undefined);
+        for (const state of states.values()) state.wake();
+      }
+
+      /** Returns false when the batches in hand must be left. They share a heartbeat. */
       async function heartbeat(): Promise<boolean> {
-        if (isOver) return false;
         if (clock.getTime() - lastHeartbeat < heartbeatIntervalMs) return true;
-        lastHeartbeat = clock.getTime();
+        beating ??= sendHeartbeat().finally(() => {
+          beating = undefined;
+        });
+        return beating;
+      }
+
+      async function sendHeartbeat(): Promise<boolean> {
         try {
           await call(() => {
             broker.heartbeat(member, generation);
           });
-          return !isEnded();
+          lastHeartbeat = clock.getTime();
+          return true;
         } catch (error) {
           if (error instanceof MembershipError) {
             if (error.reason === "unknown member") id = undefined;
           } else if (!isOutage(error)) throw error;
+          else if ((outages += 1) <= maxOutages) return false;
           isOver = true;
-          for (const state of states.values()) state.wake();
+          end();
           return false;
         }
       }
-
-      const isEnded = (): boolean => isOver || isStopped;
 
       async function beat(): Promise<void> {
         while (!isEnded()) {
           await wait(heartbeatIntervalMs);
           // As in kafkajs, a batch that is being handled sends its own.
-          if ([...states.values()].every(({ isDelivering }) => !isDelivering)) await heartbeat();
+          if (!isEnded() && [...states.values()].every(({ isDelivering }) => !isDelivering))
+            await heartbeat();
         }
-        for (const state of states.values()) state.wake();
       }
 
       async function read(partition: number, state: PartitionState): Promise<void> {
         while (!isEnded()) {
-          if (state.isPaused) {
+          if (paused.has(partition)) {
             await state.waitForChange();
             continue;
           }
@@ -167,8 +200,9 @@ export function createKafkaClient({
             await wait(retryDelayMs);
             continue;
           }
-          const isCurrent = (): boolean => !isEnded() && seeks === state.seeks;
-          if (!isCurrent() || isPaused(state)) continue;
+          // As in kafkajs, the end of the generation outdates only the batches whose own heartbeat failed.
+          const isCurrent = (): boolean => !isStopped && seeks === state.seeks;
+          if (isEnded() || !isCurrent() || paused.has(partition)) continue;
           if (fetched === undefined) {
             // As kafkajs does when the offset is out of range.
             const bounds = await call(() => broker.fetchBounds()).catch(() => undefined);
@@ -179,12 +213,12 @@ export function createKafkaClient({
             }
             continue;
           }
-          const { records, end, log } = fetched;
+          const { records, first, end, log } = fetched;
           if (end > from) onDelivered({ host, partition, log, sequence: state.sequence, records });
           if (records.length > 0) {
             await deliver(partition, state, { records, end, isCurrent });
           } else if (end > from) {
-            listener?.onSkipped({ topic: broker.topic, partition }, { first: from, end });
+            listener?.onSkipped({ topic: broker.topic, partition }, { first, end });
             if (isCurrent()) state.offset = end;
           }
         }
@@ -205,7 +239,8 @@ export function createKafkaClient({
           records: records.map(toLogRecord),
           end,
           advance(offset) {
-            if (isCurrent()) state.offset = offset + 1;
+            // As in kafkajs, an advance over the last record covers the markers after it.
+            if (isCurrent()) state.offset = offset === records.at(-1)?.offset ? end : offset + 1;
           },
           async heartbeat() {
             if (!(await heartbeat())) failed = true;
@@ -216,21 +251,18 @@ export function createKafkaClient({
         state.isDelivering = true;
         await listener?.onBatch(batch);
         state.isDelivering = false;
+        // What was left is fetched again, and may have been compacted meanwhile.
+        if (state.offset < end) state.sequence = {};
       }
 
       return {
         async run() {
-          await Promise.all([beat(), ...[...states].map(([partition, state]) => read(partition, state))]);
+          beat().catch(clock.fail);
+          await Promise.all([ended, ...[...states].map(([partition, state]) => read(partition, state))]);
         },
-        pause(partition) {
-          const state = states.get(partition);
-          if (state !== undefined) state.isPaused = true;
-        },
+        end,
         resume(partition) {
-          const state = states.get(partition);
-          if (state === undefined) return;
-          state.isPaused = false;
-          state.wake();
+          states.get(partition)?.wake();
         },
         seek(partition, offset) {
           const state = states.get(partition);
@@ -246,14 +278,17 @@ export function createKafkaClient({
     return {
       run(given) {
         listener = given;
-        run().catch(clock.fail);
+        running = run();
+        running.catch(clock.fail);
         return Promise.resolve();
       },
       pause({ partition }) {
-        current?.pause(partition);
+        if (current !== undefined) paused.add(partition);
       },
       resume({ partition }) {
-        current?.resume(partition);
+        if (current === undefined) return;
+        paused.delete(partition);
+        current.resume(partition);
       },
       seek({ partition }, offset) {
         current?.seek(partition, offset);
@@ -261,11 +296,8 @@ export function createKafkaClient({
       commit: () => undefined,
       async stop() {
         isStopped = true;
-        if (id === undefined) return;
-        const member = id;
-        await call(() => {
-          broker.leave(member);
-        }).catch(() => undefined);
+        current?.end();
+        await Promise.race([leave(), wait(leaveTimeoutMs)]);
       },
     };
   }
@@ -273,7 +305,6 @@ export function createKafkaClient({
 
 interface PartitionState {
   offset: number;
-  isPaused: boolean;
   isDelivering: boolean;
   /** How often the partition was repositioned: what was fetched before is outdated. */
   seeks: number;
@@ -286,7 +317,6 @@ function createPartitionState(): PartitionState {
   let waiting: (() => void) | undefined;
   return {
     offset: 0,
-    isPaused: false,
     isDelivering: false,
     seeks: 0,
     sequence: {},
@@ -300,9 +330,6 @@ function createPartitionState(): PartitionState {
     },
   };
 }
-
-/** Read again after a wait, which may have changed it. */
-const isPaused = (state: PartitionState): boolean => state.isPaused;
 
 const isOutage = (error: unknown): error is Error =>
   error instanceof ConnectionLostError || error instanceof BrokerDownError;

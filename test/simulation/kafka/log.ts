@@ -22,6 +22,8 @@ interface Entry {
 
 export interface FetchedRange {
   readonly records: readonly StoredRecord[];
+  /** Where the entries begin, after what compaction removed. Of an emptied batch, only the last offset is known. */
+  readonly first: number;
   /** The offset after everything fetched. */
   readonly end: number;
 }
@@ -43,7 +45,7 @@ export interface PartitionLog {
   readonly getStable: () => number;
   /** The committed records from an offset on; undefined when it is out of range. */
   readonly fetch: (from: number, maxOffsets: number) => FetchedRange | undefined;
-  /** The first entry that is not older, whatever it is; the end when there is none. */
+  /** The first entry that is not older, whatever it is; the last stable offset when there is none before it. */
   readonly findFirstSince: (timestamp: number) => number;
   /** Every record that can be read. */
   readonly readAll: () => readonly StoredRecord[];
@@ -112,9 +114,12 @@ export function createPartitionLog(id: number): PartitionLog {
         to = Math.min(to + maxOffsets, stable);
         records = read(from, to);
       }
-      return { records, end: Math.max(from, to) };
+      const first =
+        entries.find(({ offset }) => offset >= from && offset < to)?.offset ?? Math.max(from, to - 1);
+      return { records, first, end: Math.max(from, to) };
     },
-    findFirstSince: (timestamp) => entries.find((entry) => entry.timestamp >= timestamp)?.offset ?? end,
+    findFirstSince: (timestamp) =>
+      Math.min(entries.find((entry) => entry.timestamp >= timestamp)?.offset ?? end, getStable()),
     readAll: () => read(low, getStable()),
     compact(tombstonesSince) {
       const stable = getStable();

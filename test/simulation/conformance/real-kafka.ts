@@ -1,0 +1,99 @@
+import { randomBytes } from "node:crypto";
+
+import kafkajs from "kafkajs";
+
+import { readConfig } from "../../../src/config.ts";
+import { createBroker } from "../../../src/kafka/client.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
+import { connectBroker } from "../../support/broker.ts";
+import { startKafkaProxy } from "../../support/kafka-proxy.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
+import { sharedStack, testKafka } from "../../support/stack.ts";
+import type { KafkaUnderTest, TestRecord } from "./kafka-under-test.ts";
+
+const hourMs = 3_600_000;
+
+/** Connects to the shared broker; runs each scene with new topics and a new group. */
+export async function createRealKafka() {
+  const { kafka, admin, producer } = testKafka(sharedStack().kafka);
+  const broker = await connectBroker();
+  await Promise.all([admin.connect(), producer.connect()]);
+  const log = await createLogger("silent");
+  const startOfTime = Date.now() - hourMs;
+
+  return async function run<T>(partitions: number, scene: (kafka: KafkaUnderTest) => Promise<T>): Promise<T> {
+    const topic = unique("conformance");
+    const letters = unique("conformance-letters");
+    const groupId = unique("conformance-group");
+    await using resources = new AsyncDisposableStack();
+    const create = (): Promise<void> => createKafkaTopics(admin, { topic, numPartitions: partitions });
+    await create();
+    await createKafkaTopics(admin, { topic: letters, numPartitions: 1 });
+    const proxy = await startKafkaProxy(sharedStack().kafka);
+    const proxied = createBroker({ ...readConfig({}).kafka, groupId, brokers: [proxy.address] }, log);
+    resources.defer(() => proxied.close());
+    const watch = broker.watch(topic);
+    const letterProducer = broker.createProducer(letters);
+    resources.defer(() => letterProducer.close());
+    const toMessages = (partition: number, records: readonly TestRecord[]) =>
+      records.map(({ value, at = 0 }) => ({ value, partition, timestamp: String(startOfTime + at) }));
+    const getHigh = async (partition: number) => (await watch.fetchBounds()).get(partition)?.high ?? 0;
+
+    // Awaited here, before the resources are released.
+    return await scene({
+      startOfTime,
+      topic,
+      watch,
+      createMember() {
+        const member = proxied.createMember({ topic, groupId });
+        resources.defer(() => member.stop());
+        return member;
+      },
+      send: (records) => letterProducer.send(records),
+      async append(partition, records) {
+        await producer.send({ topic, messages: toMessages(partition, records) });
+      },
+      async begin(partition) {
+        const transactional = kafka.producer({
+          transactionalId: `${topic}-${randomBytes(4).toString("hex")}`,
+          idempotent: true,
+          maxInFlightRequests: 1,
+          createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+        });
+        await transactional.connect();
+        resources.defer(() => transactional.disconnect());
+        const transaction = await transactional.transaction();
+        return {
+          async append(records) {
+            await transaction.send({ topic, messages: toMessages(partition, records) });
+          },
+          async end(commit) {
+            const high = await getHigh(partition);
+            await (commit ? transaction.commit() : transaction.abort());
+            // The broker responds before it writes the marker.
+            await until("the transaction has ended", async () => (await getHigh(partition)) > high);
+          },
+        };
+      },
+      async deleteBefore(partition, offset) {
+        // kafkajs deletes no records of a topic that is not in its metadata.
+        await admin.fetchTopicOffsets(topic);
+        await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
+      },
+      async recreate() {
+        await admin.deleteTopics({ topics: [topic] });
+        await until("the topic is gone", async () => !(await admin.listTopics()).includes(topic));
+        await create();
+      },
+      setConnected(isConnected) {
+        if (isConnected) proxy.heal();
+        else proxy.cut();
+      },
+      async until(what, isMet) {
+        await until(what, isMet);
+      },
+    });
+  };
+}
