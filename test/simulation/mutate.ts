@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import Table from "cli-table3";
 
 import { mutants, type Mutant } from "./mutants.ts";
-import type { Summary } from "./simulate.ts";
+import type { Summary } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const copied = [

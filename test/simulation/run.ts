@@ -35,6 +35,21 @@ const worlds: Readonly<Record<WorldName, WorldKind>> = {
 /** One seed in four is a world of registrations. */
 export const chooseWorld = (seed: number): WorldName => (seed % 4 === 0 ? "registrations" : "sync");
 
+/** The outcome of many seeds. */
+export interface Summary {
+  readonly seeds: number;
+  readonly steps: number;
+  readonly faults: number;
+  readonly checks: number;
+  readonly virtualHours: number;
+  readonly seconds: number;
+  readonly failures: readonly {
+    readonly seed: number;
+    readonly world: WorldName;
+    readonly failure: string;
+  }[];
+}
+
 export interface RunOptions {
   readonly seed: number;
   readonly world: WorldName;

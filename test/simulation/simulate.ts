@@ -14,6 +14,7 @@ import {
   shrink,
   type AnyStep,
   type RunOptions,
+  type Summary,
   type WorldName,
 } from "./run.ts";
 import type { WorkerReport, WorkerTask } from "./worker.ts";
@@ -29,20 +30,6 @@ interface Options {
   readonly trace?: true;
   readonly mutants?: string | true;
   readonly json?: true;
-}
-
-export interface Summary {
-  readonly seeds: number;
-  readonly steps: number;
-  readonly faults: number;
-  readonly checks: number;
-  readonly virtualHours: number;
-  readonly seconds: number;
-  readonly failures: readonly {
-    readonly seed: number;
-    readonly world: WorldName;
-    readonly failure: string;
-  }[];
 }
 
 const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json } = program
