@@ -125,6 +125,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isClosed()) return;
       try {
         const claimed = await handler.claim();
+        // While it was paused, the log may have been replaced by another one, which nobody has examined.
+        findings = { ...findings, examinedTo: 0 };
         const failedWrite = unconfirmed;
         unconfirmed = undefined;
         confirmWrite(failedWrite, claimed);
@@ -325,6 +327,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
     async close() {
       closing.abort();
+      // Otherwise a member that stops would fetch the same records again and again until the last write ends.
+      member.pause(partition);
       await writing.then(() => reporting);
     },
   };

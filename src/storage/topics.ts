@@ -50,14 +50,17 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
         options,
       );
     }
-    if (removed.length > 0) await topics.deleteMany({ _id: { $in: removed.map(({ id }) => id) } }, options);
+    if (removed.length > 0) {
+      const ids = removed.map(({ id }) => id);
+      const { deletedCount } = await topics.deleteMany({ _id: { $in: ids } }, options);
+      if (deletedCount < ids.length) throw createGoneError();
+    }
     if (updated.length > 0) {
       const { matchedCount } = await topics.bulkWrite(updated.map(toReplacement), {
         ...options,
         ordered: true,
       });
-      if (matchedCount < updated.length)
-        throw new TopicGoneError("a topic of the batch was disabled meanwhile");
+      if (matchedCount < updated.length) throw createGoneError();
     }
     if (created.length > 0) await insert(created, options);
   }
@@ -194,6 +197,9 @@ export function createRetiredTopicStore(database: Database): RetiredTopicStore {
       }),
   };
 }
+
+const createGoneError = (): TopicGoneError =>
+  new TopicGoneError("a topic of the batch was disabled meanwhile");
 
 const hasWrites = ({ removed, retired, updated, created }: TopicWrites): boolean =>
   removed.length + retired.length + updated.length + created.length > 0;

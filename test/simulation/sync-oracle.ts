@@ -40,7 +40,7 @@ interface UnreportedBatch {
 }
 
 const keptVersions = 300;
-const keptViews = 8;
+const keptViews = 32;
 
 export interface OracleOptions {
   readonly clock: Clock;

@@ -1,5 +1,5 @@
 import { createClock, createHost, type Host } from "../clock.ts";
-import { createKafkaBroker } from "../kafka/broker.ts";
+import { createKafkaBroker, topicAbsenceMs } from "../kafka/broker.ts";
 import { createKafkaClient } from "../kafka/client.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
@@ -68,9 +68,11 @@ export async function runSimulated<T>(
       broker.getLog(partition).truncate(offset);
       return Promise.resolve();
     },
-    recreate() {
+    async recreate() {
       broker.recreate();
-      return Promise.resolve();
+      await new Promise<void>((resolve) => {
+        clock.schedule(outside, topicAbsenceMs, resolve);
+      });
     },
     setConnected(isConnected) {
       if (isConnected) network.heal();

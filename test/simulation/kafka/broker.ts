@@ -16,6 +16,9 @@ export class MembershipError extends Error {
 
 export class BrokerDownError extends Error {}
 
+/** The topic was deleted, and has not been created again yet. */
+export class UnknownTopicError extends Error {}
+
 export interface Assignment {
   readonly member: string;
   readonly generation: number;
@@ -64,6 +67,8 @@ export interface BrokerOptions {
 const sessionTimeoutMs = 10_000;
 const rebalanceTimeoutMs = 60_000;
 const fetchWaitMs = 500;
+/** How long a topic that is created again does not exist, at most. */
+export const topicAbsenceMs = 500;
 
 interface Member {
   readonly id: string;
@@ -82,6 +87,7 @@ export function createKafkaBroker(
   const createLogs = (): PartitionLog[] => partitions.map(() => createPartitionLog(nextLogId++));
   let logs = createLogs();
   let upAt = 0;
+  let existsAt = 0;
   let oldBounds: ReadonlyMap<number, Bounds> | undefined;
   let showsOldBounds = false;
   let waitingFetches: (() => void)[] = [];
@@ -96,6 +102,11 @@ export function createKafkaBroker(
 
   function requireUp(): void {
     if (clock.getTime() < upAt) throw new BrokerDownError("the broker is down");
+  }
+
+  function requireTopic(): void {
+    requireUp();
+    if (clock.getTime() < existsAt) throw new UnknownTopicError("the topic does not exist");
   }
 
   function getLog(partition: number): PartitionLog {
@@ -169,10 +180,11 @@ export function createKafkaBroker(
     recreate() {
       logs = createLogs();
       oldBounds = undefined;
+      existsAt = clock.getTime() + random.between(50, topicAbsenceMs);
       notify();
     },
     async fetch(partition, from) {
-      requireUp();
+      requireTopic();
       const log = getLog(partition);
       const fetched = log.fetch(from, random.between(1, maxOffsetsPerFetch + 1));
       if (fetched === undefined || fetched.end > from) return fetched && { ...fetched, log };
@@ -184,13 +196,13 @@ export function createKafkaBroker(
       const cancel = clock.schedule(host, fetchWaitMs, wake);
       await promise;
       cancel();
-      requireUp();
+      requireTopic();
       const current = getLog(partition);
       const again = current.fetch(from, maxOffsetsPerFetch);
       return again && { ...again, log: current };
     },
     fetchBounds() {
-      requireUp();
+      requireTopic();
       const bounds = getBounds();
       const shown = showsOldBounds ? (oldBounds ?? bounds) : bounds;
       showsOldBounds = false;
@@ -198,7 +210,7 @@ export function createKafkaBroker(
       return shown;
     },
     findFirstSince(timestamp) {
-      requireUp();
+      requireTopic();
       return new Map(partitions.map((partition) => [partition, getLog(partition).findFirstSince(timestamp)]));
     },
     join(process, id) {

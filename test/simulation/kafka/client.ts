@@ -11,8 +11,15 @@ import type {
 } from "../../../src/sync/records.ts";
 import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
-import { BrokerDownError, MembershipError, type Assignment, type KafkaBroker } from "./broker.ts";
+import {
+  BrokerDownError,
+  MembershipError,
+  UnknownTopicError,
+  type Assignment,
+  type KafkaBroker,
+} from "./broker.ts";
 import type { PartitionLog, StoredRecord } from "./log.ts";
+import { createPartitionState, type PartitionState } from "./partition-state.ts";
 
 export interface KafkaClientOptions {
   readonly clock: Clock;
@@ -143,7 +150,7 @@ export function createKafkaClient({
 
       const isEnded = (): boolean => isOver || isStopped;
 
-      function end(): void {
+      function endGeneration(): void {
         resolveEnded(undefined);
         for (const state of states.values()) state.wake();
       }
@@ -170,7 +177,7 @@ export function createKafkaClient({
           } else if (!isOutage(error)) throw error;
           else if ((outages += 1) <= maxOutages) return false;
           isOver = true;
-          end();
+          endGeneration();
           return false;
         }
       }
@@ -196,7 +203,11 @@ export function createKafkaClient({
           try {
             fetched = await call(() => broker.fetch(partition, from));
           } catch (error) {
-            if (!isOutage(error)) throw error;
+            // A member that notices that the topic is gone joins again.
+            if (error instanceof UnknownTopicError) {
+              isOver = true;
+              endGeneration();
+            } else if (!isOutage(error)) throw error;
             await wait(retryDelayMs);
             continue;
           }
@@ -260,7 +271,7 @@ export function createKafkaClient({
           beat().catch(clock.fail);
           await Promise.all([ended, ...[...states].map(([partition, state]) => read(partition, state))]);
         },
-        end,
+        end: endGeneration,
         resume(partition) {
           states.get(partition)?.wake();
         },
@@ -303,36 +314,10 @@ export function createKafkaClient({
   }
 }
 
-interface PartitionState {
-  offset: number;
-  isDelivering: boolean;
-  /** How often the partition was repositioned: what was fetched before is outdated. */
-  seeks: number;
-  sequence: object;
-  readonly waitForChange: () => Promise<void>;
-  readonly wake: () => void;
-}
-
-function createPartitionState(): PartitionState {
-  let waiting: (() => void) | undefined;
-  return {
-    offset: 0,
-    isDelivering: false,
-    seeks: 0,
-    sequence: {},
-    waitForChange: () =>
-      new Promise((resolve) => {
-        waiting = resolve;
-      }),
-    wake() {
-      waiting?.();
-      waiting = undefined;
-    },
-  };
-}
-
 const isOutage = (error: unknown): error is Error =>
-  error instanceof ConnectionLostError || error instanceof BrokerDownError;
+  error instanceof ConnectionLostError ||
+  error instanceof BrokerDownError ||
+  error instanceof UnknownTopicError;
 
 const toLogRecord = ({ offset, timestamp, key, value }: StoredRecord): LogRecord => ({
   offset,
