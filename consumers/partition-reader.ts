@@ -7,6 +7,7 @@ import { createBatchLimit, splitIntoBatches, whileBeating, type BatchHandler } f
 import {
   advance,
   findStart,
+  nothingApplied,
   provesNewEpoch,
   suspectOffset,
   warnAboutLongAbsence,
@@ -195,6 +196,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   /** The first offset with a later timestamp than anything applied; undefined when unknown. Throws UnavailableError. */
   async function findFirstNewer(at: Position | undefined): Promise<number | undefined> {
     if (at?.newest === undefined) return undefined;
+    // Everything is newer. To find that by time, the broker would decompress the first batch, however large it is.
+    if (at.newest === nothingApplied) return (await watch.fetchBounds()).get(partition.partition)?.low;
     return (await watch.findFirstSince(at.newest + 1)).get(partition.partition);
   }
 

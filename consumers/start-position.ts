@@ -38,7 +38,7 @@ export interface Start {
  * `newest` where nothing of an epoch was applied yet: whatever is delivered before the position later, which moves over aborted
  * records and markers, belongs to a new log.
  */
-const nothingApplied = 0;
+export const nothingApplied = 0;
 
 /** Where to start, given the stored position: there, as far as the log still has it. */
 export function findStart(
