@@ -3,7 +3,7 @@ import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
 import { publishSchema } from "../src/lib/published-schema.ts";
-import { attributePrefix } from "./announcements/envelopes/cloud-event.ts";
+import { attributePrefix } from "./envelopes/cloud-event.ts";
 
 /** A kind of record of a Kafka topic. Its schemas have an `$id`. */
 export interface Message {

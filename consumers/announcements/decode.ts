@@ -2,33 +2,14 @@ import { isUtf8 } from "node:buffer";
 
 import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
 import { findFilterFaults } from "../../src/matching/filter/topic-filters.ts";
-import type { LogRecord, SkippedBatch } from "../../src/sync/records.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
 import type { Announcement } from "../../src/topics/announcement.ts";
 import type { TopicDefinition } from "../../src/topics/topic.ts";
-import {
-  checkFormat,
-  checkHeaders,
-  describeMode,
-  readEventData,
-  rejectNested,
-  type EventData,
-} from "./envelopes/cloud-event.ts";
-import { parseFramedJson, readFramedKey, toFramedLocation, unframe } from "./envelopes/confluent.ts";
-import {
-  createRejection,
-  getCloudEventMode,
-  isCloudEvent,
-  isFramed,
-  isNotification,
-  isObject,
-  parseJson,
-  readAs,
-  readDefinition,
-  root,
-  type JsonLocation,
-  type TopicContent,
-} from "./envelopes/envelope.ts";
-import { readNotification } from "./envelopes/tmf688.ts";
+import { readFramedKey, unframe } from "../envelopes/confluent.ts";
+import { createRejection, isFramed, isObject, type JsonLocation } from "../envelopes/envelope.ts";
+import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
+import { readDefinition, type TopicContent } from "./content.ts";
+import { isNotification, readNotification } from "./tmf688.ts";
 
 /** The limit of an HTTP body: both accept the same topics. */
 export const maxValueBytes = 100 * 1024;
@@ -56,13 +37,6 @@ export function decode(record: LogRecord): Announcement {
   }
 }
 
-/** The rejection of records that were not read, since their batch is too large to be decompressed. */
-export const createBatchRejection = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
-  new RejectionError(
-    "TOO_LARGE",
-    `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
-  );
-
 /**
  * The external id of a record's topic, also where the record is rejected: its key, or else the id in its value, in any
  * envelope. Undefined when there is none. Never throws.
@@ -70,7 +44,7 @@ export const createBatchRejection = ({ firstOffset, lastOffset, maxBytes }: Skip
 export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
   try {
     if (key !== null) return readKey(key);
-    return value === null ? undefined : findId(openEnvelopes(value, headers).json);
+    return value === null ? undefined : findId(openEnvelopes(value, headers, "announcement").json);
   } catch {
     return undefined;
   }
@@ -92,27 +66,8 @@ function readContent(value: Buffer, { headers }: LogRecord): TopicContent {
       `The announcement has ${value.length} bytes; a topic definition has at most ${maxValueBytes}.`,
     );
   }
-  const { json, location } = openEnvelopes(value, headers);
+  const { json, location } = openEnvelopes(value, headers, "announcement");
   return isNotification(json) ? readNotification(json, location) : readDefinition(json, location);
-}
-
-/** Opens the envelopes that the first byte, the headers and the members announce. Throws a RejectionError. */
-function openEnvelopes(value: Buffer, headers: LogRecord["headers"]): EventData {
-  const framed = isFramed(value) ? unframe(value, "value") : undefined;
-  const outer = framed === undefined ? root : toFramedLocation(framed);
-  const mode = getCloudEventMode(headers);
-  const location = mode === undefined ? outer : readAs(describeMode(mode), outer);
-  if (mode === "structured") checkFormat(headers, location);
-  if (mode === "binary") checkHeaders(headers, location);
-  const json = framed === undefined ? parseJson(value, location) : parseFramedJson(framed, location);
-
-  if (mode === undefined && !isCloudEvent(json)) return { json, location };
-  const data =
-    mode === "binary"
-      ? { json, location }
-      : readEventData(json, mode === undefined ? readAs(describeMode("structured"), location) : location);
-  rejectNested(data);
-  return data;
 }
 
 function requireKey({ key }: LogRecord): string {

@@ -6,7 +6,8 @@ import { getErrorMessage, RejectionError, formatFaults, type Fault } from "../..
 import type { DecodedReport, TokenReport } from "../../src/installations/feedback.ts";
 import { type LogRecord, getHeaderText } from "../../src/sync/records.ts";
 import { createValidator } from "../../src/lib/validation.ts";
-import { maxValueBytes, createBatchRejection } from "../announcements/decode.ts";
+import { maxValueBytes } from "../announcements/decode.ts";
+import { createBatchRejection } from "../envelopes/open.ts";
 
 const checkFeedback = createValidator<PushFeedback>(pushFeedbackSchema);
 const maxReasonCharacters = 200;

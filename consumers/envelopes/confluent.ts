@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 
-import { RejectionError } from "../../../src/lib/errors.ts";
-import { createRejection, readAs, root, type JsonLocation } from "./envelope.ts";
+import { RejectionError } from "../../src/lib/errors.ts";
+import { createRejection, readAs, type JsonLocation } from "./envelope.ts";
 
 /**
  * Confluent's wire format: byte 0, the schema's id in the registry (four bytes, big-endian), then what the schema
@@ -27,7 +27,7 @@ export function unframe(bytes: Buffer, what: "key" | "value"): Framed {
   return { schemaId: bytes.readUInt32BE(1), rest: bytes.subarray(frameBytes) };
 }
 
-export const toFramedLocation = ({ schemaId }: Framed): JsonLocation =>
+export const toFramedLocation = ({ schemaId }: Framed, root: JsonLocation): JsonLocation =>
   readAs(`a Confluent-framed value (schema id ${schemaId})`, root);
 
 /** The JSON in a framed value. Throws a RejectionError for other formats, such as Avro. */

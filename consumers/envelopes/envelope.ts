@@ -1,16 +1,13 @@
 import { isUtf8 } from "node:buffer";
 
-import { topicBodySchema, type TopicBody } from "../../../schemas/topic.ts";
 import {
   getErrorMessage,
   RejectionError,
   formatFaults,
   type Fault,
   type RejectionCode,
-} from "../../../src/lib/errors.ts";
-import { createValidator } from "../../../src/lib/validation.ts";
-import { getHeader, getHeaderText, type RecordHeaders } from "../../../src/sync/records.ts";
-import { toDefinition, type TopicDefinition } from "../../../src/topics/topic.ts";
+} from "../../src/lib/errors.ts";
+import { getHeader, getHeaderText, type RecordHeaders } from "../../src/sync/records.ts";
 
 /**
  * What the envelopes share: how a record says which envelope it has, how its JSON and its headers are read, and how a
@@ -37,10 +34,6 @@ export function getCloudEventMode(headers: RecordHeaders): CloudEventMode | unde
 }
 
 export const isCloudEvent = (json: unknown): boolean => isObject(json) && json["specversion"] !== undefined;
-
-/** Whether a value is a TMF688 notification. */
-export const isNotification = (json: unknown): boolean =>
-  isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
 
 /** A content type without its parameters. */
 export const toMediaType = (contentType: string): string =>
@@ -99,8 +92,13 @@ export function createHeaderRejection(
   );
 }
 
+/** What a record is meant to be. */
+export type Subject = "announcement" | "event";
+
 /** A location in a record, and the form in which the record was read: a rejection names both. */
 export interface JsonLocation {
+  /** What the record is read as. */
+  readonly subject: Subject;
   /** Such as "a CloudEvent (structured mode)"; undefined for a plain definition. */
   readonly form: string | undefined;
   /** JSON Pointer from the root of the record's value. */
@@ -113,7 +111,12 @@ export interface JsonLocation {
 }
 
 /** The root of a value without an envelope. */
-export const root: JsonLocation = { form: undefined, pointer: "", inner: undefined };
+export const createRoot = (subject: Subject): JsonLocation => ({
+  subject,
+  form: undefined,
+  pointer: "",
+  inner: undefined,
+});
 
 /** The same location, once it is known to be `form`: "a TMF688 notification in a CloudEvent (binary mode)". */
 export const readAs = (form: string, location: JsonLocation): JsonLocation => ({
@@ -133,7 +136,7 @@ export const toText = (location: JsonLocation, pointer: string): JsonLocation =>
   inner: "",
 });
 
-/** `predicate` says what is wrong with the announcement; the faults' paths begin at the location. */
+/** `predicate` says what is wrong with the record; the faults' paths begin at the location. */
 export function createRejection(
   location: JsonLocation,
   code: RejectionCode,
@@ -145,34 +148,11 @@ export function createRejection(
   return new RejectionError(code, toSentenceAt(location, predicate) + sentences, found);
 }
 
-/** What is wrong, with the announcement as its subject. */
-export const toSentenceAt = ({ form }: JsonLocation, predicate: string): string =>
-  form === undefined
-    ? `The announcement ${predicate}`
-    : `The announcement was read as ${form}: it ${predicate}`;
+/** What is wrong, with the record as its subject. */
+export const toSentenceAt = ({ subject, form }: JsonLocation, predicate: string): string =>
+  form === undefined ? `The ${subject} ${predicate}` : `The ${subject} was read as ${form}: it ${predicate}`;
 
 const locateFault = ({ path, message }: Fault, { pointer, inner }: JsonLocation): Fault =>
   inner === undefined
     ? { path: pointer + path, message }
     : { path: pointer, message: `holds JSON of which ${inner + path || "the whole"} ${message}` };
-
-/** The topic in an announcement's value. */
-export interface TopicContent {
-  readonly externalId: string;
-  /** Undefined: the topic is retired. */
-  readonly definition: TopicDefinition | undefined;
-  /** The topic's location, and the member that holds its external id. */
-  readonly location: JsonLocation;
-  readonly idMember: "externalId" | "id";
-}
-
-const checkTopic = createValidator<TopicBody>(topicBodySchema);
-
-/** Reads a JSON value that must be a definition. Throws a RejectionError. */
-export function readDefinition(value: unknown, location: JsonLocation): TopicContent {
-  const checked = checkTopic(value);
-  if (!checked.ok)
-    throw createRejection(location, "SCHEMA_VIOLATION", "is no topic definition.", checked.faults);
-  const definition = toDefinition(checked.value);
-  return { externalId: definition.externalId, definition, location, idMember: "externalId" };
-}

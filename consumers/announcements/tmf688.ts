@@ -5,21 +5,26 @@ import {
   type DefinedTopic,
   type DeletedTopic,
   type TopicNotification,
-} from "../../../schemas/tmf688.ts";
-import { toDefinition } from "../../../src/topics/topic.ts";
-import { createValidator, type ValidationResult } from "../../../src/lib/validation.ts";
+} from "../../schemas/tmf688.ts";
+import { toDefinition } from "../../src/topics/topic.ts";
+import { createValidator, type ValidationResult } from "../../src/lib/validation.ts";
 import {
   createRejection,
+  isObject,
   readAs,
   toMember,
   type JsonLocation,
   type JsonObject,
-  type TopicContent,
-} from "./envelope.ts";
+} from "../envelopes/envelope.ts";
+import type { TopicContent } from "./content.ts";
 
 const checkNotification = createValidator<TopicNotification>(topicNotificationSchema);
 const checkDefined = createValidator<DefinedTopic>(definedTopicSchema);
 const checkDeleted = createValidator<DeletedTopic>(deletedTopicSchema);
+
+/** Whether a value is a TMF688 notification. */
+export const isNotification = (json: unknown): boolean =>
+  isObject(json) && json["eventType"] !== undefined && json["event"] !== undefined;
 
 /** Reads a TMF688 notification of a topic that was created, changed or deleted. Throws a RejectionError. */
 export function readNotification(json: unknown, outer: JsonLocation): TopicContent {

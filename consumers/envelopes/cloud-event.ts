@@ -3,10 +3,10 @@ import {
   contextAttributesSchema,
   type CloudEvent,
   type ContextAttributes,
-} from "../../../schemas/cloud-event.ts";
-import type { Fault } from "../../../src/lib/errors.ts";
-import type { RecordHeaders } from "../../../src/sync/records.ts";
-import { createValidator } from "../../../src/lib/validation.ts";
+} from "../../schemas/cloud-event.ts";
+import type { Fault } from "../../src/lib/errors.ts";
+import type { RecordHeaders } from "../../src/sync/records.ts";
+import { createValidator } from "../../src/lib/validation.ts";
 import {
   cloudEventType,
   createHeaderRejection,
@@ -98,7 +98,9 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
     throw createRejection(
       location,
       "SCHEMA_VIOLATION",
-      "carries no data; a record without a value retires a topic.",
+      location.subject === "announcement"
+        ? "carries no data; a record without a value retires a topic."
+        : "carries no data.",
       [{ path: "/data", message: "is required" }],
     );
   }
@@ -109,7 +111,7 @@ export function readEventData(json: unknown, location: JsonLocation): EventData 
 export function rejectNested({ json, location }: EventData): void {
   if (!isCloudEvent(json)) return;
   throw createRejection(location, "SCHEMA_VIOLATION", "carries another CloudEvent; only one is opened.", [
-    { path: "/specversion", message: "makes the data a CloudEvent, where a topic is expected" },
+    { path: "/specversion", message: "makes the data another CloudEvent" },
   ]);
 }
 

@@ -8,7 +8,7 @@ import {
   createNotification,
   listPaths,
   decodeRejection,
-} from "../../../../support/records.ts";
+} from "../../../support/records.ts";
 
 const create = "TopicCreateEvent";
 const change = "TopicAttributeValueChangeEvent";

@@ -3,8 +3,8 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import type { RecordHeaders } from "../../../../../src/sync/records.ts";
-import type { TopicDefinition } from "../../../../../src/topics/topic.ts";
+import type { RecordHeaders } from "../../../../src/sync/records.ts";
+import type { TopicDefinition } from "../../../../src/topics/topic.ts";
 import {
   toBase64,
   createBinaryHeaders,
@@ -15,7 +15,7 @@ import {
   createNotification,
   decodeRejection,
   type Given,
-} from "../../../../support/records.ts";
+} from "../../../support/records.ts";
 
 const someTopic = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import type { RecordHeaders } from "../../../../../src/sync/records.ts";
+import type { RecordHeaders } from "../../../../src/sync/records.ts";
 import {
   toBase64,
   createBinaryHeaders,
@@ -11,7 +11,7 @@ import {
   listPaths,
   decodeRejection,
   type Given,
-} from "../../../../support/records.ts";
+} from "../../../support/records.ts";
 
 const body = { externalId: "e", name: "n" };
 const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };

@@ -7,7 +7,7 @@ import {
   addFrame,
   listPaths,
   decodeRejection,
-} from "../../../../support/records.ts";
+} from "../../../support/records.ts";
 
 const body = { externalId: "e", name: "n" };
 const definition = { externalId: "e", name: "n", namespace: "", headerQuery: "", contentQuery: "" };

@@ -1,0 +1,47 @@
+import { RejectionError } from "../../src/lib/errors.ts";
+import type { RecordHeaders, SkippedBatch } from "../../src/sync/records.ts";
+import {
+  checkFormat,
+  checkHeaders,
+  describeMode,
+  readEventData,
+  rejectNested,
+  type EventData,
+} from "./cloud-event.ts";
+import { parseFramedJson, toFramedLocation, unframe } from "./confluent.ts";
+import {
+  createRoot,
+  getCloudEventMode,
+  isCloudEvent,
+  isFramed,
+  parseJson,
+  readAs,
+  type Subject,
+} from "./envelope.ts";
+
+/** Opens the envelopes that the first byte, the headers and the members announce. Throws a RejectionError. */
+export function openEnvelopes(value: Buffer, headers: RecordHeaders, subject: Subject): EventData {
+  const root = createRoot(subject);
+  const framed = isFramed(value) ? unframe(value, "value") : undefined;
+  const outer = framed === undefined ? root : toFramedLocation(framed, root);
+  const mode = getCloudEventMode(headers);
+  const location = mode === undefined ? outer : readAs(describeMode(mode), outer);
+  if (mode === "structured") checkFormat(headers, location);
+  if (mode === "binary") checkHeaders(headers, location);
+  const json = framed === undefined ? parseJson(value, location) : parseFramedJson(framed, location);
+
+  if (mode === undefined && !isCloudEvent(json)) return { json, location };
+  const data =
+    mode === "binary"
+      ? { json, location }
+      : readEventData(json, mode === undefined ? readAs(describeMode("structured"), location) : location);
+  rejectNested(data);
+  return data;
+}
+
+/** The rejection of records that were not read, since their batch is too large to be decompressed. */
+export const createBatchRejection = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
+  new RejectionError(
+    "TOO_LARGE",
+    `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
+  );
