@@ -26,6 +26,8 @@ export interface BatchHandler<Prepared> {
    * @param tookMs - How long the write took; 0 if it threw.
    */
   report(prepared: Prepared, tookMs: number): void;
+  /** Releases what the handler holds, once the last write has ended. */
+  close?(): Promise<void>;
 }
 
 /** The step that the position takes. */

@@ -17,6 +17,8 @@ export interface OutgoingDeadLetter {
   readonly epoch: number;
   readonly record: LogRecord;
   readonly rejection: RejectionError;
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The rejections of a batch of records, by offset. */
@@ -24,7 +26,11 @@ export interface RejectedRecord {
   readonly partition: Partition;
   readonly epoch: number;
   readonly records: readonly LogRecord[];
-  readonly rejected: readonly { readonly offset: number; readonly rejection: RejectionError }[];
+  readonly rejected: readonly Rejected[];
+}
+
+interface Rejected extends Pick<OutgoingDeadLetter, "rejection" | "headers"> {
+  readonly offset: number;
 }
 
 /** Longer headers are cut, or the reason could make a dead letter too large. */
@@ -76,9 +82,9 @@ export async function sendRejected(
 ): Promise<void> {
   const { partition, epoch, records, rejected } = rejectedRecords;
   const byOffset = new Map(records.map((record) => [record.offset, record]));
-  const letters = rejected.flatMap(({ offset, rejection }) => {
+  const letters = rejected.flatMap(({ offset, rejection, headers }) => {
     const record = byOffset.get(offset);
-    return record === undefined ? [] : [{ partition, epoch, record, rejection }];
+    return record === undefined ? [] : [{ partition, epoch, record, rejection, headers }];
   });
   await sendDeadLetters(producer, letters);
 }
@@ -134,9 +140,11 @@ function reasons({
   epoch,
   record,
   rejection,
+  headers,
 }: OutgoingDeadLetter): DeadLetterHeaders {
   const { offset } = record;
   return {
+    ...headers,
     [deadLetterHeader.topic]: topic,
     [deadLetterHeader.partition]: String(partition),
     [deadLetterHeader.offset]: String(offset),

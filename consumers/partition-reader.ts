@@ -333,6 +333,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       // Otherwise a member that stops would fetch the same records again and again until the last write ends.
       member.pause(partition);
       await writing.then(() => reporting);
+      await handler.close?.();
     },
   };
 }

@@ -96,6 +96,49 @@ export const settingsSchema = {
       description:
         "Kafka topic to read push services' reports of dead tokens from. Unset: none are read. Rejected reports go to the topic with the suffix .dead-letter.",
     },
+    KAFKA_EVENTS_TOPIC: {
+      ...kafkaTopicWithDeadLetters,
+      description: "Kafka topic to read events from, which are forwarded to their topics. Unset: none are.",
+    },
+    KAFKA_EVENTS_GROUP_ID: {
+      ...name,
+      description: "Consumer group id of the router. Unset: KAFKA_GROUP_ID with the suffix .router.",
+    },
+    KAFKA_EVENTS_DEAD_LETTER_TOPIC: {
+      ...kafkaTopic,
+      description:
+        "Kafka topic to send events to that cannot be forwarded. Unset: KAFKA_EVENTS_TOPIC with the suffix .dead-letter.",
+    },
+    KAFKA_EGRESS_TOPIC: {
+      type: "string",
+      pattern: "^(?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})+$",
+      expected: "a Kafka topic's name, which may contain {externalId} and {namespace}",
+      default: "topicsync.egress",
+      description:
+        "Kafka topic to forward the events of a topic to. `{externalId}` and `{namespace}` are replaced by those of the topic; without them, one Kafka topic takes all events.",
+    },
+    KAFKA_EGRESS_CREATE: {
+      type: "boolean",
+      default: false,
+      description:
+        "Create missing Kafka topics that events are forwarded to. Otherwise their events become dead letters.",
+    },
+    KAFKA_EGRESS_PARTITIONS: {
+      type: "integer",
+      minimum: 1,
+      maximum: 10_000,
+      description: "Partitions of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
+    },
+    KAFKA_EGRESS_REPLICATION: {
+      type: "integer",
+      minimum: 1,
+      maximum: 100,
+      description: "Replicas of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
+    },
+    KAFKA_UNMATCHED_TOPIC: {
+      ...kafkaTopic,
+      description: "Kafka topic to forward events to that no topic wants. Unset: they are only counted.",
+    },
     KAFKA_MAX_BATCH_BYTES: {
       type: "integer",
       minimum: 8 * 1024 * 1024,
@@ -194,6 +237,11 @@ export const settingsSchema = {
     OIDC_AUDIENCE: ["OIDC_ISSUER"],
     OIDC_CLIENT_ID: ["OIDC_ISSUER", "HTTP_PUBLIC_URL"],
     OIDC_CLIENT_SECRET: ["OIDC_CLIENT_ID"],
+    KAFKA_EVENTS_GROUP_ID: ["KAFKA_EVENTS_TOPIC"],
+    KAFKA_EVENTS_DEAD_LETTER_TOPIC: ["KAFKA_EVENTS_TOPIC"],
+    KAFKA_UNMATCHED_TOPIC: ["KAFKA_EVENTS_TOPIC"],
+    KAFKA_EGRESS_PARTITIONS: ["KAFKA_EGRESS_CREATE"],
+    KAFKA_EGRESS_REPLICATION: ["KAFKA_EGRESS_CREATE"],
     KAFKA_TLS_CERT: ["KAFKA_TLS_KEY"],
     KAFKA_TLS_KEY: ["KAFKA_TLS_CERT"],
     KAFKA_SASL_MECHANISM: ["KAFKA_SASL_USERNAME", "KAFKA_SASL_PASSWORD"],

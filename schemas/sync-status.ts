@@ -83,7 +83,7 @@ export const syncStatusSchema = {
   $id: "sync-status",
   type: "object",
   additionalProperties: false,
-  required: ["group", "topic", "consumer", "since", "counts", "partitions", "pushFeedback", "problems"],
+  required: ["group", "topic", "consumer", "since", "counts", "partitions", "pushFeedback", "router", "problems"],
   properties: {
     group: { type: "string", description: "The consumer group." },
     topic: { type: "string", description: "The announcements topic." },
@@ -151,6 +151,77 @@ export const syncStatusSchema = {
                   },
                 },
               ],
+            },
+            partitions,
+          },
+        },
+      ],
+    },
+    router: {
+      description: "The status of the router; null if no events are forwarded.",
+      anyOf: [
+        { type: "null" },
+        {
+          type: "object",
+          additionalProperties: false,
+          required: ["group", "topic", "consumer", "counts", "index", "busiest", "partitions"],
+          properties: {
+            group: { type: "string", description: "Its consumer group." },
+            topic: { type: "string", description: "The events topic." },
+            consumer: consumerState,
+            counts: {
+              description: "What the responding process forwarded; null if it runs no router.",
+              anyOf: [
+                { type: "null" },
+                {
+                  type: "object",
+                  additionalProperties: false,
+                  required: ["matched", "unmatched", "forwarded", "rejected"],
+                  properties: {
+                    matched: { ...count, description: "Events that belong to at least one topic." },
+                    unmatched: { ...count, description: "Events that belong to no topic." },
+                    forwarded: { ...count, description: "Copies of events, one per topic." },
+                    rejected: {
+                      type: "object",
+                      additionalProperties: count,
+                      description: "Dead letters by code.",
+                    },
+                  },
+                },
+              ],
+            },
+            index: {
+              description: "The topics that events are matched against; null if the responding process has none.",
+              anyOf: [
+                { type: "null" },
+                {
+                  type: "object",
+                  additionalProperties: false,
+                  required: ["state", "topics", "topicsRead"],
+                  properties: {
+                    state: {
+                      enum: ["idle", "loading", "live", "reloading", "closed"],
+                      description: "Events are forwarded only while it is `live`.",
+                    },
+                    topics: { ...count, description: "The number of topics." },
+                    topicsRead: {
+                      type: ["integer", "null"],
+                      minimum: 0,
+                      description: "Topics read so far while they are being loaded; otherwise null.",
+                    },
+                  },
+                },
+              ],
+            },
+            busiest: {
+              type: "array",
+              items: {
+                type: "object",
+                additionalProperties: false,
+                required: ["externalId", "events"],
+                properties: { externalId: { type: "string" }, events: count },
+              },
+              description: "The ten topics with the most events in the responding process, busiest first.",
             },
             partitions,
           },

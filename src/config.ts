@@ -19,6 +19,8 @@ export interface KafkaConfig {
   readonly deadLetterTopic: string;
   /** Undefined: push feedback is not consumed. */
   readonly pushFeedback: ConsumerChannel | undefined;
+  /** Undefined: no events are forwarded. */
+  readonly router: RouterConfig | undefined;
   /** Maximum size of a decompressed batch. */
   readonly maxBatchBytes: number;
   /** PEM texts; undefined for a plain connection. */
@@ -32,6 +34,17 @@ export interface ConsumerChannel {
   readonly topic: string;
   readonly deadLetterTopic: string;
   readonly groupId: string;
+}
+
+/** Where the router reads events, and where it forwards them to. */
+export interface RouterConfig extends ConsumerChannel {
+  /** The name of the Kafka topic for a topic's events, with placeholders; see src/routing/egress.ts. */
+  readonly egressTopic: string;
+  /** Undefined: missing Kafka topics are not created. Its members are undefined for the broker's defaults. */
+  readonly createEgress:
+    { readonly partitions: number | undefined; readonly replication: number | undefined } | undefined;
+  /** Undefined: events that no topic wants are only counted. */
+  readonly unmatchedTopic: string | undefined;
 }
 
 type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
@@ -155,6 +168,7 @@ function toConfig(settings: Settings, faults: string[]): Config {
     announcementsTopic: settings.KAFKA_ANNOUNCEMENTS_TOPIC,
     deadLetterTopic: settings.KAFKA_DEAD_LETTER_TOPIC,
     pushFeedback: toPushFeedback(settings),
+    router: toRouter(settings),
     maxBatchBytes: settings.KAFKA_MAX_BATCH_BYTES,
     tls: readKafkaTls(settings, faults),
     sasl: toSasl(settings),
@@ -198,23 +212,65 @@ function toPushFeedback({
   });
 }
 
+function toRouter(settings: Settings): RouterConfig | undefined {
+  const topic = settings.KAFKA_EVENTS_TOPIC;
+  if (topic === undefined) return undefined;
+  return Object.freeze({
+    topic,
+    deadLetterTopic: settings.KAFKA_EVENTS_DEAD_LETTER_TOPIC ?? `${topic}.dead-letter`,
+    groupId: settings.KAFKA_EVENTS_GROUP_ID ?? `${settings.KAFKA_GROUP_ID}.router`,
+    egressTopic: settings.KAFKA_EGRESS_TOPIC,
+    createEgress: settings.KAFKA_EGRESS_CREATE
+      ? Object.freeze({
+          partitions: settings.KAFKA_EGRESS_PARTITIONS,
+          replication: settings.KAFKA_EGRESS_REPLICATION,
+        })
+      : undefined,
+    unmatchedTopic: settings.KAFKA_UNMATCHED_TOPIC,
+  });
+}
+
+/** The service would read its own records, or two consumers would share a group, if two of these names were the same. */
 function findTopicFaults({
   announcementsTopic,
   deadLetterTopic,
-  pushFeedback: feedback,
+  groupId,
+  pushFeedback,
+  router,
 }: KafkaConfig): string[] {
-  const faults: string[] = [];
   if (announcementsTopic === deadLetterTopic) {
-    faults.push(
+    return [
       "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: dead letters would be consumed again",
-    );
+    ];
   }
-  if (feedback === undefined) return faults;
-  const others = { KAFKA_ANNOUNCEMENTS_TOPIC: announcementsTopic, KAFKA_DEAD_LETTER_TOPIC: deadLetterTopic };
-  for (const [name, other] of Object.entries(others)) {
-    if (feedback.topic === other) faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC must differ from ${name}`);
-    if (feedback.deadLetterTopic === other)
-      faults.push(`KAFKA_PUSH_FEEDBACK_TOPIC with the suffix .dead-letter must differ from ${name}`);
+  return [
+    ...findRepeated([
+      ["KAFKA_ANNOUNCEMENTS_TOPIC", announcementsTopic],
+      ["KAFKA_DEAD_LETTER_TOPIC", deadLetterTopic],
+      ["KAFKA_PUSH_FEEDBACK_TOPIC", pushFeedback?.topic],
+      ["KAFKA_PUSH_FEEDBACK_TOPIC with the suffix .dead-letter", pushFeedback?.deadLetterTopic],
+      ["KAFKA_EVENTS_TOPIC", router?.topic],
+      ["KAFKA_EVENTS_DEAD_LETTER_TOPIC", router?.deadLetterTopic],
+      ["KAFKA_UNMATCHED_TOPIC", router?.unmatchedTopic],
+      ["KAFKA_EGRESS_TOPIC", router?.egressTopic],
+    ]),
+    ...findRepeated([
+      ["KAFKA_GROUP_ID", groupId],
+      ["KAFKA_GROUP_ID with the suffix .push-feedback", pushFeedback?.groupId],
+      ["KAFKA_EVENTS_GROUP_ID", router?.groupId],
+    ]),
+  ];
+}
+
+/** A fault for each value that equals an earlier one. */
+function findRepeated(named: readonly (readonly [name: string, value: string | undefined])[]): string[] {
+  const faults: string[] = [];
+  const names = new Map<string, string>();
+  for (const [name, value] of named) {
+    if (value === undefined) continue;
+    const other = names.get(value);
+    if (other === undefined) names.set(value, name);
+    else faults.push(`${name} must differ from ${other}`);
   }
   return faults;
 }

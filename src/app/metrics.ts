@@ -4,6 +4,7 @@ import type { MetricsText } from "../../http/routes/health.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
+import type { RoutedBatch } from "../routing/tally.ts";
 import type { AppliedBatch } from "../sync/tally.ts";
 import type { AnnouncementOutcome } from "../topics/decide.ts";
 
@@ -25,6 +26,8 @@ export interface Metrics {
   recordAnnouncements(batch: AppliedBatch): void;
   /** Call with each batch of push feedback once it is stored. */
   recordFeedback(decision: FeedbackDecision): void;
+  /** Call with each batch of events once it is forwarded. */
+  recordEvents(batch: RoutedBatch): void;
   /** Call with each bulk write of registrations and removals. */
   readonly recordRegistrations: (bulk: { readonly writes: number; readonly tookMs: number }) => void;
 }
@@ -92,6 +95,36 @@ export function createMetrics(): Metrics {
     labelNames: ["code"],
     registers,
   });
+  const events = new Counter({
+    name: "topicsync_router_events_total",
+    help: "Events read by this process, by outcome: matched by a topic or not.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of ["matched", "unmatched"]) events.inc({ outcome }, 0);
+  const copies = new Counter({
+    name: "topicsync_router_copies_total",
+    help: "Copies of events forwarded by this process.",
+    registers,
+  });
+  const eventRejections = new Counter({
+    name: "topicsync_router_rejections_total",
+    help: "Events that became dead letters in this process, by code.",
+    labelNames: ["code"],
+    registers,
+  });
+  const routeDuration = new Histogram({
+    name: "topicsync_router_batch_duration_seconds",
+    help: "Time to forward a batch of events in a transaction.",
+    buckets: writeSeconds,
+    registers,
+  });
+  const routeDelay = new Histogram({
+    name: "topicsync_router_event_delay_seconds",
+    help: "Time from an event's timestamp until it was forwarded.",
+    buckets: storedSeconds,
+    registers,
+  });
   const bulkSize = new Histogram({
     name: "topicsync_registration_bulk_writes",
     help: "Registrations and removals of push tokens per bulk write.",
@@ -120,6 +153,16 @@ export function createMetrics(): Metrics {
     recordFeedback({ counts, rejections }) {
       for (const [outcome, count] of Object.entries(counts)) feedback.inc({ outcome }, count);
       for (const { rejection } of rejections) feedbackRejections.inc({ code: rejection.code });
+    },
+
+    recordEvents({ events: routed, forwarded, rejected, producedOn, routedOn, tookMs }) {
+      const matched = routed.filter(({ topics }) => topics.length > 0).length;
+      events.inc({ outcome: "matched" }, matched);
+      events.inc({ outcome: "unmatched" }, routed.length - matched);
+      copies.inc(forwarded);
+      for (const code of rejected) eventRejections.inc({ code });
+      routeDuration.observe(tookMs / 1_000);
+      for (const on of producedOn) if (on >= 0) routeDelay.observe(Math.max(0, routedOn - on) / 1_000);
     },
 
     recordRegistrations({ writes, tookMs }) {
@@ -162,9 +205,9 @@ export function createMetricsText(
   const setPartitions = createPartitionGauges(registry);
 
   async function render(): Promise<string> {
-    const [checks, { pushFeedback, ...sync }] = await Promise.all([readiness(), getSyncStatus()]);
+    const [checks, { pushFeedback, router, ...sync }] = await Promise.all([readiness(), getSyncStatus()]);
     for (const [check, { ok }] of Object.entries(checks)) ready.set({ check }, ok ? 1 : 0);
-    setPartitions(pushFeedback === null ? [sync] : [sync, pushFeedback]);
+    setPartitions([sync, pushFeedback, router].filter((log) => log !== null));
     const { topics, unreadable } = picker();
     pickerTopics.set(topics);
     unreadableTopics.set(unreadable);

@@ -20,7 +20,7 @@ export function createReadiness(
   return async () => {
     const [mongodbCheck, kafkaCheck] = await Promise.all([mongodb(), kafka()]);
     const consumerChecks = Object.entries(consumers).map(
-      ([name, consumer]) => [name, checkConsumer(consumer)] as const,
+      ([name, consumer]) => [name, checkConsumer(consumer, name === "router" ? "router" : "sync")] as const,
     );
     return { mongodb: mongodbCheck, kafka: kafkaCheck, ...Object.fromEntries(consumerChecks) };
   };
@@ -38,7 +38,7 @@ async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
   }
 }
 
-function checkConsumer(consumer: GroupConsumer): CheckResult {
+function checkConsumer(consumer: GroupConsumer, what: string): CheckResult {
   const { state, partitions } = consumer.status();
   if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
   if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
@@ -48,5 +48,5 @@ function checkConsumer(consumer: GroupConsumer): CheckResult {
     ({ topic, partition, reason = "paused", cause }) =>
       `${topic}-${partition}: ${cause === "error" ? "unexpected error: " : ""}${reason}`,
   );
-  return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
+  return { ok: false, reason: `the ${what} is paused: ${reasons.join("; ")}` };
 }

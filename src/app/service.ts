@@ -16,6 +16,7 @@ import { createInstallations } from "./installations.ts";
 import { createMetrics, createMetricsText } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
 import { createReadiness } from "./readiness.ts";
+import { createRouter } from "./router.ts";
 import { createSync } from "./sync.ts";
 import { createTopics } from "./topics.ts";
 import { createUsers } from "./users.ts";
@@ -65,17 +66,35 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const broker = createBroker(kafkaConfig, log.child({ component: "kafka" }));
   lifecycle.onStop("Kafka", () => broker.close());
 
-  const { topicStore, ...topics } = createTopics({ database, audit, lifecycle, log });
+  const { topicStore, ...topics } = createTopics({
+    database,
+    audit,
+    lifecycle,
+    keepsNamespaces: config.kafka.router?.egressTopic.includes("{namespace}") === true,
+    log,
+  });
   const { catalogStore, catalog, reader, getRegistrations, ...installations } = createInstallations(
     database,
     metrics,
   );
   const { userStore, ...users } = await createUsers(config, database, log.child({ component: "users" }));
-  const { consumers, getSyncStatus } = createSync(config.kafka, {
+  const router =
+    config.kafka.router &&
+    createRouter(config.kafka, config.kafka.router, {
+      topicIndex: topics.topicIndex,
+      broker,
+      metrics,
+      lifecycle,
+      tracing,
+      log,
+      onDied,
+    });
+  const { consumers: syncConsumers, getSyncStatus } = createSync(config.kafka, {
     topics: topics.topics,
     topicStore,
     database,
     broker,
+    router,
     catalog,
     audit,
     metrics,
@@ -84,6 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
     onDied,
   });
+  const consumers = { ...syncConsumers, ...(router && { router: router.consumer }) };
   const readiness = createReadiness(database, broker, consumers);
   const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
   const getOverview = createOverview({

@@ -12,7 +12,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../storage/database.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
-import { createStatus } from "../sync/status.ts";
+import { createStatus, type WatchedRouter } from "../sync/status.ts";
 import { createFeedbackTally, createTally, type FeedbackTally, type Tally } from "../sync/tally.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import type { Metrics } from "./metrics.ts";
@@ -21,6 +21,8 @@ import type { Topics } from "./topics.ts";
 export interface SyncOptions extends Pick<Topics, "topics" | "topicStore"> {
   readonly database: Database;
   readonly broker: Broker;
+  /** Undefined when no events are forwarded. */
+  readonly router: WatchedRouter | undefined;
   readonly catalog: Catalog;
   readonly audit: Audit;
   readonly metrics: Metrics;
@@ -60,6 +62,7 @@ export function createSync(config: KafkaConfig, options: SyncOptions): Sync {
       pushFeedback: pushFeedback?.watched,
       tally,
       feedbackTally,
+      router: options.router,
     }),
   };
 }
@@ -74,7 +77,7 @@ function createAnnouncementConsumer(
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
-    member: broker.createMember({ topic, groupId }),
+    member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
     createHandler: (partition) =>
       createAnnouncementHandler(partition, {
@@ -117,7 +120,7 @@ function createFeedbackConsumer(
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop("push feedback dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
-    member: broker.createMember({ topic, groupId }),
+    member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
     createHandler: (partition) =>
       createFeedbackHandler(partition, {

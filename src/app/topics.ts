@@ -16,6 +16,8 @@ interface TopicsOptions {
   readonly database: Database;
   readonly audit: Audit;
   readonly lifecycle: Lifecycle;
+  /** Whether the topic index keeps namespaces. */
+  readonly keepsNamespaces: boolean;
   readonly log: Logger;
 }
 
@@ -24,11 +26,12 @@ export interface Topics extends Pick<AppOptions, "topics" | "topicListing" | "to
 }
 
 /** Wires the topics: storing, listing, disabling and picking them. */
-export function createTopics({ database, audit, lifecycle, log }: TopicsOptions): Topics {
+export function createTopics({ database, audit, lifecycle, keepsNamespaces, log }: TopicsOptions): Topics {
   const topicStore = createTopicStore(database, log);
   const topicIndex = createLiveTopicIndex(
     createTopicFeed(database, log),
     log.child({ component: "topic-index" }),
+    { keepsNamespaces },
   );
   lifecycle.onStop("topic index", () => topicIndex.close());
   return {

@@ -7,21 +7,26 @@ import kafkajs, {
   type SASLOptions,
 } from "kafkajs";
 
-import type { KafkaConfig } from "../config.ts";
+import type { KafkaConfig, RouterConfig } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { GroupMember, LogObserver, LogReader, LogWatch, RecordProducer } from "../sync/records.ts";
+import type { EgressTopics, RoutingTransactions } from "../routing/transactions.ts";
+import type { Position } from "../sync/positions.ts";
+import type { GroupMember, LogObserver, LogReader, LogWatch, Partition, RecordProducer } from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
 import { keepGroupDenials } from "./workarounds/denied-groups.ts";
-import { toKafkaError } from "./errors.ts";
+import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
 import { readBounds, readLog } from "./reader.ts";
 import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
+import { createRoutingTransactions } from "./transactions.ts";
+import { createStableOffsets } from "./workarounds/stable-offsets.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
+import { createEgressTopics } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
-import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
+import { createCluster, createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
 /** The client for Kafka. */
@@ -33,19 +38,36 @@ export interface Broker extends LogReader {
   /** Throws UnavailableError when no broker responds. */
   ping(): Promise<void>;
   /** Creates a member of a consumer group that reads one topic. */
-  createMember(read: ReaderSettings): GroupMember;
+  createMember(read: MemberSettings): GroupMember;
   /** Bounds and settings of the topic that the sync reads. */
   watch(topic: string): LogWatch;
   /** Observes a topic and the group that reads it, over separate connections. */
   observe(read: ReaderSettings): LogObserver;
   /** Sends records to a topic. Connects with the first record. */
   createProducer(topic: string): RecordProducer;
+  /** The transactional producer of a partition. Connects with the first claim. */
+  createTransactions(routed: RoutedPartition): RoutingTransactions;
+  /** Looks up the Kafka topics that events are forwarded to, and creates missing ones where that is configured. */
+  createEgressTopics(create: RouterConfig["createEgress"]): EgressTopics;
+  /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
+  fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;
 }
 
 /** A topic, and the consumer group that reads it. */
 export interface ReaderSettings {
   readonly topic: string;
+  readonly groupId: string;
+}
+
+export interface MemberSettings extends ReaderSettings {
+  /** Whether `commit` commits offsets. */
+  readonly commitsOffsets: boolean;
+}
+
+/** A partition that events are read from, and the router's consumer group. */
+export interface RoutedPartition {
+  readonly partition: Partition;
   readonly groupId: string;
 }
 
@@ -90,6 +112,8 @@ export function createBroker(
   const observer = createAdmin();
   const uncommitted = createAdmin(createUncommittedAdmin);
 
+  const stableOffsets = createStableOffsets(() => createCluster(createClient(fastRetry).kafka));
+
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
       async () => {
@@ -124,10 +148,30 @@ export function createBroker(
         options,
       ),
     createProducer: (topic) => createProducer(createClient(slowRetry), topic),
+    createTransactions: ({ partition, groupId }) =>
+      createRoutingTransactions({
+        partition,
+        groupId,
+        createClient: () => createClient(fastRetry),
+        offsets: stableOffsets,
+        log,
+      }),
+    createEgressTopics: (create) => createEgressTopics({ admin, create, log }),
+    async fetchCommittedOffsets({ topic, groupId }) {
+      const fetched = await observer.fetchOffsets({ groupId, topics: [topic] }).catch((error: unknown) => {
+        throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
+      });
+      const positions = fetched.flatMap(({ partitions }) => partitions);
+      return new Map(
+        positions
+          .filter(({ offset }) => Number(offset) >= 0)
+          .map(({ partition, offset }) => [partition, { offset: Number(offset), epoch: 1 }]),
+      );
+    },
     async close() {
       // First: kafkajs does not disconnect while a request is pending.
       sockets.close();
-      await Promise.all([admin, observer, uncommitted].map((client) => client.disconnect()));
+      await Promise.all([admin.disconnect(), observer.disconnect(), uncommitted.disconnect(), stableOffsets.close()]);
     },
   };
 }

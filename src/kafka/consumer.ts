@@ -13,6 +13,7 @@ import type { KafkaClient } from "./sockets.ts";
 export interface MemberOptions {
   readonly groupId: string;
   readonly topic: string;
+  readonly commitsOffsets: boolean;
   readonly log: Logger;
 }
 
@@ -31,7 +32,7 @@ const restartDelayMs = 1_000;
 /** Creates a member of a consumer group. */
 export function createMember(
   { kafka, dropConnection }: KafkaClient,
-  { groupId, topic, log }: MemberOptions,
+  { groupId, topic, commitsOffsets, log }: MemberOptions,
 ): GroupMember {
   /** Without this, kafkajs would restart a member that is stopped while it joins. */
   let stopping = false;
@@ -158,7 +159,9 @@ export function createMember(
         consumer.seek({ topic, partition, offset: String(offset) });
       });
     },
-    commit: ({ partition }, offset) => void uncommitted.set(partition, offset),
+    commit({ partition }, offset) {
+      if (commitsOffsets) uncommitted.set(partition, offset);
+    },
     async stop() {
       stopping = true;
       clearInterval(commitTimer);

@@ -39,6 +39,10 @@ export function toKafkaError(error: unknown, rights: Rights = {}): UnavailableEr
 export const findDenial = (error: unknown): Denial | undefined =>
   findTypes(error).find((type): type is Denial => Object.hasOwn(denials, type));
 
+/** Whether an error of kafkajs, or one of its causes, has one of these Kafka error codes. */
+export const hasType = (error: unknown, ...types: string[]): boolean =>
+  findTypes(error).some((type) => types.includes(type));
+
 /** The Kafka error codes in an error of kafkajs and its causes. */
 function findTypes(error: unknown): string[] {
   if (!(error instanceof Error)) return [];

@@ -8,6 +8,8 @@ import type { KafkaClient } from "./sockets.ts";
 /** kafkajs sends the messages of one call as one record batch, which must not exceed the topic's `max.message.bytes`. */
 const maxBytesPerBatch = 512 * 1024;
 
+const recordOverheadBytes = 20;
+
 /** Creates a producer for one topic. Connects with the first record. */
 export function createProducer({ kafka, dropConnection }: KafkaClient, topic: string): RecordProducer {
   const choosePartition = kafkajs.Partitioners.DefaultPartitioner();
@@ -53,7 +55,7 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
   return {
     async send(records) {
       const results: SendResult[] = [];
-      for (const batch of splitIntoBatches(records)) {
+      for (const batch of splitIntoBatches(records, maxBytesPerBatch)) {
         const batchResults = await sendBatch(batch);
         const isRejected = batchResults.some((result) => "rejection" in result);
         if (!isRejected || batch.length === 1) results.push(...batchResults);
@@ -69,12 +71,16 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
   };
 }
 
-function* splitIntoBatches(records: readonly OutgoingRecord[]): Generator<OutgoingRecord[]> {
-  let batch: OutgoingRecord[] = [];
+/** Splits records into batches of limited size. */
+export function* splitIntoBatches<Record extends OutgoingRecord>(
+  records: readonly Record[],
+  maxBytes: number,
+): Generator<Record[]> {
+  let batch: Record[] = [];
   let bytes = 0;
   for (const record of records) {
     const recordBytes = estimateBytes(record);
-    if (batch.length > 0 && bytes + recordBytes > maxBytesPerBatch) {
+    if (batch.length > 0 && bytes + recordBytes > maxBytes) {
       yield batch;
       batch = [];
       bytes = 0;
@@ -85,10 +91,16 @@ function* splitIntoBatches(records: readonly OutgoingRecord[]): Generator<Outgoi
   if (batch.length > 0) yield batch;
 }
 
-const estimateBytes = ({ key, value, headers }: OutgoingRecord): number =>
-  (key?.length ?? 0) + (value?.length ?? 0) + JSON.stringify(headers).length;
+/** About what a record takes in a batch. */
+export function estimateBytes({ key, value, headers }: OutgoingRecord): number {
+  let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
+  for (const [name, given] of Object.entries(headers)) {
+    for (const one of Array.isArray(given) ? given : [given]) bytes += name.length + (one?.length ?? 0) + 2;
+  }
+  return bytes;
+}
 
-const toMessage = ({ key, value, headers, timestamp, partition }: OutgoingRecord): Message => ({
+export const toMessage = ({ key, value, headers, timestamp, partition }: OutgoingRecord): Message => ({
   key,
   value,
   headers: { ...headers },

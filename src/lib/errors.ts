@@ -19,6 +19,9 @@ export const rejectionCodes = [
   "UNKNOWN_APPLICATION",
   "UNKNOWN_PLATFORM",
   "BAD_TOKEN",
+  "BAD_EGRESS_NAME",
+  "NO_EGRESS_TOPIC",
+  "EGRESS_REJECTED",
 ] as const;
 
 export type RejectionCode = (typeof rejectionCodes)[number];

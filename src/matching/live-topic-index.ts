@@ -22,14 +22,30 @@ export interface LiveTopicIndex {
    */
   pick(event: unknown): Promise<PickableTopic[]>;
   /**
+   * Returns the external ids of the topics of an event at this moment, in no particular order; undefined unless every
+   * change is known.
+   */
+  pickNow(event: unknown): string[] | undefined;
+  /** The namespace of a topic that `pickNow` returned; "" unless namespaces are kept. */
+  getNamespace(externalId: string): string;
+  /**
    * Evaluates each condition of a topic against an event; undefined if the topic is not stored. Throws
    * UnavailableError and FilterSyntaxError.
    */
   explain(externalId: string, event: unknown): Promise<ConditionResult[] | undefined>;
   /** Applies what this process has written. */
   readonly changed: (writes: Partial<TopicWrites>) => void;
-  readonly status: () => { readonly topics: number; readonly unreadable: number };
+  readonly status: () => IndexStatus;
   close(): Promise<void>;
+}
+
+export interface IndexStatus {
+  /** `live`: every change is known. */
+  readonly mode: "idle" | "loading" | "live" | "reloading" | "closed";
+  readonly topics: number;
+  readonly unreadable: number;
+  /** Topics read by the load in progress; undefined without one. */
+  readonly topicsRead: number | undefined;
 }
 
 const firstLoadTimeoutMs = 10_000;
@@ -71,10 +87,16 @@ interface Load {
  * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of a
  *   write of this process (`ownWrites`) is not read again.
  */
-export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicIndex {
+export function createLiveTopicIndex(
+  feed: TopicFeed,
+  log: Logger,
+  { keepsNamespaces = false }: { readonly keepsNamespaces?: boolean } = {},
+): LiveTopicIndex {
   const closing = new AbortController();
   const firstLoad = Promise.withResolvers<undefined>();
   let state: State = { mode: "idle" };
+  /** False once the feed is lost, even before everything is loaded again. */
+  let isFollowing = false;
   let loop: Promise<void> | undefined;
   let refreshLoop: Promise<void> | undefined;
   const stale = new Set<string>();
@@ -84,6 +106,8 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
 
   const serving = (): TopicIndex | undefined => ("serving" in state ? state.serving : undefined);
   const currentLoad = (): Load | undefined => ("loading" in state ? state.loading : undefined);
+
+  const getMode = (): State["mode"] => (state.mode === "live" && !isFollowing ? "reloading" : state.mode);
 
   const isUnread = (externalId: string): boolean => stale.has(externalId) || rereading.has(externalId);
 
@@ -151,7 +175,7 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
     sleep(retryDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
 
   function beginLoad(): Load {
-    const loading = { index: createTopicIndex(log), changedIds: new Set<string>(), topicsRead: 0 };
+    const loading = { index: createTopicIndex(log, keepsNamespaces), changedIds: new Set<string>(), topicsRead: 0 };
     const previous = serving();
     state =
       previous === undefined
@@ -186,11 +210,16 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
       const end = (): void => {
         lost.resolve(undefined);
       };
+      const lose = (error: unknown): void => {
+        isFollowing = false;
+        lost.reject(error);
+      };
       closing.signal.addEventListener("abort", end);
       try {
         ownWrites.clear();
         const loading = beginLoad();
-        following = await feed.follow({ onChanged: handleFeed, onLost: lost.reject });
+        isFollowing = true;
+        following = await feed.follow({ onChanged: handleFeed, onLost: lose });
         await load(loading);
         await lost.promise;
       } catch (error) {
@@ -229,6 +258,9 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
       return topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
     },
 
+    pickNow: (event) => (getMode() === "live" ? serving()?.pick(event) : undefined),
+    getNamespace: (externalId) => serving()?.getNamespace(externalId) ?? "",
+
     async explain(externalId, event) {
       const [topic] = await feed.find([externalId]);
       return topic === undefined ? undefined : explain(readFilters(topic), event);
@@ -244,7 +276,11 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
       }
     },
 
-    status: () => serving()?.status() ?? { topics: 0, unreadable: 0 },
+    status: () => ({
+      mode: getMode(),
+      ...(serving()?.status() ?? { topics: 0, unreadable: 0 }),
+      topicsRead: currentLoad()?.topicsRead,
+    }),
 
     async close() {
       closing.abort();
@@ -259,8 +295,11 @@ export function createLiveTopicIndex(feed: TopicFeed, log: Logger): LiveTopicInd
 type TopicIndex = ReturnType<typeof createTopicIndex>;
 
 /** A picker that leaves out topics whose filters cannot be read. */
-function createTopicIndex(log: Logger) {
+function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
   const picker = createPicker();
+  const namespaces = new Map<string, string>();
+  /** Many topics share a namespace: each is kept once. */
+  const texts = new Map<string, string>();
   const unreadable = new Set<string>();
   return {
     set(topic: PickableTopic): void {
@@ -268,6 +307,12 @@ function createTopicIndex(log: Logger) {
       try {
         picker.set(externalId, topic);
         unreadable.delete(externalId);
+        if (keepsNamespaces) {
+          const { namespace } = topic;
+          const text = texts.get(namespace) ?? namespace;
+          texts.set(text, text);
+          namespaces.set(externalId, text);
+        }
       } catch (error) {
         if (!(error instanceof FilterSyntaxError)) throw error;
         picker.delete(externalId);
@@ -278,8 +323,10 @@ function createTopicIndex(log: Logger) {
     delete(externalId: string): void {
       picker.delete(externalId);
       unreadable.delete(externalId);
+      namespaces.delete(externalId);
     },
     pick: (event: unknown): string[] => picker.pick(event),
+    getNamespace: (externalId: string): string => namespaces.get(externalId) ?? "",
     status: () => ({ topics: picker.size, unreadable: unreadable.size }),
   };
 }

@@ -2,6 +2,8 @@ import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { getErrorMessage } from "../lib/errors.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { readPartitionStatuses, type Ask, type WatchedLog } from "./partition-status.ts";
+import type { IndexStatus } from "../matching/live-topic-index.ts";
+import type { RouterTally } from "../routing/tally.ts";
 import type { FeedbackTally, Tally } from "./tally.ts";
 
 export interface StatusOptions {
@@ -11,6 +13,15 @@ export interface StatusOptions {
   /** What this process counted; undefined where no consumer runs. */
   readonly tally: Pick<Tally, "since" | "getCounts"> | undefined;
   readonly feedbackTally: Pick<FeedbackTally, "getCounts"> | undefined;
+  /** Undefined when no events are forwarded. */
+  readonly router: WatchedRouter | undefined;
+}
+
+/** The router; `tally` and `getIndex` are undefined where none runs. */
+export interface WatchedRouter {
+  readonly watched: WatchedLog;
+  readonly tally: Pick<RouterTally, "getCounts" | "listBusiest"> | undefined;
+  readonly getIndex: (() => IndexStatus) | undefined;
 }
 
 /** Reads the status of the sync. Never throws: unknown values are null, and `problems` has the reasons. */
@@ -24,6 +35,7 @@ export function createStatus({
   pushFeedback,
   tally,
   feedbackTally,
+  router,
 }: StatusOptions): GetStatus {
   return async () => {
     const problems = new Set<string>();
@@ -32,18 +44,33 @@ export function createStatus({
         problems.add(`${what}: ${getErrorMessage(error)}`);
         return undefined;
       });
-    const [synced, feedback] = await Promise.all([
+    const [synced, feedback, routed] = await Promise.all([
       readPartitionStatuses(announcements, ask),
       pushFeedback === undefined
         ? null
         : readPartitionStatuses(pushFeedback, (what, query) => ask(`${what} of the push feedback`, query)),
+      router === undefined ? null : readRouterStatus(router, ask),
     ]);
     return {
       ...synced,
       since: tally?.since.toISOString() ?? null,
       counts: tally?.getCounts() ?? null,
       pushFeedback: feedback && { ...feedback, counts: feedbackTally?.getCounts() ?? null },
+      router: routed,
       problems: [...problems],
     };
+  };
+}
+
+async function readRouterStatus(
+  { watched, tally, getIndex }: WatchedRouter,
+  ask: Ask,
+): Promise<NonNullable<SyncStatus["router"]>> {
+  const index = getIndex?.();
+  return {
+    ...(await readPartitionStatuses(watched, (what, query) => ask(`${what} of the router`, query))),
+    counts: tally?.getCounts() ?? null,
+    index: index === undefined ? null : { state: index.mode, topics: index.topics, topicsRead: index.topicsRead ?? null },
+    busiest: [...(tally?.listBusiest() ?? [])],
   };
 }

@@ -92,7 +92,7 @@ const getReason = (error: unknown): string =>
 /** Reads the status from Kafka and MongoDB, which works when no service runs. */
 const readStatus = (): Promise<SyncStatus> =>
   runCommand(async ({ config, broker, database, log }) => {
-    const { groupId, announcementsTopic, pushFeedback } = config.kafka;
+    const { groupId, announcementsTopic, pushFeedback, router } = config.kafka;
     // Connections are opened on use, so that if one of the two is down the rest is still reported.
     const toWatchedLog = (read: { readonly topic: string; readonly groupId: string }): WatchedLog => {
       const watched = async () => (await broker()).observe(read);
@@ -116,6 +116,17 @@ const readStatus = (): Promise<SyncStatus> =>
       pushFeedback: pushFeedback && toWatchedLog(pushFeedback),
       tally: undefined,
       feedbackTally: undefined,
+      router: router && {
+        watched: {
+          ...toWatchedLog(router),
+          store: {
+            findPositions: async (group, topic) =>
+              (await broker()).fetchCommittedOffsets({ groupId: group, topic }),
+          },
+        },
+        tally: undefined,
+        getIndex: undefined,
+      },
     })();
   });
 

@@ -5,15 +5,31 @@ import { formatTable } from "./table.ts";
 
 /** Prints the status of the sync as text. */
 export async function printStatus(status: SyncStatus, { note }: { readonly note: string }): Promise<void> {
-  const { pushFeedback, problems, since } = status;
+  const { pushFeedback, router, problems, since } = status;
   printLine(note);
   await printLog(status, { since, what: "announcement" });
   if (pushFeedback !== null) await printLog(pushFeedback, { since, what: "report" });
+  if (router !== null) await printRouter(router, since);
   for (const problem of problems) printLine(`Unknown: ${problem}`);
 }
 
+async function printRouter(
+  router: NonNullable<SyncStatus["router"]>,
+  since: string | null,
+): Promise<void> {
+  await printLog(router, { since, what: "event" });
+  const { index, busiest } = router;
+  if (index !== null && index.state !== "live")
+    printLine(`Topics are being loaded: ${index.topicsRead ?? 0} so far. Events wait until then.`);
+  if (busiest.length > 0) {
+    printLine("Busiest topics:");
+    const rows = busiest.map(({ externalId, events }) => [sanitize(externalId), String(events)]);
+    printLine(await formatTable(["external id", "events"], rows));
+  }
+}
+
 type Log = Pick<SyncStatus, "group" | "topic" | "partitions"> & {
-  readonly counts: SyncStatus["counts"] | NonNullable<SyncStatus["pushFeedback"]>["counts"];
+  readonly counts: SyncStatus["counts"] | NonNullable<SyncStatus["pushFeedback" | "router"]>["counts"];
 };
 
 async function printLog(

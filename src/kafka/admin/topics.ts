@@ -27,9 +27,12 @@ const deadLetterSettings = {
 interface OwnTopic {
   readonly topic: string;
   readonly settings: TopicSettings;
+  /** 1 when absent; -1 for the broker's default. */
+  readonly numPartitions?: number;
 }
 
-function listOwnTopics({ announcementsTopic, deadLetterTopic, pushFeedback }: KafkaConfig): OwnTopic[] {
+function listOwnTopics(config: KafkaConfig): OwnTopic[] {
+  const { announcementsTopic, deadLetterTopic, pushFeedback, router } = config;
   return [
     { topic: announcementsTopic, settings: announcementSettings },
     { topic: deadLetterTopic, settings: deadLetterSettings },
@@ -40,11 +43,21 @@ function listOwnTopics({ announcementsTopic, deadLetterTopic, pushFeedback }: Ka
           { topic: pushFeedback.topic, settings: {} },
           { topic: pushFeedback.deadLetterTopic, settings: deadLetterSettings },
         ]),
+    ...(router === undefined
+      ? []
+      : [
+          // The broker's default number of partitions: their order is not needed, except among events with the same key.
+          { topic: router.topic, settings: {}, numPartitions: -1 },
+          { topic: router.deadLetterTopic, settings: deadLetterSettings },
+          ...(router.unmatchedTopic === undefined
+            ? []
+            : [{ topic: router.unmatchedTopic, settings: {}, numPartitions: -1 }]),
+        ]),
   ];
 }
 
 /**
- * Creates missing topics with one partition each, and warns about settings that lose records. Does not change existing
+ * Creates missing topics, those whose order matters with one partition, and warns about settings that lose records. Does not change existing
  * topics. Throws a ConfigurationError when the broker denies a right.
  */
 export async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
@@ -60,9 +73,9 @@ async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logg
   const names = topics.map(({ topic }) => topic);
   try {
     const isCreated = await admin.createTopics({
-      topics: topics.map(({ topic, settings }) => ({
+      topics: topics.map(({ topic, settings, numPartitions = 1 }) => ({
         topic,
-        numPartitions: 1,
+        numPartitions,
         configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })),
       })),
     });

@@ -31,7 +31,8 @@ const status: SyncStatus = {
   partitions: [partition],
   since: null,
   counts: null,
-  pushFeedback: {
+  router: null,
+        pushFeedback: {
     group: "topicsync.push-feedback",
     topic: "push-feedback",
     consumer: "assigned",

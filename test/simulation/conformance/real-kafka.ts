@@ -47,7 +47,7 @@ export async function createRealKafka() {
       topic,
       watch,
       createMember() {
-        const member = proxied.createMember({ topic, groupId });
+        const member = proxied.createMember({ topic, groupId, commitsOffsets: true });
         resources.defer(() => member.stop());
         return member;
       },

@@ -1,0 +1,27 @@
+import { eventSchema, type Event } from "../../schemas/pick.ts";
+import { getErrorMessage, RejectionError } from "../../src/lib/errors.ts";
+import { createValidator } from "../../src/lib/validation.ts";
+import type { LogRecord } from "../../src/sync/records.ts";
+import { createRejection } from "../envelopes/envelope.ts";
+import { createBatchRejection, openEnvelopes } from "../envelopes/open.ts";
+
+/** What a record is read as: an event, or the reason why it is none. */
+export type DecodedEvent = { readonly event: Event } | { readonly rejection: RejectionError };
+
+const checkEvent = createValidator<Event>(eventSchema);
+
+/** Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. */
+export function decodeEvent({ value, headers, skippedBatch }: LogRecord): DecodedEvent {
+  if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };
+  try {
+    if (value === null) throw new RejectionError("UNDECODABLE", "The event has no value.");
+    const { json, location } = openEnvelopes(value, headers, "event");
+    const checked = checkEvent(json);
+    if (checked.ok) return { event: checked.value };
+    throw createRejection(location, "SCHEMA_VIOLATION", "is no TMF688 event.", checked.faults);
+  } catch (error) {
+    if (error instanceof RejectionError) return { rejection: error };
+    const message = `The event cannot be read: ${getErrorMessage(error)}`;
+    return { rejection: new RejectionError("UNDECODABLE", message) };
+  }
+}

@@ -1,0 +1,76 @@
+import { createEventHandler } from "../../consumers/events/handler.ts";
+import { createGroupConsumer, type GroupConsumer } from "../../consumers/group-consumer.ts";
+import type { KafkaConfig, RouterConfig } from "../config.ts";
+import type { Broker } from "../kafka/client.ts";
+import { choosePartition } from "../kafka/partitioner.ts";
+import type { Lifecycle } from "../lib/lifecycle.ts";
+import type { Logger } from "../lib/logger.ts";
+import { createEgressNaming } from "../routing/egress.ts";
+import { createRouterTally } from "../routing/tally.ts";
+import type { WatchedRouter } from "../sync/status.ts";
+import type { Tracing } from "../tracing/tracing.ts";
+import type { Metrics } from "./metrics.ts";
+import type { Topics } from "./topics.ts";
+
+export interface RouterOptions extends Pick<Topics, "topicIndex"> {
+  readonly broker: Broker;
+  readonly metrics: Metrics;
+  readonly lifecycle: Lifecycle;
+  /** Undefined: nothing is traced. */
+  readonly tracing: Tracing | undefined;
+  readonly log: Logger;
+  /** Called when the consumer ended and cannot be restarted. */
+  readonly onDied: (error: unknown) => void;
+}
+
+export interface Router extends WatchedRouter {
+  /** Not started yet. */
+  readonly consumer: GroupConsumer;
+}
+
+/** Wires the router, which forwards events to their topics. */
+export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
+  const { broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
+  const { topic, groupId, deadLetterTopic, unmatchedTopic } = config;
+  const log = options.log.child({ component: "router" });
+  const naming = createEgressNaming(kafka, config);
+  const egressTopics = broker.createEgressTopics(config.createEgress);
+  const tally = createRouterTally();
+  const consumer = createGroupConsumer({
+    // The offsets are committed in the transactions.
+    member: broker.createMember({ topic, groupId, commitsOffsets: false }),
+    watch: broker.watch(topic),
+    createHandler: (partition) =>
+      createEventHandler({
+        partition,
+        groupId,
+        index: topicIndex,
+        naming,
+        transactions: broker.createTransactions({ partition, groupId }),
+        egressTopics,
+        deadLetterTopic,
+        unmatchedTopic,
+        choosePartition,
+        routed(batch) {
+          tally.add(batch);
+          metrics.recordEvents(batch);
+        },
+        tracing,
+      }),
+    log,
+    onDied,
+  });
+  lifecycle.onStop("router", () => consumer.stop());
+  return {
+    consumer,
+    watched: {
+      group: groupId,
+      topic,
+      observer: broker.observe({ topic, groupId }),
+      store: { findPositions: (group, of) => broker.fetchCommittedOffsets({ groupId: group, topic: of }) },
+      consumer: () => consumer.status(),
+    },
+    tally,
+    getIndex: topicIndex.status,
+  };
+}

@@ -1,0 +1,255 @@
+import { randomUUID } from "node:crypto";
+
+import type { Message, Producer, TopicMessages, TopicOffsets, Transaction } from "kafkajs";
+
+import type { Logger } from "../lib/logger.ts";
+import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
+import { sleep } from "../lib/platform.ts";
+import {
+  RecordRejectedError,
+  type RoutedRecord,
+  type RoutingTransaction,
+  type RoutingTransactions,
+} from "../routing/transactions.ts";
+import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
+import type { Partition, SendResult } from "../sync/records.ts";
+import { findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
+import { estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
+import type { KafkaClient } from "./sockets.ts";
+import type { CommittedOffset, StableOffsets } from "./workarounds/stable-offsets.ts";
+
+export interface TransactionsOptions {
+  readonly partition: Partition;
+  readonly groupId: string;
+  /** Creates a client with its own connections. */
+  readonly createClient: () => KafkaClient;
+  readonly offsets: Pick<StableOffsets, "fetch">;
+  readonly log: Logger;
+}
+
+/** kafkajs sends the messages for a partition as one record batch, which must not exceed the topic's `max.message.bytes`. */
+const maxBytesPerPartition = 512 * 1024;
+const maxBytesPerRequest = 4 * 1024 * 1024;
+/** How long an open transaction of a killed process holds up readers, unless another process takes its partition over. */
+const transactionTimeoutMs = 60_000;
+/** The broker completes a transaction after it has acknowledged its end. */
+const completionPollMs = 3;
+const completionTimeoutMs = 10_000;
+
+/** Tells this process's commits from those of others. */
+const processId = randomUUID();
+
+/** Creates the transactional producer of a partition. Connects with the first claim. */
+export function createRoutingTransactions(options: TransactionsOptions): RoutingTransactions {
+  const { partition, groupId, offsets, log } = options;
+  const name = `${partition.topic}-${partition.partition}`;
+  const transactionalId = `${groupId}-${name}`;
+  const rights = {
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED: `Write on transactional id "${transactionalId}"`,
+    GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
+  };
+  let producer: Producer | undefined;
+  /** Initialised, but nothing was sent yet. */
+  let ready: Transaction | undefined;
+
+  function toError(error: unknown): Error {
+    if (error instanceof RecordRejectedError) return error;
+    if (hasType(error, "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"))
+      return new FencedError("another process took the partition over", { cause: error });
+    return toKafkaError(error, rights);
+  }
+
+  /** Requests that it still retries carry its old epoch, so the broker rejects them. */
+  function dropProducer(): void {
+    producer?.disconnect().catch((error: unknown) => {
+      log.debug({ reason: getErrorMessage(error) }, "transactional producer not disconnected");
+    });
+    producer = undefined;
+    ready = undefined;
+  }
+
+  /** Throws what the action throws, converted. Its outcome is unknown then, and the producer cannot be used any more. */
+  async function attempt<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      dropProducer();
+      throw toError(error);
+    }
+  }
+
+  async function initialise(): Promise<void> {
+    const { kafka, dropConnection } = options.createClient();
+    producer = kafka.producer({
+      transactionalId,
+      transactionTimeout: transactionTimeoutMs,
+      allowAutoTopicCreation: false,
+      // Every message has its partition. kafkajs' own partitioner goes through all partitions for each.
+      createPartitioner:
+        () =>
+        ({ message }) =>
+          message.partition ?? 0,
+    });
+    producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
+    await producer.connect();
+    // Initialises the producer; the transaction begins at the broker with the first request.
+    ready = await producer.transaction();
+  }
+
+  async function begin(to: Position): Promise<RoutingTransaction> {
+    const transaction = ready ?? (await producer?.transaction());
+    if (transaction === undefined) throw new UnavailableError("the partition is not claimed");
+    ready = undefined;
+    // First, because only this request is not retried by kafkajs, with an error in the log, while the last one is completed.
+    await whileCompleting(() =>
+      transaction.sendOffsets({ consumerGroupId: groupId, topics: [toOffsets(partition, to)] }),
+    );
+    return {
+      sendAll: (records) =>
+        attempt(async () => {
+          for (const topicMessages of splitIntoRequests(records)) await sendAll(transaction, topicMessages);
+        }),
+      sendEach: (records) => attempt(() => sendEach(transaction, records)),
+      commit: () => attempt(() => transaction.commit()),
+    };
+  }
+
+  return {
+    async claim() {
+      dropProducer();
+      return attempt(async () => {
+        await initialise();
+        const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));
+        return toPosition(committed);
+      });
+    },
+    begin: (to) => attempt(() => begin(to)),
+    async close() {
+      const closing = producer;
+      producer = undefined;
+      await closing?.disconnect();
+    },
+  };
+}
+
+/** Repeats a request that the broker rejects while it completes a transaction. */
+async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
+  for (let waitedMs = 0; ; waitedMs += completionPollMs) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!hasType(error, "CONCURRENT_TRANSACTIONS", "UNSTABLE_OFFSET_COMMIT")) throw error;
+      if (waitedMs > completionTimeoutMs)
+        throw new KafkaUnavailableError("Kafka does not complete a transaction", { cause: error });
+      await sleep(completionPollMs);
+    }
+  }
+}
+
+/** Sends the messages of one request. A rejection may concern only some of them. */
+async function sendAll(transaction: Transaction, topicMessages: TopicMessages[]): Promise<void> {
+  try {
+    await transaction.sendBatch({ acks: -1, topicMessages });
+  } catch (error) {
+    const rejection = findSendRejection(error);
+    throw rejection === undefined ? error : new RecordRejectedError(rejection);
+  }
+}
+
+/** Splits records into requests of limited size, overall and for each partition. */
+function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMessages[]> {
+  let messages = new Map<string, Message[]>();
+  let bytesByPartition = new Map<string, number>();
+  let totalBytes = 0;
+  for (const record of records) {
+    const { topic, partition } = record;
+    const recordBytes = estimateBytes(record);
+    const partitionBytes = (bytesByPartition.get(`${topic}-${partition}`) ?? 0) + recordBytes;
+    const isFull = partitionBytes > maxBytesPerPartition || totalBytes + recordBytes > maxBytesPerRequest;
+    if (isFull && totalBytes > 0) {
+      yield toTopicMessages(messages);
+      messages = new Map();
+      bytesByPartition = new Map();
+      totalBytes = 0;
+    }
+    const ofTopic = messages.get(topic);
+    if (ofTopic === undefined) messages.set(topic, [toMessage(record)]);
+    else ofTopic.push(toMessage(record));
+    bytesByPartition.set(`${topic}-${partition}`, totalBytes === 0 ? recordBytes : partitionBytes);
+    totalBytes += recordBytes;
+  }
+  if (totalBytes > 0) yield toTopicMessages(messages);
+}
+
+const toTopicMessages = (messages: ReadonlyMap<string, Message[]>): TopicMessages[] =>
+  [...messages].map(([topic, ofTopic]) => ({ topic, messages: ofTopic }));
+
+/**
+ * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and
+ * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found.
+ */
+async function sendEach(
+  transaction: Transaction,
+  records: readonly RoutedRecord[],
+): Promise<readonly SendResult[]> {
+  const results = new Map<RoutedRecord, SendResult>();
+
+  async function send(group: readonly RoutedRecord[]): Promise<void> {
+    const [first] = group;
+    if (first === undefined) return;
+    const { topic, partition } = first;
+    try {
+      const [acknowledged] = await transaction.send({ topic, acks: -1, messages: group.map(toMessage) });
+      const baseOffset = Number(acknowledged?.baseOffset);
+      for (const [index, record] of group.entries())
+        results.set(record, { partition, offset: baseOffset + index });
+    } catch (error) {
+      const rejection = findSendRejection(error);
+      if (rejection === undefined) throw error;
+      if (group.length === 1) {
+        results.set(first, { rejection });
+        return;
+      }
+      const half = Math.ceil(group.length / 2);
+      await send(group.slice(0, half));
+      await send(group.slice(half));
+    }
+  }
+
+  for (const group of Map.groupBy(records, ({ topic, partition }) => `${topic}-${partition}`).values())
+    for (const batch of splitIntoBatches(group, maxBytesPerPartition)) await send(batch);
+  return records.map((record) => results.get(record) ?? missingResult());
+}
+
+function missingResult(): never {
+  throw new KafkaUnavailableError("Kafka did not acknowledge a record");
+}
+
+/** What the group's metadata of a committed offset holds besides the offset. */
+interface PositionMetadata {
+  readonly epoch: number;
+  readonly newest?: number;
+  readonly by: string;
+}
+
+function toOffsets({ topic, partition }: Partition, { offset, epoch, newest }: Position): TopicOffsets {
+  const metadata: PositionMetadata = { epoch, ...(newest === undefined ? {} : { newest }), by: processId };
+  const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
+  return { topic, partitions: [position] };
+}
+
+/** Undefined when nothing was committed. Offsets that other programs set have no metadata of ours. */
+function toPosition({ offset, metadata }: CommittedOffset): ClaimedPosition | undefined {
+  if (offset < 0) return undefined;
+  const { epoch = 1, newest, by } = parseMetadata(metadata);
+  return { offset, epoch, ...(newest === undefined ? {} : { newest }), isOurs: by === processId };
+}
+
+function parseMetadata(text: string): Partial<PositionMetadata> {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,55 @@
+import type { KafkaConfig, RouterConfig } from "../config.ts";
+
+/** The members of a topic that its Kafka topic is named after. */
+export interface NamedTopic {
+  readonly externalId: string;
+  readonly namespace: string;
+}
+
+/** Names the Kafka topic that a topic's events are forwarded to: its *egress topic*. */
+export interface EgressNaming {
+  getName(topic: NamedTopic): string;
+  /** Why no events can be forwarded to a Kafka topic of this name; undefined if they can. */
+  findFault(name: string): string | undefined;
+  /** Whether the namespace of a topic is part of the name. */
+  readonly usesNamespace: boolean;
+  /** Undefined when names depend on the topic. */
+  readonly fixedName: string | undefined;
+}
+
+const placeholder = /\{(externalId|namespace)\}/g;
+/** Kafka's own rule for topic names. */
+const legalName = /^[A-Za-z0-9._-]{1,249}$/;
+
+/** Creates the naming from KAFKA_EGRESS_TOPIC. */
+export function createEgressNaming(kafka: KafkaConfig, router: RouterConfig): EgressNaming {
+  const { egressTopic: template } = router;
+  const ownTopics = new Set(
+    [
+      kafka.announcementsTopic,
+      kafka.deadLetterTopic,
+      kafka.pushFeedback?.topic,
+      kafka.pushFeedback?.deadLetterTopic,
+      router.topic,
+      router.deadLetterTopic,
+      router.unmatchedTopic,
+    ].filter((topic) => topic !== undefined),
+  );
+  const isFixed = !template.includes("{");
+  return {
+    getName: (topic) =>
+      isFixed
+        ? template
+        : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
+    findFault(name) {
+      if (!legalName.test(name) || name === "." || name === "..")
+        return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
+      if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
+      // Forwarded to the events topic, an event would return for ever.
+      if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
+      return undefined;
+    },
+    usesNamespace: template.includes("{namespace}"),
+    fixedName: isFixed ? template : undefined,
+  };
+}

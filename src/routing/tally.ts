@@ -1,0 +1,75 @@
+import type { RejectionCode } from "../lib/errors.ts";
+import type { RoutedEvent } from "./plan.ts";
+
+/** A batch of events that was forwarded. */
+export interface RoutedBatch {
+  /** Without those that are no events. */
+  readonly events: readonly RoutedEvent[];
+  /** Copies. */
+  readonly forwarded: number;
+  /** The code of each dead letter. */
+  readonly rejected: readonly RejectionCode[];
+  /** When each event was produced, in milliseconds since 1970. */
+  readonly producedOn: readonly number[];
+  /** When they were forwarded. */
+  readonly routedOn: number;
+  readonly tookMs: number;
+}
+
+/** What this process has forwarded since it started. */
+export interface RouterCounts {
+  /** Events that at least one topic wanted. */
+  readonly matched: number;
+  readonly unmatched: number;
+  /** Copies. */
+  readonly forwarded: number;
+  /** Dead letters by their code; codes that did not occur are absent. */
+  readonly rejected: Readonly<Partial<Record<RejectionCode, number>>>;
+}
+
+/** A topic and its number of events. */
+export interface BusyTopic {
+  readonly externalId: string;
+  readonly events: number;
+}
+
+/** Counts events. */
+export interface RouterTally {
+  readonly since: Date;
+  add(batch: RoutedBatch): void;
+  getCounts(): RouterCounts;
+  /** The topics with the most events, busiest first. */
+  listBusiest(): readonly BusyTopic[];
+}
+
+const maxListed = 10;
+/** When more topics than these have events, those with the fewest are counted from zero again. */
+const maxCounted = 20_000;
+
+/** Creates a tally, at zero. */
+export function createRouterTally(): RouterTally {
+  const total = { matched: 0, unmatched: 0, forwarded: 0 };
+  const rejected: Partial<Record<RejectionCode, number>> = {};
+  let byTopic = new Map<string, number>();
+
+  const sort = (): (readonly [string, number])[] => [...byTopic].toSorted(([, a], [, b]) => b - a);
+
+  return {
+    since: new Date(),
+    add(batch) {
+      total.forwarded += batch.forwarded;
+      for (const { topics } of batch.events) {
+        if (topics.length === 0) total.unmatched += 1;
+        else total.matched += 1;
+        for (const externalId of topics) byTopic.set(externalId, (byTopic.get(externalId) ?? 0) + 1);
+      }
+      for (const code of batch.rejected) rejected[code] = (rejected[code] ?? 0) + 1;
+      if (byTopic.size > maxCounted) byTopic = new Map(sort().slice(0, maxCounted / 2));
+    },
+    getCounts: () => ({ ...total, rejected: { ...rejected } }),
+    listBusiest: () =>
+      sort()
+        .slice(0, maxListed)
+        .map(([externalId, events]) => ({ externalId, events })),
+  };
+}

@@ -1,0 +1,54 @@
+import type { ClaimedPosition, Position } from "../sync/positions.ts";
+import type { OutgoingRecord, SendRejection, SendResult } from "../sync/records.ts";
+
+/** A record for a partition of a Kafka topic. */
+export interface RoutedRecord extends OutgoingRecord {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/** Kafka rejects a record permanently. The transaction is lost, and the partition has to be claimed again. */
+export class RecordRejectedError extends Error {
+  override readonly name = "RecordRejectedError";
+  readonly rejection: SendRejection;
+
+  constructor(rejection: SendRejection) {
+    super(rejection.message);
+    this.rejection = rejection;
+  }
+}
+
+/**
+ * The transactional producer of one partition of the events topic. Its positions are the group's offsets, which are
+ * committed together with the records.
+ */
+export interface RoutingTransactions {
+  /**
+   * Fences former owners of the partition, ends the transaction that they left open, and returns the committed position.
+   * Required again after any failure: the outcome of the last transaction is unknown until then. Throws UnavailableError.
+   */
+  claim(): Promise<ClaimedPosition | undefined>;
+  /** Begins a transaction that moves the position. Throws UnavailableError and FencedError. */
+  begin(to: Position): Promise<RoutingTransaction>;
+  close(): Promise<void>;
+}
+
+/** A transaction. Every function throws UnavailableError and FencedError. */
+export interface RoutingTransaction {
+  /** Sends records, those for one partition in their order. Throws RecordRejectedError. */
+  sendAll(records: Iterable<RoutedRecord>): Promise<void>;
+  /** As `sendAll`, but returns a result for each record, in the same order. Slower. */
+  sendEach(records: readonly RoutedRecord[]): Promise<readonly SendResult[]>;
+  commit(): Promise<void>;
+}
+
+/** The Kafka topics that events are forwarded to. */
+export interface EgressTopics {
+  /**
+   * The number of partitions of each of these Kafka topics, or why there is none: it does not exist, or could not be
+   * created. Throws UnavailableError.
+   */
+  find(names: Iterable<string>): Promise<ReadonlyMap<string, number | string>>;
+  /** Looks all of them up again with the next `find`. */
+  forget(): void;
+}
