@@ -29,9 +29,7 @@ export function createEgressNaming(template: string, ownTopics: ReadonlySet<stri
   const isFixed = !template.includes("{");
   return {
     getName: (topic) =>
-      isFixed
-        ? template
-        : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
+      isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
     findFault(name) {
       if (!legalName.test(name) || name === "." || name === "..")
         return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
