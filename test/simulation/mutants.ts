@@ -303,7 +303,7 @@ export const mutants: readonly Mutant[] = [
     name: "a removal that finds nothing does not wait for a majority",
     world: "registrations",
     file: "src/storage/installation-deactivation.ts",
-    replace: "        await deactivateRead(batch, reason);\n      }),",
-    by: "        if (batch.length > 0) await deactivateRead(batch, reason);\n      }),",
+    replace: "    await deactivateRead(batch, reason);\n  }\n",
+    by: "    if (batch.length > 0) await deactivateRead(batch, reason);\n  }\n",
   },
 ];
