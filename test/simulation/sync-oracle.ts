@@ -170,7 +170,10 @@ export function createOracle(options: OracleOptions) {
     const last = getLast();
     const actual = toEffect(changes);
     for (const [id, { topic, sysId }] of actual.topics) {
-      if (topic === undefined) continue;
+      if (topic === undefined) {
+        if (last.topics.get(id)?.owner === "channel") fail(`the topic ${id} of the channel was disabled`);
+        continue;
+      }
       if (topic.owner !== "http") fail(`the topic ${id} changed without a move of its position`);
       if (last.topics.has(id)) fail(`the topic ${id} was replaced over HTTP`);
       if (sysId !== undefined && !createdBy.has(sysId)) createdBy.set(sysId, number);
