@@ -57,8 +57,10 @@ export function Chart({ name, times, lines }: ChartProps) {
 }
 
 const height = 170;
-const hourSeconds = 3_600;
-const axisLabelWidth = 46;
+/** The axis is at least this long: an instance that has just started has few values. */
+const minSeconds = 600;
+/** The room for the labels below and beside the chart. */
+const axisSizes = { time: 30, value: 46 } as const;
 
 const axisFormat = new Intl.NumberFormat(undefined, { notation: "compact", maximumSignificantDigits: 3 });
 const timeFormat = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -66,7 +68,7 @@ const formatTime = (seconds: number): string => timeFormat.format(seconds * 1_00
 
 /** 0.1, 0.2, 0.5, 1, 2, 5, … */
 const valueSteps = Array.from({ length: 14 }, (_, i) => [1, 2, 5].map((one) => one * 10 ** (i - 1))).flat();
-const timeSteps = [5, 10, 15, 30].map((minutes) => minutes * 60);
+const timeSteps = [1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60);
 
 function createOptions(element: HTMLElement, lineNames: readonly string[]): uPlot.Options {
   const getColor = (property: string) => (): string =>
@@ -80,14 +82,20 @@ function createOptions(element: HTMLElement, lineNames: readonly string[]): uPlo
     width: element.clientWidth,
     height,
     scales: {
-      x: { range: (_, __, last) => [last - hourSeconds, last] },
+      x: { range: (_, first, last) => [Math.min(first, last - minSeconds), last] },
       y: { range: (_, __, largest) => [0, Math.max(1, largest * 1.1)] },
     },
     axes: [
-      { ...axis, space: 70, incrs: timeSteps, values: (_, splits) => splits.map(formatTime) },
       {
         ...axis,
-        size: axisLabelWidth,
+        size: axisSizes.time,
+        space: 70,
+        incrs: timeSteps,
+        values: (_, splits) => splits.map(formatTime),
+      },
+      {
+        ...axis,
+        size: axisSizes.value,
         incrs: valueSteps,
         values: (_, splits) => splits.map((value) => axisFormat.format(value)),
       },

@@ -18,12 +18,12 @@ export function Events() {
   const router = value?.sync.router;
   return (
     <Page name="Events">
-      <p>Each event is forwarded to every topic whose filters it matches.</p>
       {error !== undefined && <ErrorMessage error={error} />}
       {value === undefined && error === undefined && <p aria-busy="true">Loading …</p>}
       {router === null && <NoRouter />}
       {value !== undefined && router !== null && router !== undefined && (
         <>
+          <p>Each event is forwarded to every topic whose filters it matches.</p>
           <IndexState router={router} />
           <Forwarding router={router} history={value.history} />
           <EventCounts counts={router.counts} since={value.sync.since} />

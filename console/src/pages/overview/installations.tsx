@@ -23,11 +23,11 @@ export function InstallationTotals({ totals, heading = "Installations" }: Instal
 
 const NoTokens = () => (
   <p>
-    No push tokens yet. Add the application and its platform on the page{" "}
+    No push tokens yet. First add the application and its platform on the page{" "}
     <RoleLink role={roles.admin} href="/applications">
       Applications
     </RoleLink>
-    ; the application can then register tokens by <code>POST /api/now/push/APPLICATION/installation</code>.
+    , then register tokens over HTTP.
   </p>
 );
 

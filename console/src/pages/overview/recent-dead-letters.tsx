@@ -48,12 +48,14 @@ interface DeadLetterTableProps {
 
 /** Dead letters, each with a link to its page. */
 export function DeadLetterTable({ deadLetters, channel }: DeadLetterTableProps) {
+  // An event is not about one topic.
+  const hasTopics = channel !== "events";
   return (
-    <Table label="Recent dead letters" columns={["Time", "Topic", "Reason"]}>
+    <Table label="Recent dead letters" columns={["Time", ...(hasTopics ? ["Topic"] : []), "Reason"]}>
       {deadLetters.map(({ id, time, externalId, code, message }) => (
         <tr key={id}>
           <td>{time === null ? "–" : <TimeAgo time={time} />}</td>
-          <td>{externalId ?? "–"}</td>
+          {hasTopics && <td>{externalId ?? "–"}</td>}
           <td>
             <Link href={toDeadLetterHref(id, channel)} aria-label={`${code}: view ${id}`}>
               {code}
