@@ -3,7 +3,9 @@ import { before, describe, it } from "node:test";
 
 import type { Page } from "playwright-core";
 
+import type { Overview } from "../../../schemas/overview.ts";
 import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
+import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import { createEvent, routerStage } from "../../support/router-scene.ts";
 import { addUser, type TestService } from "../../support/service.ts";
@@ -96,6 +98,25 @@ describe("the page Events", () => {
     await page.getByText("Viewing dead letters requires the role").waitFor();
     await page.getByRole("row", { name: `${tickets} 2` }).waitFor();
     assert.equal(await page.getByRole("main").getByRole("link").count(), 0);
+    await assertAccessible(page);
+  });
+
+  it("shows how far the topics are loaded", async () => {
+    const page = await openConsole("Events");
+    await page.getByRole("heading", { name: "Events are matched against 2 topics" }).waitFor();
+    const overview = (await call(`${service.url}/api/topicsync/v1/overview`, { method: "GET" })).json as Overview;
+    const { router } = overview.sync;
+    assert.ok(router !== null);
+    const index = { state: "reloading", topics: 40_000, topicsRead: 10_000 } as const;
+    const reloading = { ...overview, sync: { ...overview.sync, router: { ...router, index } } };
+    // Loading two topics takes no time that a test could see.
+    await page.route("**/overview/events", (route) =>
+      route.fulfill({ contentType: "text/event-stream", body: `data: ${JSON.stringify(reloading)}\n\n` }),
+    );
+    await page.reload();
+    await page.getByText("10,000 of about 40,000 topics read.").waitFor();
+    const progress = page.getByRole("progressbar", { name: "Topics read" });
+    assert.equal(await progress.getAttribute("value"), "10000");
     await assertAccessible(page);
   });
 

@@ -19,7 +19,7 @@ import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 const { scene } = stage();
 const own = scene({ PUSH_APPLICATIONS: "Mobile Agent", PUSH_PLATFORMS: "ios,android" });
 let service: TestService;
-const { openPage, signIn } = useConsole(() => service.url);
+const { openPage, signIn, openConsole } = useConsole(() => service.url);
 
 before(async () => {
   await own.createTopic(2);
@@ -89,6 +89,28 @@ const readChart = (page: Page) =>
     for (let at = 0; at < data.length && !hasLine; at += 4) hasLine = data.slice(at, at + 4).join() === wanted;
     return { width: canvas.getBoundingClientRect().width, color, hasLine };
   })()`);
+
+describe("pages without content", () => {
+  it("say what to do first", async () => {
+    const page = await openConsole("Topics");
+    await page.getByRole("link", { name: "Create the first topic" }).click();
+    await page.getByRole("heading", { name: "Create a topic" }).waitFor();
+    await page.getByRole("link", { name: "Picker" }).click();
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("link", { name: "create the first one" }).waitFor();
+    await page.getByRole("link", { name: "Installations" }).click();
+    await page.getByText("No push tokens yet. First add the application").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Applications" }).click();
+    await page.getByRole("heading", { name: "Applications", level: 1 }).waitFor();
+  });
+
+  it("say how to turn the router on", async () => {
+    const page = await openConsole("Events");
+    await page.getByRole("heading", { name: "Events are not forwarded" }).waitFor();
+    await page.getByText("To turn it on, set KAFKA_EVENTS_TOPIC").waitFor();
+    await assertAccessible(page);
+  });
+});
 
 describe("the overview", () => {
   it("shows rejections and registrations as they happen", async () => {
