@@ -104,7 +104,8 @@ describe("the page Events", () => {
   it("shows how far the topics are loaded", async () => {
     const page = await openConsole("Events");
     await page.getByRole("heading", { name: "Events are matched against 2 topics" }).waitFor();
-    const overview = (await call(`${service.url}/api/topicsync/v1/overview`, { method: "GET" })).json as Overview;
+    const overview = (await call(`${service.url}/api/topicsync/v1/overview`, { method: "GET" }))
+      .json as Overview;
     const { router } = overview.sync;
     assert.ok(router !== null);
     const index = { state: "reloading", topics: 40_000, topicsRead: 10_000 } as const;

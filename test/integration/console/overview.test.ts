@@ -75,19 +75,36 @@ describe("signing in on the console", () => {
   });
 });
 
-/** The first chart: its width, the color of its line in the current theme, and whether it contains that color. */
-const readChart = (page: Page) =>
-  page.evaluate<{ width: number; color: string; hasLine: boolean }>(`(() => {
-    const canvas = document.querySelector(".chart canvas");
-    const context = canvas.getContext("2d");
-    const color = getComputedStyle(canvas).getPropertyValue("--chart-line-1").trim();
-    const probe = Object.assign(new OffscreenCanvas(1, 1).getContext("2d"), { fillStyle: color });
-    probe.fillRect(0, 0, 1, 1);
-    const wanted = probe.getImageData(0, 0, 1, 1).data.join();
-    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
-    let hasLine = false;
-    for (let at = 0; at < data.length && !hasLine; at += 4) hasLine = data.slice(at, at + 4).join() === wanted;
-    return { width: canvas.getBoundingClientRect().width, color, hasLine };
+interface ChartState {
+  readonly width: number;
+  /** Of its line, in the current theme. */
+  readonly color: string;
+  /** Whether something is drawn in that color. */
+  readonly hasLine: boolean;
+}
+
+/** Reads the state of the first chart. */
+const readChartScript = `(() => {
+  const canvas = document.querySelector(".chart canvas");
+  const color = getComputedStyle(canvas).getPropertyValue("--chart-line-1").trim();
+  const probe = new OffscreenCanvas(1, 1).getContext("2d");
+  probe.fillStyle = color;
+  probe.fillRect(0, 0, 1, 1);
+  const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let hasLine = false;
+  for (let at = 0; at < data.length && !hasLine; at += 4) hasLine = data.slice(at, at + 4).join() === wanted;
+  return { width: canvas.getBoundingClientRect().width, color, hasLine };
+})()`;
+
+const readChart = (page: Page): Promise<ChartState> => page.evaluate(readChartScript);
+
+/** Reads it two frames after the theme was changed; the next values, which redraw it anyway, arrive later. */
+const readChangedChart = (page: Page): Promise<ChartState> =>
+  page.evaluate(`(async () => {
+    document.querySelector("button[aria-label='Use the dark theme']").click();
+    for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+    return ${readChartScript};
   })()`);
 
 describe("pages without content", () => {
@@ -145,11 +162,9 @@ describe("the overview", () => {
     await chart.waitFor({ timeout: 30_000 });
     await until("the line is drawn", async () => (await readChart(page)).hasLine);
     const light = await readChart(page);
-    await page.getByRole("button", { name: "Use the dark theme" }).click();
-    await until("it is drawn in the color of the dark theme", async () => {
-      const { hasLine, color } = await readChart(page);
-      return hasLine && color !== light.color;
-    });
+    const dark = await readChangedChart(page);
+    assert.notEqual(dark.color, light.color);
+    assert.ok(dark.hasLine);
     await page.setViewportSize({ width: 400, height: 800 });
     await until("it is narrower", async () => (await readChart(page)).width < light.width);
     await assertAccessible(page);
