@@ -130,12 +130,3 @@ describe("the page Events", () => {
     });
   }
 });
-
-describe("the picker with a router", () => {
-  it("names the Kafka topic that the events of a topic are forwarded to", async () => {
-    const page = await openConsole("Picker");
-    await page.getByLabel("Event").fill(JSON.stringify(createEvent("TicketEvent")));
-    await page.getByRole("button", { name: "Find topics" }).click();
-    await page.getByRole("row", { name: tickets }).getByText(own.egress, { exact: true }).waitFor();
-  });
-});
