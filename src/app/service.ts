@@ -3,6 +3,7 @@ import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import type { Config } from "../config.ts";
 import { createBroker } from "../kafka/client.ts";
+import { createEgressNaming } from "../routing/egress.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -117,6 +118,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const httpLog = log.child({ component: "http" });
   const app = createApp({
     ...topics,
+    egressNaming: config.kafka.router && createEgressNaming(config.kafka, config.kafka.router),
     ...installations,
     ...users,
     deadLetters,

@@ -17,6 +17,21 @@ export interface EgressNaming {
   readonly fixedName: string | undefined;
 }
 
+/** Where the events of a topic go, as members of its JSON. */
+export interface EgressView {
+  egressTopic?: string;
+  /** Why no events can be forwarded there. */
+  egressFault?: string;
+}
+
+/** Empty when no router is configured. */
+export function toEgressView(naming: EgressNaming | undefined, topic: NamedTopic): EgressView {
+  if (naming === undefined) return {};
+  const egressTopic = naming.getName(topic);
+  const egressFault = naming.findFault(egressTopic);
+  return { egressTopic, ...(egressFault === undefined ? {} : { egressFault }) };
+}
+
 const placeholder = /\{(externalId|namespace)\}/g;
 /** Kafka's own rule for topic names. */
 const legalName = /^[A-Za-z0-9._-]{1,249}$/;
@@ -38,9 +53,7 @@ export function createEgressNaming(kafka: KafkaConfig, router: RouterConfig): Eg
   const isFixed = !template.includes("{");
   return {
     getName: (topic) =>
-      isFixed
-        ? template
-        : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
+      isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
     findFault(name) {
       if (!legalName.test(name) || name === "." || name === "..")
         return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
