@@ -11,6 +11,8 @@ export interface EgressNaming {
   getName(topic: NamedTopic): string;
   /** Why no events can be forwarded to a Kafka topic of this name; undefined if they can. */
   findFault(name: string): string | undefined;
+  /** Whether a Kafka topic may be the one of a topic. */
+  matches(name: string): boolean;
   /** Whether the namespace of a topic is part of the name. */
   readonly usesNamespace: boolean;
   /** Undefined when names depend on the topic. */
@@ -51,17 +53,22 @@ export function createEgressNaming(kafka: KafkaConfig, router: RouterConfig): Eg
     ].filter((topic) => topic !== undefined),
   );
   const isFixed = !template.includes("{");
+  const pattern = new RegExp(`^${template.replaceAll(".", String.raw`\.`).replaceAll(placeholder, ".*")}$`);
+
+  function findFault(name: string): string | undefined {
+    if (!legalName.test(name) || name === "." || name === "..")
+      return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
+    if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
+    // Forwarded to the events topic, an event would return for ever.
+    if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
+    return undefined;
+  }
+
   return {
     getName: (topic) =>
       isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
-    findFault(name) {
-      if (!legalName.test(name) || name === "." || name === "..")
-        return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
-      if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
-      // Forwarded to the events topic, an event would return for ever.
-      if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
-      return undefined;
-    },
+    findFault,
+    matches: (name) => pattern.test(name) && findFault(name) === undefined,
     usesNamespace: template.includes("{namespace}"),
     fixedName: isFixed ? template : undefined,
   };
