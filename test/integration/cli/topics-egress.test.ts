@@ -21,7 +21,7 @@ function createScene(...externalIds: readonly string[]) {
   return {
     prefix,
     insert: () => insert(externalIds),
-    async run(args: readonly string[] = [], more: Readonly<Record<string, string>> = {}) {
+    run: (args: readonly string[] = [], more: Readonly<Record<string, string>> = {}) => {
       const router = { KAFKA_EVENTS_TOPIC: `${prefix}.events`, KAFKA_EGRESS_TOPIC: `${prefix}.{externalId}` };
       return runCli(["topics", "egress", ...args], { ...settings, ...router, ...more });
     },
