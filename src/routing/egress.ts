@@ -12,7 +12,7 @@ export interface EgressNaming {
   /** Why no events can be forwarded to a Kafka topic of this name; undefined if they can. */
   findFault(name: string): string | undefined;
   /** Whether a Kafka topic may be the one of a topic. */
-  matches(name: string): boolean;
+  readonly matches: (name: string) => boolean;
   /** Whether the namespace of a topic is part of the name. */
   readonly usesNamespace: boolean;
   /** Undefined when names depend on the topic. */
