@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { routedEventHeader } from "../schemas/routed-event.ts";
+import { createNaming } from "../src/app/egress-naming.ts";
 import type { KafkaConfig, RouterConfig } from "../src/config.ts";
 import type { Broker } from "../src/kafka/client.ts";
-import { createEgressNaming } from "../src/routing/egress.ts";
 import { formatRecordPosition, getHeaderText } from "../src/sync/records.ts";
 
 /** A copy of an event, as a consumer of an egress topic reads it. */
@@ -32,7 +32,7 @@ export async function forwardEvent(event: Buffer, options: ForwardOptions): Prom
   await waitUntilForwarded(sent, options);
 
   const id = formatRecordPosition({ topic, ...sent });
-  const naming = createEgressNaming(kafka, router);
+  const naming = createNaming(kafka, router);
   const egressTopics = (await broker.createEgressTopics(undefined).list()).filter(naming.matches);
   const copies: ForwardedCopy[] = [];
   for (const egressTopic of egressTopics)

@@ -17,7 +17,7 @@ const text = { type: "string" } as const;
 const eventId = {
   ...text,
   description:
-    "Kafka topic, partition and offset of the event, joined by hyphens: the same for all of its copies.",
+    "Kafka topic, partition and offset of the event, joined by hyphens, and the epoch from the second one on: the same for all of its copies.",
 } as const;
 
 /** The headers of an event that is forwarded to a topic. */

@@ -5,10 +5,10 @@ import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createEgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { createNaming } from "./egress-naming.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Topics } from "./topics.ts";
 
@@ -33,7 +33,7 @@ export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: 
   const { broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, unmatchedTopic } = config;
   const log = options.log.child({ component: "router" });
-  const naming = createEgressNaming(kafka, config);
+  const naming = createNaming(kafka, config);
   const egressTopics = broker.createEgressTopics(config.createEgress);
   const tally = createRouterTally();
   const consumer = createGroupConsumer({

@@ -3,7 +3,6 @@ import { listen, type HttpServer } from "../../http/framework/server.ts";
 import { readConsoleFiles } from "../../http/routes/console.ts";
 import type { Config } from "../config.ts";
 import { createBroker } from "../kafka/client.ts";
-import { createEgressNaming } from "../routing/egress.ts";
 import { openAuditLog } from "../lib/audit-log.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -13,6 +12,7 @@ import { createDatabase } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
+import { createNaming } from "./egress-naming.ts";
 import { createInstallations } from "./installations.ts";
 import { createMetrics, createMetricsText } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
@@ -90,7 +90,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
       onDied,
     });
-  const { consumers: syncConsumers, getSyncStatus } = createSync(config.kafka, {
+  const { consumers, getSyncStatus } = createSync(config.kafka, {
     topics: topics.topics,
     topicStore,
     database,
@@ -104,8 +104,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
     onDied,
   });
-  const consumers = { ...syncConsumers, ...(router && { router: router.consumer }) };
-  const readiness = createReadiness(database, broker, consumers);
+  const readiness = createReadiness(database, broker, consumers, router?.consumer);
   const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
   const getOverview = createOverview({
     readiness,
@@ -118,7 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const httpLog = log.child({ component: "http" });
   const app = createApp({
     ...topics,
-    egressNaming: config.kafka.router && createEgressNaming(config.kafka, config.kafka.router),
+    egressNaming: config.kafka.router && createNaming(config.kafka, config.kafka.router),
     ...installations,
     ...users,
     deadLetters,
@@ -156,7 +155,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await broker.connect(abort);
     log.info("kafka connected, topics in place");
     await Promise.all(
-      Object.values(consumers).map((consumer) =>
+      [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])].map((consumer) =>
         retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log }),
       ),
     );

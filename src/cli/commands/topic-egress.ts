@@ -1,5 +1,6 @@
 import { ConfigurationError, exitCodes, UnavailableError } from "../../lib/errors.ts";
-import { createEgressNaming, toEgressView, type EgressNaming } from "../../routing/egress.ts";
+import { createNaming } from "../../app/egress-naming.ts";
+import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
 import { formatCount } from "../output/format.ts";
@@ -41,7 +42,7 @@ export async function compareEgressTopics(context: CommandContext, flags: Egress
     ? createLongProgress("creating Kafka topics", total, minCreationProgress)
     : createTopicProgress("comparing topics", total);
   const report = await createReport(flags, progress);
-  const comparison = compare(context, createEgressNaming(kafka, router), {
+  const comparison = compare(context, createNaming(kafka, router), {
     existing: await egressTopics.list(),
     create: flags.create && egressTopics.create,
     progressed: report.progressed,

@@ -53,7 +53,10 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
         .map((topic) => ({ topic, numPartitions, replicationFactor }));
       try {
         await admin.createTopics({ topics });
-        log.info({ count: topics.length, topics: topics.slice(0, 10).map(({ topic }) => topic) }, "egress topics created");
+        log.info(
+          { count: topics.length, topics: topics.slice(0, 10).map(({ topic }) => topic) },
+          "egress topics created",
+        );
       } catch (error) {
         for (const [topic, reason] of findReasons(error, topics)) reasons.set(topic, reason);
       }
@@ -76,7 +79,10 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
       if (elapsed() - readAt > maxAgeMs || listMissing().length > 0) await read();
       const reasons = await createMissing(listMissing());
       return new Map(
-        wanted.map((name) => [name, known.get(name) ?? reasons.get(name) ?? "it does not exist"]),
+        wanted.map((name) => [
+          name,
+          known.get(name) ?? reasons.get(name) ?? "it does not exist, or this user may not see it",
+        ]),
       );
     },
     forget() {
@@ -92,7 +98,8 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
 
 /** The reason for each topic that the broker refused to create. Throws UnavailableError in an outage. */
 function findReasons(error: unknown, topics: readonly { readonly topic: string }[]): Map<string, string> {
-  const parts = error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
+  const parts =
+    error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
   const reasons = new Map<string, string>();
   for (const part of parts as readonly (Error & { readonly topic?: string })[]) {
     // Another process created it.
