@@ -44,8 +44,10 @@ export async function compareEgressTopics(context: CommandContext, flags: Egress
   const report = await createReport(flags, progress);
   const comparison = compare(context, createNaming(kafka, router), {
     existing: await egressTopics.list(),
-    create: flags.create && egressTopics.create,
-    progressed: report.progressed,
+    create: flags.create && ((names) => egressTopics.create(names)),
+    progressed: (topics) => {
+      report.progressed(topics);
+    },
   });
   for await (const finding of comparison) if (!(await report.add(finding))) return;
   await report.end();
