@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage, type RouterScene } from "../../support/router-scene.ts";
 import { getSyncStatus } from "../../support/scene.ts";
 import type { ServiceProcess } from "../../support/service.ts";
 
-const { admin, routerScene } = routerStage();
+const { stack, admin, routerScene } = routerStage();
 
 const topics = ["first", "second"];
 
@@ -62,28 +63,26 @@ describe("the router, when processes fail", () => {
     await scene.assertForwarded(topics, [2_000, 2_000, 2_000, 2_000]);
   });
 
-  it("fences a frozen process that wakes up after its partitions were taken over", async () => {
+  it("rejects the commit of a frozen process whose partitions were taken over", async () => {
     const scene = routerScene();
     await prepare(scene, 2);
-    const zombie = await scene.startProcess();
-    const producing = produceTo(scene, 2, 10_000);
-    await waitUntilRouted(scene, 1_000);
+    const proxy = await startKafkaProxy(stack.kafka);
+    const zombie = await scene.startProcess({ KAFKA_BROKERS: proxy.address });
+    proxy.hold(apiKeys.endTxn);
+    await produceTo(scene, 2, 2_000);
+    await until("both transactions wait for their end", () => proxy.requests(apiKeys.endTxn) === 2);
     zombie.process.kill("SIGSTOP");
     const heir = await scene.startProcess();
-    await producing;
-    await until(
-      "the heir has the partitions",
-      async () => {
-        const { router } = await getSyncStatus(heir);
-        return router?.partitions.every(({ owner }) => owner === "this process") === true;
-      },
-      60_000,
-    );
     await scene.routed(60_000);
+    // The broker gets the commits of the frozen process.
+    proxy.release();
+    await produceTo(scene, 2, 2_000);
     zombie.process.kill("SIGCONT");
-    await produceTo(scene, 2, 4_000);
+    await produceTo(scene, 2, 2_000);
     await scene.routed(60_000);
-    await scene.assertForwarded(topics, [7_000, 7_000]);
+    await scene.assertForwarded(topics, [3_000, 3_000]);
+    assert.equal(await heir.stop(), 0);
+    assert.equal(await zombie.stop(), 0);
   });
 });
 
