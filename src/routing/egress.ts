@@ -6,9 +6,9 @@ export interface NamedTopic {
 
 /** Names the Kafka topic that a topic's events are forwarded to: its *egress topic*. */
 export interface EgressNaming {
-  getName(topic: NamedTopic): string;
+  readonly getName: (topic: NamedTopic) => string;
   /** Why no events can be forwarded to a Kafka topic of this name; undefined if they can. */
-  findFault(name: string): string | undefined;
+  readonly findFault: (name: string) => string | undefined;
   /** Whether a Kafka topic may be the one of a topic. */
   readonly matches: (name: string) => boolean;
   /** Whether the namespace of a topic is part of the name. */
