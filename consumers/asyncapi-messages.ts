@@ -1,5 +1,7 @@
 import { cloudEventSchema, contextAttributesSchema } from "../schemas/cloud-event.ts";
 import { pushFeedbackSchema } from "../schemas/push-feedback.ts";
+import { eventSchema } from "../schemas/pick.ts";
+import { forwardedHeadersSchema, unmatchedHeadersSchema } from "../schemas/routed-event.ts";
 import { definedTopicSchema, deletedTopicSchema, topicNotificationSchema } from "../schemas/tmf688.ts";
 import { topicBodySchema } from "../schemas/topic.ts";
 import { publishSchema } from "../src/lib/published-schema.ts";
@@ -24,7 +26,7 @@ export interface Message {
 
 const [definition] = topicBodySchema.examples;
 const { externalId, ...withoutId } = definition;
-const event = {
+const attributes = {
   specversion: "1.0",
   id: "6e2f2b0e-9c53-4a0f-a8a9-5cf1a1c3c1f4",
   source: "/broker/admin",
@@ -57,7 +59,7 @@ const carried = {
   anyOf: [topicBodySchema, topicDefined, topicRetired].map(publishSchema),
 };
 
-const eventSchema = {
+const structuredSchema = {
   ...cloudEventSchema,
   properties: { ...cloudEventSchema.properties, data: carried },
 };
@@ -111,8 +113,8 @@ const announcements: readonly Omit<Message, "key">[] = [
     title: "CloudEvent in structured mode",
     summary: "Contains a definition or a notification as its data.",
     contentType: structured,
-    payload: eventSchema,
-    examples: [{ headers: { "content-type": structured }, payload: { ...event, data: definition } }],
+    payload: structuredSchema,
+    examples: [{ headers: { "content-type": structured }, payload: { ...attributes, data: definition } }],
   },
   {
     name: "binaryEvent",
@@ -123,7 +125,7 @@ const announcements: readonly Omit<Message, "key">[] = [
     examples: [
       {
         headers: Object.fromEntries(
-          Object.entries(event).map(([name, value]) => [attributePrefix + name, value]),
+          Object.entries(attributes).map(([name, value]) => [attributePrefix + name, value]),
         ),
         payload: definition,
       },
@@ -155,4 +157,73 @@ export const feedbackMessage: Message = {
       },
     },
   ],
+};
+
+const [exampleEvent] = eventSchema.examples;
+const ticketCreated = { ...attributes, type: "com.example.ticket.created" };
+const eventKey = "Any text. Events with the same key are forwarded in order.";
+
+/** Every form of an event that is forwarded. */
+export const eventMessages: readonly Message[] = [
+  {
+    name: "event",
+    title: "Event (TMF688)",
+    summary: "Forwarded to every topic whose filters it meets.",
+    key: eventKey,
+    payload: eventSchema,
+    examples: [{ payload: exampleEvent }],
+  },
+  {
+    name: "eventInStructuredMode",
+    title: "Event in a CloudEvent in structured mode",
+    summary: "Contains the event as its data. The whole CloudEvent is forwarded.",
+    key: eventKey,
+    contentType: structured,
+    payload: {
+      ...cloudEventSchema,
+      $id: "event-in-structured-mode",
+      properties: { ...cloudEventSchema.properties, data: publishSchema(eventSchema) },
+    },
+    examples: [
+      { headers: { "content-type": structured }, payload: { ...ticketCreated, data: exampleEvent } },
+    ],
+  },
+  {
+    name: "eventInBinaryMode",
+    title: "Event in a CloudEvent in binary mode",
+    summary: "The event, with the CloudEvent's attributes as headers.",
+    key: eventKey,
+    headers: eventHeadersSchema,
+    payload: eventSchema,
+    examples: [
+      {
+        headers: Object.fromEntries(
+          Object.entries(ticketCreated).map(([name, value]) => [attributePrefix + name, value]),
+        ),
+        payload: exampleEvent,
+      },
+    ],
+  },
+];
+
+const originalEvent = { $id: "forwarded-value", description: "The value of the event, byte for byte." };
+
+export const forwardedMessage: Message = {
+  name: "forwardedEvent",
+  title: "Forwarded event",
+  summary: "The original event (value, key, headers, timestamp) with the topic that it belongs to.",
+  key: "The key of the event.",
+  headers: forwardedHeadersSchema,
+  payload: originalEvent,
+  examples: [],
+};
+
+export const unmatchedMessage: Message = {
+  name: "unmatchedEvent",
+  title: "Event of no topic",
+  summary: "The original event (value, key, headers, timestamp).",
+  key: "The key of the event.",
+  headers: unmatchedHeadersSchema,
+  payload: originalEvent,
+  examples: [],
 };

@@ -1,8 +1,16 @@
 import { deadLetterHeadersSchema } from "../schemas/dead-letter.ts";
+import { eventDeadLetterHeadersSchema } from "../schemas/routed-event.ts";
 import { settingsSchema, type SettingName } from "../schemas/settings.ts";
 import { getSchemaName, publishSchema } from "../src/lib/published-schema.ts";
 import { version } from "../src/lib/version.ts";
-import { announcementMessages, feedbackMessage, type Message } from "./asyncapi-messages.ts";
+import {
+  announcementMessages,
+  eventMessages,
+  feedbackMessage,
+  forwardedMessage,
+  unmatchedMessage,
+  type Message,
+} from "./asyncapi-messages.ts";
 
 /** A Kafka topic that the service reads or writes, and its messages. */
 export interface Channel {
@@ -24,6 +32,10 @@ const feedbackTopic = {
   pushFeedbackTopic: { description: "Value of KAFKA_PUSH_FEEDBACK_TOPIC, which has no default." },
 };
 
+const eventsTopic = {
+  eventsTopic: { description: "Value of KAFKA_EVENTS_TOPIC, which has no default." },
+};
+
 const deadLetter: Message = {
   name: "deadLetter",
   title: "Rejected record",
@@ -32,6 +44,13 @@ const deadLetter: Message = {
   headers: deadLetterHeadersSchema,
   payload: { $id: "rejected-value", description: "The original value; null for a tombstone." },
   examples: [],
+};
+
+const eventDeadLetter: Message = {
+  ...deadLetter,
+  name: "eventDeadLetter",
+  title: "Event that could not be forwarded",
+  headers: eventDeadLetterHeadersSchema,
 };
 
 export const channels: readonly Channel[] = [
@@ -88,6 +107,59 @@ export const channels: readonly Channel[] = [
     description: "Written like rejected announcements.",
     kafka: {},
     messages: [deadLetter],
+  },
+  {
+    name: "events",
+    address: "{eventsTopic}",
+    parameters: eventsTopic,
+    setting: "KAFKA_EVENTS_TOPIC",
+    action: "receive",
+    operation: "forwardEvents",
+    summary: "Events",
+    description:
+      "Events, forwarded to every topic whose filters they meet: exactly once for readers with isolation.level=read_committed, and in order. " +
+      "Every value may have the frame of Confluent's serializers. Not read if the setting is unset.",
+    kafka: {},
+    messages: eventMessages,
+  },
+  {
+    name: "eventDeadLetters",
+    address: "{eventsTopic}.dead-letter",
+    parameters: eventsTopic,
+    setting: "KAFKA_EVENTS_DEAD_LETTER_TOPIC",
+    action: "send",
+    operation: "keepEventDeadLetters",
+    summary: "Events that could not be forwarded",
+    description:
+      "Written in the transaction that moves the group past the event, so there is one for each event. The address is the default of the setting.",
+    kafka: {},
+    messages: [eventDeadLetter],
+  },
+  {
+    name: "egress",
+    address: settingsSchema.properties.KAFKA_EGRESS_TOPIC.default,
+    setting: "KAFKA_EGRESS_TOPIC",
+    action: "send",
+    operation: "sendForwardedEvents",
+    summary: "Events of the topics",
+    description:
+      "A copy of an event for each topic that it belongs to. With the placeholders {externalId} and {namespace} in the setting, there is a Kafka topic for each topic or namespace.",
+    kafka: {},
+    messages: [forwardedMessage],
+  },
+  {
+    name: "unmatched",
+    address: "{unmatchedTopic}",
+    parameters: {
+      unmatchedTopic: { description: "Value of KAFKA_UNMATCHED_TOPIC, which has no default." },
+    },
+    setting: "KAFKA_UNMATCHED_TOPIC",
+    action: "send",
+    operation: "sendUnmatchedEvents",
+    summary: "Events that no topic wants",
+    description: "Events that meet the filters of no topic. Not written if the setting is unset.",
+    kafka: {},
+    messages: [unmatchedMessage],
   },
 ];
 

@@ -10,9 +10,12 @@ import { Command } from "commander";
 import { MongoClient, type Db } from "mongodb";
 
 import { createProgress } from "../src/cli/output/progress.ts";
+import { createBroker } from "../src/kafka/client.ts";
 import { getErrorMessage } from "../src/lib/errors.ts";
+import { createLogger } from "../src/lib/logger.ts";
 import { openChannel, readSampleAnnouncements, type Channel } from "./channel.ts";
 import { formatError, post, type Credentials } from "./client.ts";
+import { forwardEvent } from "./forward.ts";
 import { startAll, type DemoService } from "./service.ts";
 import { green, printExchange, printHeading, printIndented, printLine, printTable, yellow } from "./story.ts";
 
@@ -24,6 +27,7 @@ const { stay } = new Command("npm run demo --")
 
 const administrator: Credentials = { user: "integrator", password: "demo-password" };
 const application = "Mobile Agent";
+const maxCopiesShown = 8;
 
 try {
   await runDemo();
@@ -35,12 +39,13 @@ try {
 
 async function runDemo(): Promise<void> {
   printLine(
-    "topicsync keeps a MongoDB collection of event topics in step with Kafka, and registers push tokens.",
+    "topicsync keeps a MongoDB collection of event topics in step with Kafka, forwards events to them, and registers push tokens.",
   );
 
   printHeading("Start a broker, a store and the service");
   await using service = await startAll(resolve(".topicsync"), { ...administrator, application });
-  const channel = await openChannel(service.brokers, service.announcementsTopic, service.deadLetterTopic);
+  const { announcementsTopic, deadLetterTopic } = service.kafka;
+  const channel = await openChannel(service.brokers, announcementsTopic, deadLetterTopic);
   const client = new MongoClient(service.mongodbUri);
   try {
     await announceTopics(channel, client.db());
@@ -48,6 +53,7 @@ async function runDemo(): Promise<void> {
     const created = await createTopic(service);
     await showRejections(service, channel, created);
     await showStored(channel, client.db());
+    await forwardTicket(service);
     if (stay === true) await stayUntilInterrupted(service);
     else
       printIndented(
@@ -185,6 +191,35 @@ async function showStored(channel: Channel, db: Db): Promise<void> {
   );
 }
 
+async function forwardTicket({ kafka }: DemoService): Promise<void> {
+  const { router } = kafka;
+  if (router === undefined) return;
+  printHeading("Forward an event to its topics");
+  const event = {
+    eventId: `demo-${Date.now()}`,
+    eventType: "TroubleTicketCreateEvent",
+    event: { troubleTicket: { severity: "Critical", ticketType: "network" } },
+  };
+  printIndented(
+    `An event is sent to the Kafka topic ${router.topic}, and arrives at each topic whose filters it meets:`,
+  );
+  printIndented(JSON.stringify(event));
+  const broker = createBroker(kafka, await createLogger("silent"));
+  try {
+    const copies = await forwardEvent(Buffer.from(JSON.stringify(event)), { broker, kafka, router });
+    const rows = copies
+      .slice(0, maxCopiesShown)
+      .map(({ externalId, egressTopic }) => [externalId, egressTopic]);
+    printTable(["forwarded to", "in the Kafka topic"], rows);
+    const more = copies.length - rows.length;
+    printIndented(
+      green(`${copies.length} copies, committed together.${more > 0 ? ` ${more} are not shown.` : ""}`),
+    );
+  } finally {
+    await broker.close();
+  }
+}
+
 async function stayUntilInterrupted(service: DemoService): Promise<void> {
   const { user, password } = administrator;
   const curl = (path: string, body: object): string =>
@@ -199,8 +234,9 @@ async function stayUntilInterrupted(service: DemoService): Promise<void> {
       ["user and password", `${user} ${password}`],
       ["MongoDB", service.mongodbUri],
       ["Kafka", service.brokers],
-      ["announcements topic", service.announcementsTopic],
-      ["dead-letter topic", service.deadLetterTopic],
+      ["announcements topic", service.kafka.announcementsTopic],
+      ["dead-letter topic", service.kafka.deadLetterTopic],
+      ["events topic", service.kafka.router?.topic ?? ""],
     ],
   );
   printLine();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { buildConsole } from "../console/bundle.ts";
-import { readConfig } from "../src/config.ts";
+import { readConfig, type KafkaConfig } from "../src/config.ts";
 import { startProcess, waitUntilReady } from "../src/embedded/process.ts";
 import { startBroker, startStore } from "../src/embedded/resolve.ts";
 import { printIndented } from "./story.ts";
@@ -15,9 +15,11 @@ export interface DemoService extends AsyncDisposable {
   readonly url: string;
   readonly mongodbUri: string;
   readonly brokers: string;
-  readonly announcementsTopic: string;
-  readonly deadLetterTopic: string;
+  readonly kafka: KafkaConfig & { readonly brokers: readonly string[] };
 }
+
+/** Where the demo sends events, and that missing Kafka topics are created. */
+const routerSettings = { KAFKA_EVENTS_TOPIC: "events", KAFKA_EGRESS_CREATE: "true" };
 
 /** Starts the broker, the store and the service, with their data in `folder`. Disposing stops them. */
 export async function startAll(
@@ -25,7 +27,12 @@ export async function startAll(
   { user, password, application }: { user: string; password: string; application: string },
 ): Promise<DemoService> {
   await using started = new AsyncDisposableStack();
-  const { stack, kafka } = readConfig({ ...process.env, MONGODB_URI: "", KAFKA_BROKERS: "" });
+  const { stack, kafka } = readConfig({
+    ...process.env,
+    ...routerSettings,
+    MONGODB_URI: "",
+    KAFKA_BROKERS: "",
+  });
   const options = { ...stack, toolsFolder: join(folder, "tools"), report: createReport() };
   const [broker, store] = await Promise.all([
     startBroker({ ...options, dataFolder: join(folder, "demo", "broker") }),
@@ -44,6 +51,7 @@ export async function startAll(
     args: [cli, "start"],
     logFile,
     env: {
+      ...routerSettings,
       HTTP_PORT: "0",
       LOG_LEVEL: "info",
       MONGODB_URI: uri.href,
@@ -66,8 +74,7 @@ export async function startAll(
     url,
     mongodbUri: uri.href,
     brokers: broker.address,
-    announcementsTopic: kafka.announcementsTopic,
-    deadLetterTopic: kafka.deadLetterTopic,
+    kafka: { ...kafka, brokers: broker.address.split(",") },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -13,6 +13,7 @@ const operations = listOperations({
   topicListing: uncalled,
   topicSwitch: uncalled,
   topicIndex: uncalled,
+  egressNaming: undefined,
   installations: uncalled,
   users: uncalled,
   applications: uncalled,

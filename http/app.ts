@@ -5,6 +5,7 @@ import type { SyncStatus } from "../schemas/sync-status.ts";
 import type { Audit } from "../src/lib/audit.ts";
 import type { CatalogAdministration } from "../src/installations/catalog.ts";
 import type { Logger } from "../src/lib/logger.ts";
+import type { EgressNaming } from "../src/routing/egress.ts";
 import type { Sessions } from "../src/sessions/session.ts";
 import type { LiveTopicIndex } from "../src/matching/live-topic-index.ts";
 import type { TopicListing } from "../src/topics/listing.ts";
@@ -42,6 +43,8 @@ export interface AppOptions {
   readonly topicListing: TopicListing;
   readonly topicSwitch: TopicSwitch;
   readonly topicIndex: LiveTopicIndex;
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
   readonly installations: InstallationOperationsOptions;
   readonly users: UserAdministration;
   readonly applications: CatalogAdministration;
@@ -80,7 +83,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
   const operations = [
     ...installationOperations(options.installations),
     ...topicOperations(options),
-    ...pickOperations(options.topicIndex),
+    ...pickOperations(options.topicIndex, options.egressNaming),
     ...statusOperations(options),
     ...deadLetterOperations(options.deadLetters),
     ...healthOperations(options.checkReadiness, options.metrics),

@@ -1,3 +1,5 @@
+import { deadLetterHeadersSchema } from "./dead-letter.ts";
+
 /** The headers that a forwarded event has besides its own. */
 export const routedEventHeader = {
   /** The external id of the topic. */
@@ -9,4 +11,46 @@ export const routedEventHeader = {
    * JSON array. Absent: to none of its topics.
    */
   undelivered: "topicsync.undelivered",
+} as const;
+
+const text = { type: "string" } as const;
+const eventId = {
+  ...text,
+  description:
+    "Kafka topic, partition and offset of the event, joined by hyphens, and the epoch from the second one on: the same for all of its copies.",
+} as const;
+
+/** The headers of an event that is forwarded to a topic. */
+export const forwardedHeadersSchema = {
+  $id: "forwarded-event-headers",
+  type: "object",
+  required: [routedEventHeader.topic, routedEventHeader.event],
+  properties: {
+    [routedEventHeader.topic]: { ...text, description: "The external id of the topic." },
+    [routedEventHeader.event]: eventId,
+  },
+  additionalProperties: { type: "string", description: "The headers of the event." },
+} as const;
+
+/** The headers of an event that no topic wants. */
+export const unmatchedHeadersSchema = {
+  $id: "unmatched-event-headers",
+  type: "object",
+  required: [routedEventHeader.event],
+  properties: { [routedEventHeader.event]: eventId },
+  additionalProperties: { type: "string", description: "The headers of the event." },
+} as const;
+
+/** The headers of the dead letter of an event. */
+export const eventDeadLetterHeadersSchema = {
+  ...deadLetterHeadersSchema,
+  $id: "event-dead-letter-headers",
+  properties: {
+    ...deadLetterHeadersSchema.properties,
+    [routedEventHeader.undelivered]: {
+      ...text,
+      description:
+        "The external ids of the topics that the event could not be forwarded to, as a JSON array. Absent: it was forwarded to none of its topics.",
+    },
+  },
 } as const;

@@ -40,11 +40,18 @@ export interface ConsumerChannel {
 export interface RouterConfig extends ConsumerChannel {
   /** The name of the Kafka topic for a topic's events, with placeholders; see src/routing/egress.ts. */
   readonly egressTopic: string;
-  /** Undefined: missing Kafka topics are not created. Its members are undefined for the broker's defaults. */
-  readonly createEgress:
-    { readonly partitions: number | undefined; readonly replication: number | undefined } | undefined;
+  /** What Kafka topics are created with that events are forwarded to. */
+  readonly newEgress: NewEgress;
+  /** Undefined: the router does not create missing ones. */
+  readonly createEgress: NewEgress | undefined;
   /** Undefined: events that no topic wants are only counted. */
   readonly unmatchedTopic: string | undefined;
+}
+
+/** Undefined members stand for the broker's defaults. */
+export interface NewEgress {
+  readonly partitions: number | undefined;
+  readonly replication: number | undefined;
 }
 
 type SaslMechanism = NonNullable<Settings["KAFKA_SASL_MECHANISM"]>;
@@ -215,17 +222,17 @@ function toPushFeedback({
 function toRouter(settings: Settings): RouterConfig | undefined {
   const topic = settings.KAFKA_EVENTS_TOPIC;
   if (topic === undefined) return undefined;
+  const newEgress = Object.freeze({
+    partitions: settings.KAFKA_EGRESS_PARTITIONS,
+    replication: settings.KAFKA_EGRESS_REPLICATION,
+  });
   return Object.freeze({
     topic,
     deadLetterTopic: settings.KAFKA_EVENTS_DEAD_LETTER_TOPIC ?? `${topic}.dead-letter`,
     groupId: settings.KAFKA_EVENTS_GROUP_ID ?? `${settings.KAFKA_GROUP_ID}.router`,
     egressTopic: settings.KAFKA_EGRESS_TOPIC,
-    createEgress: settings.KAFKA_EGRESS_CREATE
-      ? Object.freeze({
-          partitions: settings.KAFKA_EGRESS_PARTITIONS,
-          replication: settings.KAFKA_EGRESS_REPLICATION,
-        })
-      : undefined,
+    newEgress,
+    createEgress: settings.KAFKA_EGRESS_CREATE ? newEgress : undefined,
     unmatchedTopic: settings.KAFKA_UNMATCHED_TOPIC,
   });
 }

@@ -3,6 +3,7 @@ import { RejectionError } from "../../src/lib/errors.ts";
 import { FilterSyntaxError } from "../../src/matching/filter/filter.ts";
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { toExplanation } from "../../src/matching/explanation.ts";
+import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { roles } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError } from "../framework/errors.ts";
@@ -10,8 +11,11 @@ import { operation, versioned, type Call, type Operation } from "../framework/op
 
 const checkEvent = createValidator<Event>(eventSchema);
 
-/** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. */
-export const pickOperations = (topicIndex: LiveTopicIndex): readonly Operation[] => [
+/** `POST …/topic/pick[?explain=EXTERNALID]`: the topics that an event belongs to. `egressNaming` is undefined without a router. */
+export const pickOperations = (
+  topicIndex: LiveTopicIndex,
+  egressNaming: EgressNaming | undefined,
+): readonly Operation[] => [
   operation<Event>({
     id: "pickTopics",
     method: "POST",
@@ -39,7 +43,10 @@ export const pickOperations = (topicIndex: LiveTopicIndex): readonly Operation[]
       const asked = askedFor(query);
       const topics = await topicIndex.pick(event);
       const json: PickResponse = {
-        topics: topics.map(({ id, externalId, name, namespace }) => ({ id, externalId, name, namespace })),
+        topics: topics.map(({ id, externalId, name, namespace }) => ({
+          ...{ id, externalId, name, namespace },
+          ...toEgressView(egressNaming, { externalId, namespace }),
+        })),
       };
       if (asked !== undefined) json.explain = await explanation(topicIndex, asked, event);
       return { status: 200, json };

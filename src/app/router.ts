@@ -5,10 +5,10 @@ import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createEgressNaming, type EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
+import { createNaming } from "./egress-naming.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Topics } from "./topics.ts";
 
@@ -27,23 +27,6 @@ export interface Router extends WatchedRouter {
   /** Not started yet. */
   readonly consumer: GroupConsumer;
 }
-
-/** Names the Kafka topics that events are forwarded to. */
-export const createNaming = (kafka: KafkaConfig, router: RouterConfig): EgressNaming =>
-  createEgressNaming(
-    router.egressTopic,
-    new Set(
-      [
-        kafka.announcementsTopic,
-        kafka.deadLetterTopic,
-        kafka.pushFeedback?.topic,
-        kafka.pushFeedback?.deadLetterTopic,
-        router.topic,
-        router.deadLetterTopic,
-        router.unmatchedTopic,
-      ].filter((topic) => topic !== undefined),
-    ),
-  );
 
 /** Wires the router, which forwards events to their topics. */
 export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {

@@ -12,6 +12,7 @@ import { createDatabase } from "../storage/database.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
+import { createNaming } from "./egress-naming.ts";
 import { createInstallations } from "./installations.ts";
 import { createMetrics, createMetricsText } from "./metrics.ts";
 import { createOverview } from "./overview.ts";
@@ -116,6 +117,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const httpLog = log.child({ component: "http" });
   const app = createApp({
     ...topics,
+    egressNaming: config.kafka.router && createNaming(config.kafka, config.kafka.router),
     ...installations,
     ...users,
     deadLetters,

@@ -7,9 +7,9 @@ import kafkajs, {
   type SASLOptions,
 } from "kafkajs";
 
-import type { KafkaConfig, RouterConfig } from "../config.ts";
+import type { KafkaConfig, NewEgress } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { EgressTopics, RoutingTransactions } from "../routing/transactions.ts";
+import type { RoutingTransactions } from "../routing/transactions.ts";
 import type { Position } from "../sync/positions.ts";
 import type {
   GroupMember,
@@ -31,7 +31,7 @@ import { createRoutingTransactions } from "./transactions.ts";
 import { createStableOffsets } from "./workarounds/stable-offsets.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
-import { createEgressTopics } from "./admin/egress-topics.ts";
+import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
 import { createCluster, createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
@@ -55,7 +55,7 @@ export interface Broker extends LogReader {
   /** The transactional producer of a partition. Connects with the first claim. */
   createTransactions(routed: RoutedPartition): RoutingTransactions;
   /** Looks up the Kafka topics that events are forwarded to, and creates missing ones where that is configured. */
-  createEgressTopics(create: RouterConfig["createEgress"]): EgressTopics;
+  createEgressTopics(create: NewEgress | undefined): EgressTopicsAdmin;
   /** The committed offsets of a group in the partitions of a topic. Throws UnavailableError. */
   fetchCommittedOffsets(read: ReaderSettings): Promise<ReadonlyMap<number, Position>>;
   close(): Promise<void>;

@@ -6,13 +6,30 @@ export interface NamedTopic {
 
 /** Names the Kafka topic that a topic's events are forwarded to: its *egress topic*. */
 export interface EgressNaming {
-  getName(topic: NamedTopic): string;
+  readonly getName: (topic: NamedTopic) => string;
   /** Why no events can be forwarded to a Kafka topic of this name; undefined if they can. */
-  findFault(name: string): string | undefined;
+  readonly findFault: (name: string) => string | undefined;
+  /** Whether a Kafka topic may be the one of a topic. */
+  readonly matches: (name: string) => boolean;
   /** Whether the namespace of a topic is part of the name. */
   readonly usesNamespace: boolean;
   /** Undefined when names depend on the topic. */
   readonly fixedName: string | undefined;
+}
+
+/** Where the events of a topic go, as members of its JSON. */
+export interface EgressView {
+  egressTopic?: string;
+  /** Why no events can be forwarded there. */
+  egressFault?: string;
+}
+
+/** Empty when no router is configured. */
+export function toEgressView(naming: EgressNaming | undefined, topic: NamedTopic): EgressView {
+  if (naming === undefined) return {};
+  const egressTopic = naming.getName(topic);
+  const egressFault = naming.findFault(egressTopic);
+  return { egressTopic, ...(egressFault === undefined ? {} : { egressFault }) };
 }
 
 const placeholder = /\{(externalId|namespace)\}/g;
@@ -27,17 +44,22 @@ const legalName = /^[A-Za-z0-9._-]{1,249}$/;
  */
 export function createEgressNaming(template: string, ownTopics: ReadonlySet<string>): EgressNaming {
   const isFixed = !template.includes("{");
+  const pattern = new RegExp(`^${template.replaceAll(".", String.raw`\.`).replaceAll(placeholder, ".*")}$`);
+
+  function findFault(name: string): string | undefined {
+    if (!legalName.test(name) || name === "." || name === "..")
+      return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
+    if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
+    // Forwarded to the events topic, an event would return for ever.
+    if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
+    return undefined;
+  }
+
   return {
     getName: (topic) =>
       isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
-    findFault(name) {
-      if (!legalName.test(name) || name === "." || name === "..")
-        return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;
-      if (name.startsWith("__")) return `"${name}" is reserved for Kafka's own topics`;
-      // Forwarded to the events topic, an event would return for ever.
-      if (ownTopics.has(name)) return `"${name}" is a Kafka topic that topicsync itself uses`;
-      return undefined;
-    },
+    findFault,
+    matches: (name) => pattern.test(name) && findFault(name) === undefined,
     usesNamespace: template.includes("{namespace}"),
     fixedName: isFixed ? template : undefined,
   };

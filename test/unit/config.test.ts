@@ -170,6 +170,7 @@ describe("the settings", () => {
       deadLetterTopic: "events.dead-letter",
       groupId: "group.router",
       egressTopic: "topicsync.egress",
+      newEgress: { partitions: undefined, replication: undefined },
       createEgress: undefined,
       unmatchedTopic: undefined,
     });
@@ -187,6 +188,7 @@ describe("the settings", () => {
       deadLetterTopic: "rest",
       groupId: "own",
       egressTopic: "out.{namespace}.{externalId}",
+      newEgress: { partitions: 6, replication: undefined },
       createEgress: { partitions: 6, replication: undefined },
       unmatchedTopic: "unmatched",
     });

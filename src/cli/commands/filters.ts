@@ -13,6 +13,8 @@ import { printFilter } from "../../matching/filter/to-text.ts";
 import { findFilterErrors } from "../../matching/filter/topic-filters.ts";
 import { describeFilter } from "../../matching/filter/to-text.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
+import { createNaming } from "../../app/egress-naming.ts";
+import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import { formatFilterError } from "../output/caret.ts";
 import { runCommand, type CommandContext } from "../context.ts";
@@ -47,8 +49,10 @@ export function defineFilters(filters: Command): void {
 
   filters
     .command("check")
-    .description("list the stored topics with invalid filters, which match no event")
-    .option("--json", "print one line of JSON per filter (NDJSON) instead of a table")
+    .description(
+      "list the stored topics with invalid filters, which match no event, and those that events cannot be forwarded to because no Kafka topic can have the name",
+    )
+    .option("--json", "print one line of JSON per fault (NDJSON) instead of a table")
     .action((flags: Flags) => runCommand((connection) => check(connection, flags)));
 }
 
@@ -80,65 +84,113 @@ interface InvalidFilter {
   readonly error: FilterSyntaxError;
 }
 
+/** A stored topic whose events cannot be forwarded: no Kafka topic can have the name. */
+interface BadEgressName {
+  readonly topic: PickableTopic;
+  readonly egressTopic: string;
+  readonly egressFault: string;
+}
+
+type TopicFault = InvalidFilter | BadEgressName;
+
 const findInvalidFilters = (topic: PickableTopic): InvalidFilter[] =>
   findFilterErrors(topic).flatMap((error) =>
     error.member === undefined ? [] : [{ topic, filter: error.member, error }],
   );
 
-async function check({ database, abort }: CommandContext, { json }: Flags): Promise<void> {
+function findBadEgressName(topic: PickableTopic, naming: EgressNaming | undefined): BadEgressName[] {
+  const { egressTopic, egressFault } = toEgressView(naming, topic);
+  if (egressTopic === undefined || egressFault === undefined) return [];
+  return [{ topic, egressTopic, egressFault }];
+}
+
+interface CheckedTopics {
+  topics: number;
+  /** Those with invalid filters. */
+  faulty: number;
+  /** Those with a bad egress name. */
+  misnamed: number;
+}
+
+async function check({ config, database, abort }: CommandContext, { json }: Flags): Promise<void> {
+  const { kafka } = config;
+  const naming = kafka.router && createNaming(kafka, kafka.router);
   const store = await database();
   const progress = createTopicProgress("checking topics", await countTopics(store));
   const output = openOutput();
   const rows = json ? undefined : await createTableWriter(output, columns);
-  let topics = 0;
-  let faulty = 0;
+  const checked: CheckedTopics = { topics: 0, faulty: 0, misnamed: 0 };
   for await (const topic of streamTopics(store)) {
-    if (abort.aborted) throw new UnavailableError(`stopped after ${topics} topics`);
-    topics += 1;
-    const faults = findInvalidFilters(topic);
-    if (faults.length > 0) faulty += 1;
-    for (const fault of faults) {
+    if (abort.aborted) throw new UnavailableError(`stopped after ${checked.topics} topics`);
+    checked.topics += 1;
+    const invalid = findInvalidFilters(topic);
+    const misnamed = findBadEgressName(topic, naming);
+    if (invalid.length > 0) checked.faulty += 1;
+    checked.misnamed += misnamed.length;
+    for (const fault of [...invalid, ...misnamed]) {
       // Rows and a progress bar would overwrite each other on a terminal.
-      if (process.stdout.isTTY) progress.end(`first invalid filter after ${formatCount(topics, "topic")}`);
+      if (process.stdout.isTTY) progress.end(`first fault after ${formatCount(checked.topics, "topic")}`);
       const goesOn =
         rows === undefined
           ? await output.write(`${JSON.stringify(toJson(fault))}\n`)
           : await rows.add(toRow(fault));
       if (!goesOn) return;
     }
-    progress.at(topics);
+    progress.at(checked.topics);
   }
-  progress.end(`checked ${formatCount(topics, "topic")}`);
-  if (faulty > 0) process.exitCode = exitCodes.rejected;
+  progress.end(`checked ${formatCount(checked.topics, "topic")}`);
+  const hasFaults = checked.faulty + checked.misnamed > 0;
+  if (hasFaults) process.exitCode = exitCodes.rejected;
   if (rows === undefined) return;
-  if (faulty > 0) await rows.end();
-  await output.write(`${summarize(topics, faulty)}\n`);
+  if (hasFaults) await rows.end();
+  await output.write(
+    summarize(checked)
+      .map((line) => `${line}\n`)
+      .join(""),
+  );
 }
 
 const columns = [
   { head: "external id" },
   { head: "name", width: 30 },
-  { head: "filter", width: 14 },
+  { head: "member", width: 14 },
   { head: "fault" },
 ];
 
-const toRow = ({ topic, filter, error }: InvalidFilter): string[] => [
-  sanitize(topic.externalId),
-  sanitize(topic.name),
-  filter,
-  formatFilterError(topic[filter], error).join("\n"),
-];
+function toRow(fault: TopicFault): string[] {
+  const topic = [fault.topic.externalId, fault.topic.name].map(sanitize);
+  if ("egressFault" in fault) return [...topic, "kafka topic", sanitize(fault.egressFault)];
+  const { filter, error } = fault;
+  return [...topic, filter, formatFilterError(fault.topic[filter], error).join("\n")];
+}
 
-const toJson = ({ topic: { headerQuery, contentQuery, ...topic }, filter, error }: InvalidFilter) => ({
-  ...topic,
-  filter,
-  text: { headerQuery, contentQuery }[filter],
-  problem: error.problem,
-  position: error.position,
-});
+function toJson(fault: TopicFault): object {
+  const { headerQuery, contentQuery, ...topic } = fault.topic;
+  if ("egressFault" in fault) {
+    const { egressTopic, egressFault } = fault;
+    return { ...topic, code: "BAD_EGRESS_NAME", egressTopic, problem: egressFault };
+  }
+  const { filter, error } = fault;
+  return {
+    ...topic,
+    code: "BAD_FILTER",
+    filter,
+    text: { headerQuery, contentQuery }[filter],
+    problem: error.problem,
+    position: error.position,
+  };
+}
 
-function summarize(topics: number, faulty: number): string {
+function summarize({ topics, faulty, misnamed }: CheckedTopics): string[] {
   const all = formatCount(topics, "topic");
-  if (faulty === 0) return `${all}, all filters are valid`;
-  return `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`;
+  const filters =
+    faulty === 0
+      ? `${all}, all filters are valid`
+      : `${faulty} of ${all} ${faulty === 1 ? "has an invalid filter and matches" : "have invalid filters and match"} no event`;
+  if (misnamed === 0) return [filters];
+  const verb = misnamed === 1 ? "has" : "have";
+  return [
+    filters,
+    `${misnamed} of ${all} ${verb} no legal name for a Kafka topic: matching events become dead letters`,
+  ];
 }

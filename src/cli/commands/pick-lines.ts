@@ -4,7 +4,7 @@ import { parseJson, readLines, type Line } from "../input/files.ts";
 import { formatCount } from "../output/format.ts";
 import { printError, openOutput, sanitize, type Output } from "../output/output.ts";
 import type { PickedTopic, StoredTopics } from "./pick-topics.ts";
-import { toPickJson, topicColumns, topicRow } from "../output/pick-view.ts";
+import { listTopicColumns, toPickJson, toTopicRow } from "../output/pick-view.ts";
 import { createLongProgress } from "../output/progress.ts";
 import { createTableWriter } from "../output/table.ts";
 
@@ -48,13 +48,14 @@ export async function pickLines({ abort }: CommandContext, work: EventLines): Pr
       progress.at((before + bytes) / kilobyte);
       const picked = pickLine(topics, line, { file, tally });
       if (picked === undefined || !json) continue;
-      const result = { file: `${file}:${line.number}`, topics: picked, explained: undefined };
+      const { naming } = topics;
+      const result = { file: `${file}:${line.number}`, topics: picked, explained: undefined, naming };
       if (!(await output.write(`${JSON.stringify(toPickJson(result))}\n`))) return;
     }
     before += bytes;
   }
   progress.end(`read ${formatCount(tally.events, "event")}`);
-  if (!json) await printSummary(output, tally, topics.size);
+  if (!json) await printSummary(output, tally, topics);
   if (tally.faulty === 0) return;
   printError(`${tally.faulty} ${tally.faulty === 1 ? "line is" : "lines are"} not JSON`);
   process.exitCode = exitCodes.rejected;
@@ -84,17 +85,18 @@ function pickLine(
 async function printSummary(
   output: Output,
   { events, unmatched, counts }: Tally,
-  topics: number,
+  { size, naming }: StoredTopics,
 ): Promise<void> {
   if (counts.size > 0) {
     const byCount = [...counts].toSorted(
       ([a, countA], [b, countB]) => countB - countA || (a.externalId < b.externalId ? -1 : 1),
     );
-    const rows = await createTableWriter(output, [{ head: "events" }, ...topicColumns]);
-    for (const [topic, count] of byCount) if (!(await rows.add([String(count), ...topicRow(topic)]))) return;
+    const rows = await createTableWriter(output, [{ head: "events" }, ...listTopicColumns(naming)]);
+    for (const [topic, count] of byCount)
+      if (!(await rows.add([String(count), ...toTopicRow(topic, naming)]))) return;
     await rows.end();
   }
   await output.write(
-    `${formatCount(events, "event")}, ${unmatched} without a topic; ${counts.size} of ${topics} topics have events\n`,
+    `${formatCount(events, "event")}, ${unmatched} without a topic; ${counts.size} of ${size} topics have events\n`,
   );
 }

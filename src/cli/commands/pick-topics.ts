@@ -2,6 +2,8 @@ import { FilterSyntaxError } from "../../matching/filter/filter.ts";
 import type { FilterTexts } from "../../matching/filter/topic-filters.ts";
 import { createPicker } from "../../matching/picker/index.ts";
 import { UnavailableError } from "../../lib/errors.ts";
+import { createNaming } from "../../app/egress-naming.ts";
+import type { EgressNaming } from "../../routing/egress.ts";
 import type { PickableTopic } from "../../matching/feed.ts";
 import { countTopics, streamTopics } from "../../storage/topic-feed.ts";
 import type { CommandContext } from "../context.ts";
@@ -19,11 +21,13 @@ export interface StoredTopics {
   readonly size: number;
   /** The filters of the requested topic, even if invalid; undefined if it does not exist. */
   readonly asked: FilterTexts | undefined;
+  /** Undefined: no router is configured. */
+  readonly naming: EgressNaming | undefined;
 }
 
 /** Reads all topics and keeps the filters of one. Skips those with invalid filters, with a warning. */
 export async function loadTopics(
-  { database, abort }: CommandContext,
+  { config: { kafka }, database, abort }: CommandContext,
   askedId: string | undefined,
 ): Promise<StoredTopics> {
   const store = await database();
@@ -54,6 +58,7 @@ export async function loadTopics(
         .flatMap((externalId) => shown.get(externalId) ?? []),
     size: picker.size,
     asked,
+    naming: kafka.router && createNaming(kafka, kafka.router),
   };
 }
 

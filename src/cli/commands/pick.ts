@@ -69,7 +69,12 @@ async function pick(connection: CommandContext, events: readonly NamedEvent[], f
   const explained = flags.explain === undefined ? undefined : createExplainer(flags.explain, topics.asked);
   const output = openOutput();
   for (const { file, event } of events) {
-    const result = { file, topics: topics.pick(event), explained: explained?.(event) };
+    const result = {
+      file,
+      topics: topics.pick(event),
+      explained: explained?.(event),
+      naming: topics.naming,
+    };
     const goesOn = flags.json
       ? await output.write(`${JSON.stringify(toPickJson(result))}\n`)
       : await writePickResult(output, result);

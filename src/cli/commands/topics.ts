@@ -5,6 +5,7 @@ import { runCommand } from "../context.ts";
 import { collectFile } from "../input/files.ts";
 import { parseCount, type JsonFlag } from "../input/options.ts";
 import { addTopicChoice } from "./topic-choice.ts";
+import type { EgressFlags } from "./topic-egress.ts";
 import type { ExportFlags } from "./topic-export.ts";
 import type { ImportFlags } from "./topic-import.ts";
 import type { ListFlags } from "./topic-list.ts";
@@ -87,5 +88,17 @@ export function defineTopics(topics: Command): void {
     .action(async (files: string[], flags: ImportFlags) => {
       const { importTopics } = await import("./topic-import.ts");
       await importTopics(files, flags);
+    });
+
+  topics
+    .command("egress")
+    .description(
+      "compare the stored topics with the Kafka topics that events are forwarded to: lists missing ones, and those without a stored topic",
+    )
+    .option("--create", "create the missing Kafka topics")
+    .option("--json", "print one line of JSON per Kafka topic (NDJSON) instead of a table")
+    .action(async (flags: EgressFlags) => {
+      const { compareEgressTopics } = await import("./topic-egress.ts");
+      await runCommand((context) => compareEgressTopics(context, flags));
     });
 }

@@ -1,10 +1,11 @@
 import type { ConditionResult } from "../../matching/filter/topic-filters.ts";
 import { describeCondition } from "../../matching/filter/to-text.ts";
 import { toExplanation } from "../../matching/explanation.ts";
+import { toEgressView, type EgressNaming } from "../../routing/egress.ts";
 import { formatCount } from "./format.ts";
 import { sanitize, type Output } from "./output.ts";
 import type { PickedTopic } from "../commands/pick-topics.ts";
-import { createTableWriter } from "./table.ts";
+import { createTableWriter, type Column } from "./table.ts";
 
 /** The conditions of a topic and whether they hold. */
 export interface ExplainedTopic {
@@ -18,38 +19,50 @@ export interface PickResult {
   readonly file: string;
   readonly topics: readonly PickedTopic[];
   readonly explained: ExplainedTopic | undefined;
+  /** Undefined: no router is configured. */
+  readonly naming: EgressNaming | undefined;
 }
 
 const maxValuesShown = 10;
 
 /** Converts a result to JSON, with the members of `POST …/topic/pick`. */
-export const toPickJson = ({ file, topics, explained }: PickResult): object => ({
+export const toPickJson = ({ file, topics, explained, naming }: PickResult): object => ({
   event: file,
-  topics,
+  topics:
+    naming === undefined ? topics : topics.map((topic) => ({ ...topic, ...toEgressView(naming, topic) })),
   ...(explained && { explain: toExplanation(explained.externalId, explained.results) }),
 });
 
 /** Writes a result as text. Resolves to false once the reader has closed the pipe. */
 export async function writePickResult(
   output: Output,
-  { file, topics, explained }: PickResult,
+  { file, topics, explained, naming }: PickResult,
 ): Promise<boolean> {
   const name = sanitize(file === "-" ? "standard input" : file);
   const count = formatCount(topics.length, "topic");
   const goesOn = await output.write(`${name} matches ${topics.length === 0 ? "no topic." : `${count}:`}\n`);
   if (!goesOn) return false;
   if (topics.length > 0) {
-    const rows = await createTableWriter(output, topicColumns);
-    for (const topic of topics) if (!(await rows.add(topicRow(topic)))) return false;
+    const rows = await createTableWriter(output, listTopicColumns(naming));
+    for (const topic of topics) if (!(await rows.add(toTopicRow(topic, naming)))) return false;
     await rows.end();
   }
   return explained === undefined || (await writeExplained(output, explained));
 }
 
-export const topicColumns = [{ head: "external id" }, { head: "name" }, { head: "namespace" }];
+export const listTopicColumns = (naming: EgressNaming | undefined): Column[] => [
+  { head: "external id" },
+  { head: "name" },
+  { head: "namespace" },
+  ...(naming === undefined ? [] : [{ head: "kafka topic" }]),
+];
 
-export const topicRow = ({ externalId, name, namespace }: PickedTopic): string[] =>
-  [externalId, name, namespace].map(sanitize);
+export function toTopicRow(topic: PickedTopic, naming: EgressNaming | undefined): string[] {
+  const { externalId, name, namespace } = topic;
+  // The fault quotes the name.
+  const { egressTopic, egressFault = egressTopic } = toEgressView(naming, topic);
+  return [externalId, name, namespace, ...(egressFault === undefined ? [] : [egressFault])].map(sanitize);
+}
 
 async function writeExplained(output: Output, { externalId, results }: ExplainedTopic): Promise<boolean> {
   const topic = sanitize(externalId);

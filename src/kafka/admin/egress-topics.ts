@@ -1,17 +1,25 @@
 import type { Admin } from "kafkajs";
 
-import type { RouterConfig } from "../../config.ts";
+import type { NewEgress } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed } from "../../lib/platform.ts";
 import type { EgressTopics } from "../../routing/transactions.ts";
-import { findDenial, toKafkaError } from "../errors.ts";
+import { findDenial, hasType, toKafkaError } from "../errors.ts";
 
 export interface EgressTopicsOptions {
   readonly admin: Admin;
   /** Undefined: missing Kafka topics are not created. */
-  readonly create: RouterConfig["createEgress"];
+  readonly create: NewEgress | undefined;
   readonly log: Logger;
+}
+
+/** The Kafka topics that events are forwarded to, for the command line. */
+export interface EgressTopicsAdmin extends EgressTopics {
+  /** The names of all Kafka topics. Throws UnavailableError. */
+  list(): Promise<readonly string[]>;
+  /** Creates Kafka topics. Returns why some were not created, by name. Throws UnavailableError. */
+  create(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** How soon partitions that were added are used. */
@@ -20,7 +28,7 @@ const maxAgeMs = 60_000;
 const maxTopicsPerRequest = 200;
 
 /** Creates the look-up of Kafka topics, and of those that are missing. */
-export function createEgressTopics({ admin, create, log }: EgressTopicsOptions): EgressTopics {
+export function createEgressTopics({ admin, create, log }: EgressTopicsOptions): EgressTopicsAdmin {
   /** The number of partitions by name. */
   let known = new Map<string, number>();
   let readAt = -Infinity;
@@ -53,6 +61,13 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
         for (const [topic, reason] of findReasons(error, topics)) reasons.set(topic, reason);
       }
     }
+    return reasons;
+  }
+
+  /** Creates those that are missing, and returns why some were not created. */
+  async function createMissing(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (names.length === 0 || create === undefined) return new Map();
+    const reasons = await createTopics(names);
     await read();
     return reasons;
   }
@@ -62,8 +77,7 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
       const wanted = [...names];
       const listMissing = (): string[] => wanted.filter((name) => !known.has(name));
       if (elapsed() - readAt > maxAgeMs || listMissing().length > 0) await read();
-      const missing = listMissing();
-      const reasons = missing.length > 0 ? await createTopics(missing) : new Map<string, string>();
+      const reasons = await createMissing(listMissing());
       return new Map(
         wanted.map((name) => [
           name,
@@ -74,6 +88,11 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
     forget() {
       readAt = -Infinity;
     },
+    async list() {
+      await read();
+      return [...known.keys()];
+    },
+    create: createTopics,
   };
 }
 
@@ -82,8 +101,11 @@ function findReasons(error: unknown, topics: readonly { readonly topic: string }
   const parts =
     error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
   const reasons = new Map<string, string>();
-  for (const part of parts as readonly (Error & { readonly topic?: string })[])
-    if (part.topic !== undefined) reasons.set(part.topic, `it cannot be created: ${part.message}`);
+  for (const part of parts as readonly (Error & { readonly topic?: string })[]) {
+    // Another process created it.
+    if (part.topic === undefined || hasType(part, "TOPIC_ALREADY_EXISTS")) continue;
+    reasons.set(part.topic, `it cannot be created: ${part.message}`);
+  }
   if (reasons.size > 0) return reasons;
   if (findDenial(error) === undefined) throw toKafkaError(error);
   return new Map(topics.map(({ topic }) => [topic, `it cannot be created: ${getErrorMessage(error)}`]));

@@ -21,11 +21,11 @@ const lines: readonly (readonly [line: readonly string[], expected: readonly str
   [["top"], ["topics"]],
   [
     ["topics", ""],
-    ["list", "show", "add", "disable", "enable", "export", "import", "help"],
+    ["list", "show", "add", "disable", "enable", "export", "import", "egress", "help"],
   ],
   [
     ["topics", "e"],
-    ["enable", "export"],
+    ["enable", "export", "egress"],
   ],
   [["topics", "list", "--so"], ["--source"]],
   [

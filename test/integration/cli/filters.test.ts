@@ -102,4 +102,26 @@ describe("topicsync filters check", () => {
     assert.match(table.output, /x\\u\{0\}y/);
     assert.match(table.output, /2 of 5102 topics have invalid filters and match no event/);
   });
+
+  it("lists topics without a legal name for a Kafka topic when a router is configured", async () => {
+    await topics.deleteMany({});
+    await topics.insertMany([
+      createTopicRecord({ externalId: "fine" }),
+      createTopicRecord({ externalId: "not fine\u0007" }),
+    ]);
+    const router = { KAFKA_EVENTS_TOPIC: "events", KAFKA_EGRESS_TOPIC: "to.{externalId}" };
+    const { code, output } = await runCli(["filters", "check", "--json"], { ...settings, ...router });
+    assert.equal(code, 3);
+    const [fault, ...others] = parseNdjson(output) as Record<string, unknown>[];
+    assert.deepEqual(others, []);
+    assert.deepEqual(
+      [fault?.["externalId"], fault?.["code"], fault?.["egressTopic"]],
+      ["not fine\u0007", "BAD_EGRESS_NAME", "to.not fine\u0007"],
+    );
+    const table = await runCli(["filters", "check"], { ...settings, ...router });
+    assert.equal(table.code, 3, table.errors);
+    assert.match(table.output, /kafka topic +"to\.not fine\\u\{7\}" is no legal name/);
+    assert.match(table.output, /2 topics, all filters are valid\n1 of 2 topics has no legal name/);
+    assert.equal((await check()).code, 0);
+  });
 });

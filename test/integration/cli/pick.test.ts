@@ -64,6 +64,33 @@ describe("topicsync pick", () => {
     );
   });
 
+  it("names the Kafka topic of each topic, or why there can be none, when a router is configured", async () => {
+    const path = folder.createFile("alarm.json", JSON.stringify(alarm));
+    const settings = {
+      MONGODB_URI: uri,
+      KAFKA_EVENTS_TOPIC: "to.alarms",
+      KAFKA_EGRESS_TOPIC: "to.{externalId}",
+    };
+    const { code, output } = await runCli(["pick", "--json", path], settings);
+    assert.equal(code, 0);
+    const { topics } = JSON.parse(output) as { topics: Record<string, string>[] };
+    assert.deepEqual(
+      topics.map(({ egressTopic, egressFault }) => [egressTopic, egressFault]),
+      [
+        ["to.alarms", '"to.alarms" is a Kafka topic that topicsync itself uses'],
+        ["to.every", undefined],
+        ["to.urgent", undefined],
+      ],
+    );
+    const table = await runCli(["pick", path], settings);
+    assert.match(
+      table.output,
+      /external id +name +namespace +kafka topic\nalarms .*space +"to\.alarms" is a Kafka topic that topicsync itself uses\nevery .*space +to\.every\n/,
+    );
+    const counts = await runCli(["pick", "--ndjson", path], settings);
+    assert.match(counts.output, /1 +urgent +name of urgent +space +to\.urgent\n/);
+  });
+
   it("skips topics with invalid filters, with a warning", async () => {
     const { errors } = await pick([folder.createFile("alarm.json", JSON.stringify(alarm))]);
     assert.match(errors, /warning: skipped 1 topic with invalid filters.*`topicsync filters check`/);

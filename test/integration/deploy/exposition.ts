@@ -31,7 +31,15 @@ const status: SyncStatus = {
   partitions: [partition],
   since: null,
   counts: null,
-  router: null,
+  router: {
+    group: "topicsync.router",
+    topic: "events",
+    consumer: "assigned",
+    partitions: [partition],
+    counts: null,
+    index: null,
+    busiest: [],
+  },
   pushFeedback: {
     group: "topicsync.push-feedback",
     topic: "push-feedback",
@@ -52,7 +60,7 @@ export async function collectSeries(): Promise<Series[]> {
     readiness: () =>
       Promise.resolve(
         Object.fromEntries(
-          ["mongodb", "kafka", "consumer", "pushFeedback"].map((check) => [check, { ok: true }]),
+          ["mongodb", "kafka", "consumer", "pushFeedback", "router"].map((check) => [check, { ok: true }]),
         ),
       ),
   });
@@ -67,6 +75,14 @@ export async function collectSeries(): Promise<Series[]> {
     counts: { deactivated: 0, renewed: 0, inactive: 0, unknown: 0, rejected: 1 },
     deactivations: [],
     rejections: [{ offset: 0, rejection: new RejectionError("BAD_TOKEN", "") }],
+  });
+  metrics.recordEvents({
+    events: [],
+    forwarded: 1,
+    rejected: ["BAD_EGRESS_NAME"],
+    producedOn: [0],
+    routedOn: 0,
+    tookMs: 1,
   });
   const exposed = `up 1\n${await metricsText.render()}`;
   return exposed.split("\n").flatMap((line) => {

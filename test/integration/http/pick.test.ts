@@ -6,9 +6,10 @@ import { createValidator } from "../../../src/lib/validation.ts";
 import { getPort } from "../../unit/embedded/local.ts";
 import { assertError, call, type HttpResponse } from "../../support/http.ts";
 import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { useService } from "../../support/scene.ts";
-import { ownNames, startTopicsync } from "../../support/service.ts";
+import { ownNames, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
 import { databaseUri, sharedStack } from "../../support/stack.ts";
 
 const service = useService();
@@ -133,6 +134,22 @@ describe("picking the topics of an event", () => {
     assert.equal((await call(url, { body: event, as })).status, 403);
     assert.equal((await call(url, { body: event, as: undefined })).status, 401);
     assert.equal((await call(url, { method: "GET" })).status, 405);
+  });
+
+  it("names the Kafka topic of each topic when a router is configured", async () => {
+    const other = await startTopicsyncHere({
+      ...service.settings,
+      ...ownNames(),
+      KAFKA_EVENTS_TOPIC: unique("events"),
+      KAFKA_EGRESS_TOPIC: "__{namespace}.{externalId}",
+    });
+    await other.ready();
+    const response = await call(`${other.url}/api/svc_api_notif_mgmt/topic/pick`, { body: event });
+    assert.ok(check(response.json).ok, response.text);
+    const { egressTopic, egressFault } = (response.json as PickResponse).topics[0] ?? {};
+    assert.equal(egressTopic, "__assurance.critical");
+    assert.match(egressFault ?? "", /reserved/);
+    await other.stop();
   });
 
   it("counts topics with valid and invalid filters in the metrics", async () => {

@@ -6,20 +6,32 @@ import kafkajs from "kafkajs";
 
 import { aclPassword, startAclBroker } from "../../support/acl-broker.ts";
 import { definition, waitUntilNotReady, stage, type Scene } from "../../support/scene.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { runCli, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
 import { sharedStack } from "../../support/stack.ts";
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const { CREATE, DELETE, DESCRIBE, READ, WRITE } = AclOperationTypes;
-const { TOPIC, GROUP } = AclResourceTypes;
+const { TOPIC, GROUP, TRANSACTIONAL_ID } = AclResourceTypes;
 const { LITERAL, PREFIXED } = ResourcePatternTypes;
 
-const users = ["least", "no_group", "no_read", "hidden", "no_create", "no_letters", "creates"] as const;
+const users = [
+  "least",
+  "no_group",
+  "no_read",
+  "hidden",
+  "no_create",
+  "no_letters",
+  "creates",
+  "routes",
+] as const;
 const broker = await startAclBroker(users);
 const { admin, producer, scene } = stage({ ...sharedStack(), kafka: broker.address });
 
 interface Right {
-  readonly type: typeof TOPIC | typeof GROUP;
+  readonly type: typeof TOPIC | typeof GROUP | typeof TRANSACTIONAL_ID;
   readonly name: string;
   readonly pattern?: typeof LITERAL | typeof PREFIXED;
   readonly operations: readonly (
@@ -111,6 +123,45 @@ describe("a Kafka user with access rules", () => {
     assert.match(listed.output, /MALFORMED_JSON/);
     const status = await runCli(["status"], at.asUser);
     assert.equal(status.code, 0, status.errors);
+    assert.equal(await service.stop(), 0);
+  });
+
+  it("needs only the documented rights to forward events", async () => {
+    const events = unique("events");
+    const at = await createSceneAs("routes", (one) => [
+      readAnnouncements(one),
+      readDeadLetters(one),
+      writeDeadLetters(one),
+      useGroups(one),
+      { type: TOPIC, name: events, operations: [READ] },
+      { type: TOPIC, name: `${events}.dead-letter`, operations: [WRITE] },
+      { type: TOPIC, name: `${events}.to.`, pattern: PREFIXED, operations: [WRITE, CREATE] },
+      { type: TRANSACTIONAL_ID, name: `${one.key.group}.router`, pattern: PREFIXED, operations: [WRITE] },
+    ]);
+    await createBothTopics(at);
+    await createKafkaTopics(
+      admin,
+      { topic: events, numPartitions: 1 },
+      { topic: `${events}.dead-letter`, numPartitions: 1 },
+    );
+    const service = await at.start({
+      ...at.asUser,
+      KAFKA_EVENTS_TOPIC: events,
+      KAFKA_EGRESS_TOPIC: `${events}.to.{externalId}`,
+      KAFKA_EGRESS_CREATE: "true",
+    });
+    const topic = { ...definition("one"), contentQuery: "" };
+    await at.send(topic);
+    await at.stored(1);
+    await producer.send({
+      topic: events,
+      messages: [{ value: "no event" }, { value: JSON.stringify({ eventType: "ResourceCreateEvent" }) }],
+    });
+    await until("the event is forwarded, and the other record is a dead letter", async () => {
+      const [copies] = await admin.fetchTopicOffsets(`${events}.to.one`);
+      const [letters] = await admin.fetchTopicOffsets(`${events}.dead-letter`);
+      return Number(copies?.high) > 0 && Number(letters?.high) > 0;
+    });
     assert.equal(await service.stop(), 0);
   });
 

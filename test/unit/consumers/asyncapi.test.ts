@@ -4,7 +4,12 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 import { asyncApiDocument } from "../../../consumers/asyncapi.ts";
-import { announcementMessages, feedbackMessage } from "../../../consumers/asyncapi-messages.ts";
+import {
+  announcementMessages,
+  eventMessages,
+  feedbackMessage,
+} from "../../../consumers/asyncapi-messages.ts";
+import { decodeEvent } from "../../../consumers/events/decode.ts";
 import { decodeReport } from "../../../consumers/push-feedback/decode.ts";
 import { decodeRecord } from "../../support/records.ts";
 
@@ -52,4 +57,20 @@ describe("the example of a report in the AsyncAPI document", () => {
       assert.ok("report" in report, JSON.stringify(report));
     }
   });
+});
+
+describe("each example of an event in the AsyncAPI document", () => {
+  for (const { name, examples } of eventMessages) {
+    it(`conforms to the schema and is decoded: ${name}`, () => {
+      assert.ok(examples.length > 0);
+      for (const { headers = {}, payload } of examples) {
+        const validate = ajv.getSchema(`document#/components/messages/${name}/payload`);
+        assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
+        const value = Buffer.from(JSON.stringify(payload));
+        const decoded = decodeEvent({ offset: 1, timestamp: "-1", key: null, value, headers });
+        assert.ok("event" in decoded, JSON.stringify(decoded));
+        assert.equal(decoded.event.eventType, "TroubleTicketCreateEvent");
+      }
+    });
+  }
 });

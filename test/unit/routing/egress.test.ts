@@ -30,3 +30,13 @@ describe("the name of an egress topic", () => {
     assert.match(findFault("events") ?? "", /topicsync itself uses/);
   });
 });
+
+describe("the Kafka topics that may be one of a topic", () => {
+  it("have a name that fits the template, and are not used for anything else", () => {
+    const { matches } = create("to.{namespace}.{externalId}", "to.own.topic");
+    assert.deepEqual(
+      ["to.a.b", "to..b", "to.a.b.c", "toxa.b", "x.to.a.b", "to.a", "to.own.topic"].filter(matches),
+      ["to.a.b", "to..b", "to.a.b.c"],
+    );
+  });
+});

@@ -32,14 +32,22 @@ interface Rule {
 describe("a Prometheus with the settings of the guide", () => {
   const own = scene();
   const feedback = unique("feedback");
+  const events = unique("events");
   let service: TestService;
   let url = "";
 
   before(async () => {
     await own.createTopic();
-    await createKafkaTopics(admin, { topic: feedback, numPartitions: 1 });
+    await createKafkaTopics(
+      admin,
+      { topic: feedback, numPartitions: 1 },
+      { topic: events, numPartitions: 1 },
+    );
     service = await own.start({
       KAFKA_PUSH_FEEDBACK_TOPIC: feedback,
+      KAFKA_EVENTS_TOPIC: events,
+      KAFKA_EGRESS_TOPIC: unique("egress"),
+      KAFKA_EGRESS_CREATE: "true",
       PUSH_APPLICATIONS: "agent",
       PUSH_PLATFORMS: "ios",
       PICKER_LOAD: "start",
@@ -102,6 +110,13 @@ describe("a Prometheus with the settings of the guide", () => {
         { value: JSON.stringify({ token: `t-${round}`, reason: "unregistered" }) },
       ],
     });
+    await producer.send({
+      topic: events,
+      messages: [
+        { value: "no event" },
+        { value: JSON.stringify({ eventType: "ResourceCreateEvent", event: { resource: { id: "id-1" } } }) },
+      ],
+    });
     await call(`${service.url}/api/now/push/agent/installation`, {
       body: { platform: "ios", token: `t-${round}` },
     });
@@ -139,6 +154,6 @@ describe("a Prometheus with the settings of the guide", () => {
       all.filter(({ health }) => health !== "ok"),
       [],
     );
-    assert.equal(all.length, 17);
+    assert.equal(all.length, 19);
   });
 });
