@@ -34,6 +34,7 @@ export async function buildConsole(): Promise<readonly BuiltFile[]> {
     jsx: "automatic",
     jsxImportSource: "preact",
     legalComments: "eof",
+    footer: { js: await readLicenses() },
     logLevel: "warning",
   });
   await mkdir(target, { recursive: true });
@@ -52,6 +53,20 @@ export async function buildConsole(): Promise<readonly BuiltFile[]> {
   await put("index.html", html);
   await removeOthers(new Set(["index.html", ...built.flatMap(({ name }) => [name, `${name}.br`])]));
   return built;
+}
+
+/** The packages in the bundle, whose licenses require their text in every copy. */
+const bundledPackages = ["preact", "wouter-preact", "uplot"];
+
+async function readLicenses(): Promise<string> {
+  const texts = await Promise.all(
+    bundledPackages.map(async (name) => {
+      const folder = new URL(`../node_modules/${name}/`, import.meta.url);
+      const file = (await readdir(folder)).find((one) => /^licen[sc]e/i.test(one));
+      return file === undefined ? name : `${name}\n\n${await readFile(new URL(file, folder), "utf8")}`;
+    }),
+  );
+  return `/*!\n${texts.join("\n\n").replaceAll("*/", "* /")}\n*/`;
 }
 
 /** Replaces the file by a rename, so readers see either the old or the new content. */

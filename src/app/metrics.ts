@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import type { MetricsText } from "../../http/routes/health.ts";
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { cached } from "../lib/cached.ts";
+import type { RejectionCode } from "../lib/errors.ts";
 import { feedbackOutcomes, type FeedbackDecision } from "../installations/feedback.ts";
 import type { RoutedBatch } from "../routing/tally.ts";
 import type { AppliedBatch } from "../sync/tally.ts";
@@ -40,6 +41,16 @@ const outcomes = [
   "retired",
   "rejected",
 ] as const satisfies AnnouncementOutcome[];
+/** What can be wrong with an event. */
+const eventRejectionCodes = [
+  "MALFORMED_JSON",
+  "SCHEMA_VIOLATION",
+  "TOO_LARGE",
+  "UNDECODABLE",
+  "BAD_EGRESS_NAME",
+  "NO_EGRESS_TOPIC",
+  "EGRESS_REJECTED",
+] as const satisfies RejectionCode[];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 const storedSeconds = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 3_600];
@@ -113,6 +124,7 @@ export function createMetrics(): Metrics {
     labelNames: ["code"],
     registers,
   });
+  for (const code of eventRejectionCodes) eventRejections.inc({ code }, 0);
   const routeDuration = new Histogram({
     name: "topicsync_router_batch_duration_seconds",
     help: "Time to forward a batch of events in a transaction.",

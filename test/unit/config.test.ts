@@ -198,6 +198,8 @@ describe("the settings", () => {
       [{ KAFKA_ANNOUNCEMENTS_TOPIC: "events" }, /KAFKA_EVENTS_TOPIC must differ/],
       [{ KAFKA_EVENTS_GROUP_ID: "topicsync" }, /KAFKA_EVENTS_GROUP_ID must differ/],
       [{ KAFKA_EGRESS_TOPIC: "{name}" }, /KAFKA_EGRESS_TOPIC /],
+      [{ KAFKA_EGRESS_TOPIC: "__own" }, /KAFKA_EGRESS_TOPIC /],
+      [{ KAFKA_EGRESS_TOPIC: ".." }, /KAFKA_EGRESS_TOPIC /],
       [{ KAFKA_EVENTS_TOPIC: "" }, /KAFKA_EVENTS_TOPIC/],
     ];
     for (const [more, fault] of wrong) assert.match(getFaults({ ...given, ...more }), fault);
