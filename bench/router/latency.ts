@@ -19,7 +19,7 @@ export const eventsPerSecond = 1_000;
 const intervalMs = 10;
 const eventsPerInterval = (eventsPerSecond * intervalMs) / 1_000;
 /** Not counted; code is compiled meanwhile. */
-const warmUpSeconds = 5;
+const maxWarmUpSeconds = 5;
 
 /**
  * Sends events at a constant rate and returns the time from just before producer.send to the moment when a read_committed
@@ -30,6 +30,7 @@ export async function measureLatency(
   job: Job,
   { producer, seconds }: { producer: Producer; seconds: number },
 ): Promise<Latency> {
+  const warmUpSeconds = Math.min(maxWarmUpSeconds, seconds);
   const count = (warmUpSeconds + seconds) * eventsPerSecond;
   /** When each event was sent, and how long it took. */
   const sentAt = new Float64Array(count);

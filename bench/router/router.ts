@@ -215,6 +215,7 @@ async function measureLatencies(bench: Bench, workspace: Workspace, topics: numb
     );
     const log = { topic: job.events, events: latency.events, topics, partitions };
     await checkForwarded(broker, job, { log, hasHeaders });
+    reportProgress(`  p50 ${latency.p50.toFixed(1)} ms, p99 ${latency.p99.toFixed(1)} ms`);
     found.push({ way, topics, ...latency });
   }
   return found;
