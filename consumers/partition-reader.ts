@@ -53,6 +53,7 @@ const defaultRecordsPerWrite = 2_000;
 const firstRetryDelayMs = 250;
 /** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
+const idleCheckIntervalMs = 60_000;
 
 /**
  * What the reader does with its partition:
@@ -98,6 +99,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let reporting: Promise<void> = Promise.resolve();
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   let failures = 0;
+  let fetches = 0;
 
   const isClosed = (): boolean => closing.signal.aborted;
   const isPaused = (): boolean => state.kind === "paused";
@@ -243,6 +245,19 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
   }
 
+  /** A new log that ends at `next` delivers nothing, so it is looked for while nothing arrives. */
+  async function checkWhileIdle(): Promise<void> {
+    while (!isClosed()) {
+      const [at, fetchesBefore] = [next, fetches];
+      const isIdle = (): boolean => !isClosed() && !isPaused() && next === at && fetches === fetchesBefore;
+      await sleep(idleCheckIntervalMs, closing.signal);
+      const suspect = isIdle() ? await findSuspect(at) : undefined;
+      if (typeof suspect !== "number" || !isIdle()) continue;
+      state = { kind: "examining" };
+      member.seek(partition, suspect);
+    }
+  }
+
   /** Examines fetched records before `next`. Returns false when one proves that the log is a new one; reading restarts then. */
   function examine({ records, end }: RecordBatch): boolean {
     for (const record of records) {
@@ -260,9 +275,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   startPositioning();
+  checkWhileIdle().catch(onFailed);
 
   return {
     async batch(batch) {
+      fetches += 1;
       const [first] = batch.records;
       if (first === undefined || isPaused() || !batch.isCurrent()) return;
       if (first.offset < next.offset && !isExamining()) {
@@ -311,6 +328,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     },
 
     skipped({ first, end }) {
+      fetches += 1;
       // A fetch from before a seek may start later than `next`.
       if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;
       const to = { ...next, offset: end };

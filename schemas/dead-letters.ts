@@ -5,7 +5,7 @@ const count = { type: "integer", minimum: 0 } as const;
 const time = { type: ["string", "null"], format: "date-time" } as const;
 
 /** Each consumed Kafka topic has dead letters of its own. */
-export const deadLetterChannels = ["announcements", "push-feedback"] as const;
+export const deadLetterChannels = ["announcements", "push-feedback", "events"] as const;
 
 export type DeadLetterChannel = (typeof deadLetterChannels)[number];
 

@@ -127,7 +127,8 @@ export const settingsSchema = {
       type: "integer",
       minimum: 1,
       maximum: 10_000,
-      description: "Partitions of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
+      description:
+        "Partitions of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
     },
     KAFKA_EGRESS_REPLICATION: {
       type: "integer",

@@ -83,7 +83,17 @@ export const syncStatusSchema = {
   $id: "sync-status",
   type: "object",
   additionalProperties: false,
-  required: ["group", "topic", "consumer", "since", "counts", "partitions", "pushFeedback", "router", "problems"],
+  required: [
+    "group",
+    "topic",
+    "consumer",
+    "since",
+    "counts",
+    "partitions",
+    "pushFeedback",
+    "router",
+    "problems",
+  ],
   properties: {
     group: { type: "string", description: "The consumer group." },
     topic: { type: "string", description: "The announcements topic." },
@@ -191,7 +201,8 @@ export const syncStatusSchema = {
               ],
             },
             index: {
-              description: "The topics that events are matched against; null if the responding process has none.",
+              description:
+                "The topics that events are matched against; null if the responding process has none.",
               anyOf: [
                 { type: "null" },
                 {

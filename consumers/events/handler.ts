@@ -1,5 +1,6 @@
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { NotLoadedError, UnavailableError, type RejectionCode } from "../../src/lib/errors.ts";
+import { withTimeout } from "../../src/lib/timeout.ts";
 import { now } from "../../src/lib/platform.ts";
 import {
   planRoutes,
@@ -29,7 +30,7 @@ import { decodeEvent } from "./decode.ts";
 
 export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> {
   readonly groupId: string;
-  readonly index: Pick<LiveTopicIndex, "start" | "status" | "pickNow" | "getNamespace">;
+  readonly index: Pick<LiveTopicIndex, "waitUntilLive" | "status" | "pickNow" | "getNamespace">;
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
   readonly deadLetterTopic: string;
@@ -40,6 +41,9 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
 
 /** Each transaction costs the broker as much as hundreds of records. */
 const maxRecordsPerWrite = 4_000;
+
+/** After it, the status says how far loading the topics has come. */
+const loadTimeoutMs = 3_000;
 
 /** A batch of events with their topics. */
 export interface EventBatch {
@@ -69,7 +73,7 @@ interface Outcome {
 export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch> {
   const { partition, groupId, index, transactions, egressTopics, deadLetterTopic, tracing } = options;
 
-  function route(records: readonly LogRecord[]): Routes | undefined {
+  function route(records: readonly LogRecord[], epoch: number): Routes | undefined {
     const events: RoutedEvent[] = [];
     const rejections: EventRejection[] = [];
     for (const record of records) {
@@ -80,7 +84,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       }
       const picked = index.pickNow(decoded.event);
       if (picked === undefined) return undefined;
-      events.push(toRoutedEvent(record, partition, picked));
+      events.push(toRoutedEvent(record, { partition, epoch, picked }));
     }
     return { events, rejections };
   }
@@ -163,15 +167,14 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
   return {
     maxRecordsPerWrite,
     async claim() {
-      index.start();
-      if (index.status().mode !== "live") throw createNotLoadedError(index);
+      await withTimeout(loadTimeoutMs, index.waitUntilLive(), () => createNotLoadedError(index));
       egressTopics.forget();
       return transactions.claim();
     },
-    prepare(records) {
+    prepare(records, epoch) {
       const trace = traceBatch(tracing, { partition, groupId, records });
       trace?.startStage("decode");
-      const routes = route(records);
+      const routes = route(records, epoch);
       trace?.endStage();
       return { records, routes, trace };
     },

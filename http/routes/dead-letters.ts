@@ -141,7 +141,7 @@ const interrupt = (id: string) =>
 
 /** Dead letters of push feedback contain push tokens. */
 const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>
-  channel === "announcements" || user.roles.includes(roles.pushAdmin);
+  channel !== "push-feedback" || user.roles.includes(roles.pushAdmin);
 
 /** The service of a channel. Throws an HttpError if the user may not read it or it is not consumed. */
 function getService(services: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {
@@ -152,7 +152,9 @@ function getService(services: DeadLetterServices, channel: DeadLetterChannel, us
   }
   const service = services[channel];
   if (service !== undefined) return service;
-  throw new HttpError("NOT_FOUND", "Push feedback is not consumed.", {
-    detail: "KAFKA_PUSH_FEEDBACK_TOPIC is not set.",
-  });
+  throw channel === "events"
+    ? new HttpError("NOT_FOUND", "Events are not forwarded.", { detail: "KAFKA_EVENTS_TOPIC is not set." })
+    : new HttpError("NOT_FOUND", "Push feedback is not consumed.", {
+        detail: "KAFKA_PUSH_FEEDBACK_TOPIC is not set.",
+      });
 }

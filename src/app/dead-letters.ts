@@ -1,6 +1,7 @@
 import { identifyTopic } from "../../consumers/announcements/decode.ts";
 import type { DeadLetterChannel } from "../../schemas/dead-letters.ts";
 import type { ConsumerChannel, KafkaConfig } from "../config.ts";
+import type { SyncState } from "../dead-letters/stores.ts";
 import {
   createDeadLetterService,
   type DeadLetterLimits,
@@ -22,10 +23,11 @@ export interface DeadLetterServicesOptions {
 export interface DeadLetterServices {
   readonly announcements: DeadLetterService;
   readonly "push-feedback"?: DeadLetterService;
+  readonly events?: DeadLetterService;
 }
 
 export function createDeadLetterServices(
-  { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback }: KafkaConfig,
+  { announcementsTopic: topic, deadLetterTopic, groupId, pushFeedback, router }: KafkaConfig,
   { database, broker, ...options }: DeadLetterServicesOptions,
 ): DeadLetterServices {
   const replays = createReplayStore(database);
@@ -33,6 +35,7 @@ export function createDeadLetterServices(
   const create = (
     channel: DeadLetterChannel,
     { topic, deadLetterTopic, groupId }: ConsumerChannel,
+    sync: SyncState = createSyncState(database, groupId),
   ): DeadLetterService =>
     createDeadLetterService({
       ...options,
@@ -42,12 +45,27 @@ export function createDeadLetterServices(
       reader: broker,
       createProducer: () => broker.createProducer(topic),
       replays,
-      sync: createSyncState(database, groupId),
-      identify: identifyTopic,
+      sync,
+      identify: channel === "events" ? () => undefined : identifyTopic,
     });
 
   return {
     announcements: create("announcements", { topic, deadLetterTopic, groupId }),
     ...(pushFeedback && { "push-feedback": create("push-feedback", pushFeedback) }),
+    ...(router && { events: create("events", router, createRouterState(broker, router)) }),
   };
 }
+
+/** The router's positions are committed offsets, and events are not about topics. */
+const createRouterState = (broker: Broker, { topic, groupId }: ConsumerChannel): SyncState => ({
+  async findPositions() {
+    const positions = await broker.fetchCommittedOffsets({ topic, groupId });
+    return [...positions].map(([partition, { offset, epoch }]) => ({
+      topic,
+      partition,
+      nextOffset: offset,
+      epoch,
+    }));
+  },
+  findTopics: () => Promise.resolve([]),
+});

@@ -156,7 +156,7 @@ export function createMetrics(): Metrics {
     },
 
     recordEvents({ events: routed, forwarded, rejected, producedOn, routedOn, tookMs }) {
-      const matched = routed.filter(({ topics }) => topics.length > 0).length;
+      const matched = routed.filter(({ isUnmatched }) => !isUnmatched).length;
       events.inc({ outcome: "matched" }, matched);
       events.inc({ outcome: "unmatched" }, routed.length - matched);
       copies.inc(forwarded);

@@ -14,15 +14,22 @@ export function createReadiness(
   database: Pick<Database, "ping">,
   broker: Pick<Broker, "ping">,
   consumers: Readonly<Record<string, GroupConsumer>>,
+  router: GroupConsumer | undefined,
 ): CheckReadiness {
   const mongodb = cached(() => checkPing(() => database.ping()), { ttlMs: pingIntervalMs });
   const kafka = cached(() => checkPing(() => broker.ping()), { ttlMs: pingIntervalMs });
   return async () => {
     const [mongodbCheck, kafkaCheck] = await Promise.all([mongodb(), kafka()]);
     const consumerChecks = Object.entries(consumers).map(
-      ([name, consumer]) => [name, checkConsumer(consumer, name === "router" ? "router" : "sync")] as const,
+      ([name, consumer]) => [name, checkConsumer(consumer)] as const,
     );
-    return { mongodb: mongodbCheck, kafka: kafkaCheck, ...Object.fromEntries(consumerChecks) };
+    return {
+      mongodb: mongodbCheck,
+      kafka: kafkaCheck,
+      ...Object.fromEntries(consumerChecks),
+      // Paused, as while topics are loaded, it must not keep HTTP requests away from the process.
+      ...(router && { router: checkMember(router.status()) ?? { ok: true } }),
+    };
   };
 }
 
@@ -38,15 +45,21 @@ async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
   }
 }
 
-function checkConsumer(consumer: GroupConsumer, what: string): CheckResult {
-  const { state, partitions } = consumer.status();
-  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
-  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
-  const paused = partitions.filter((partition) => partition.state === "paused");
+function checkConsumer(consumer: GroupConsumer): CheckResult {
+  const status = consumer.status();
+  const failure = checkMember(status);
+  if (failure !== undefined) return failure;
+  const paused = status.partitions.filter((partition) => partition.state === "paused");
   if (paused.length === 0) return { ok: true };
   const reasons = paused.map(
     ({ topic, partition, reason = "paused", cause }) =>
       `${topic}-${partition}: ${cause === "error" ? "unexpected error: " : ""}${reason}`,
   );
-  return { ok: false, reason: `the ${what} is paused: ${reasons.join("; ")}` };
+  return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
+}
+
+function checkMember({ state }: ReturnType<GroupConsumer["status"]>): CheckResult | undefined {
+  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
+  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
+  return undefined;
 }

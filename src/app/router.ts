@@ -5,7 +5,7 @@ import type { Broker } from "../kafka/client.ts";
 import { choosePartition } from "../kafka/partitioner.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
-import { createEgressNaming } from "../routing/egress.ts";
+import { createEgressNaming, type EgressNaming } from "../routing/egress.ts";
 import { createRouterTally } from "../routing/tally.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
@@ -28,12 +28,29 @@ export interface Router extends WatchedRouter {
   readonly consumer: GroupConsumer;
 }
 
+/** Names the Kafka topics that events are forwarded to. */
+export const createNaming = (kafka: KafkaConfig, router: RouterConfig): EgressNaming =>
+  createEgressNaming(
+    router.egressTopic,
+    new Set(
+      [
+        kafka.announcementsTopic,
+        kafka.deadLetterTopic,
+        kafka.pushFeedback?.topic,
+        kafka.pushFeedback?.deadLetterTopic,
+        router.topic,
+        router.deadLetterTopic,
+        router.unmatchedTopic,
+      ].filter((topic) => topic !== undefined),
+    ),
+  );
+
 /** Wires the router, which forwards events to their topics. */
 export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
   const { broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, unmatchedTopic } = config;
   const log = options.log.child({ component: "router" });
-  const naming = createEgressNaming(kafka, config);
+  const naming = createNaming(kafka, config);
   const egressTopics = broker.createEgressTopics(config.createEgress);
   const tally = createRouterTally();
   const consumer = createGroupConsumer({

@@ -89,7 +89,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       log,
       onDied,
     });
-  const { consumers: syncConsumers, getSyncStatus } = createSync(config.kafka, {
+  const { consumers, getSyncStatus } = createSync(config.kafka, {
     topics: topics.topics,
     topicStore,
     database,
@@ -103,8 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log,
     onDied,
   });
-  const consumers = { ...syncConsumers, ...(router && { router: router.consumer }) };
-  const readiness = createReadiness(database, broker, consumers);
+  const readiness = createReadiness(database, broker, consumers, router?.consumer);
   const deadLetters = createDeadLetterServices(config.kafka, { database, broker, abort });
   const getOverview = createOverview({
     readiness,
@@ -154,7 +153,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     await broker.connect(abort);
     log.info("kafka connected, topics in place");
     await Promise.all(
-      Object.values(consumers).map((consumer) =>
+      [...Object.values(consumers), ...(router === undefined ? [] : [router.consumer])].map((consumer) =>
         retryUntilAvailable(() => consumer.start(), { what: "Kafka", abort, log }),
       ),
     );

@@ -1,4 +1,5 @@
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { rejectionCodes, type Fault, type RejectionCode } from "../lib/errors.ts";
 import {
   formatRecordPosition,
@@ -37,6 +38,8 @@ export interface DeadLetter {
   readonly omitted: string | undefined;
   /** The id of the dead letter that the record was a replay of. */
   readonly replayOf: string | undefined;
+  /** The external ids of the topics that an event could not be forwarded to, as JSON; undefined when it was all of them. */
+  readonly undelivered: string | undefined;
 }
 
 /** Finds the external id in a record. */
@@ -83,6 +86,7 @@ export function parseDeadLetter(
     },
     omitted: findOmission(record, isOurs),
     replayOf: text(deadLetterHeader.replayOf),
+    undelivered: isOurs ? text(routedEventHeader.undelivered) : undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
 import type { SkippedReplay } from "../../schemas/dead-letters.ts";
 import type { AuditEvent } from "../lib/audit.ts";
 import { UnavailableError } from "../lib/errors.ts";
@@ -23,7 +24,7 @@ export interface ReplayOptions {
   readonly positions: readonly SyncPosition[];
   readonly states: TopicStates;
   readonly producer: RecordProducer;
-  /** Whether a header keeps the time of the original record: a report of a dead token is as old as it was. */
+  /** Whether a header keeps the time of the original record: a report of a dead token is as old as it was, and so is an event. */
   readonly keepTime: boolean;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
@@ -169,7 +170,10 @@ interface Claimed {
 
 /** The original record, with a header that names its dead letter. */
 function toRecord(
-  { letter: { key, value, headers, time }, replay: { deadLetterId, startedAt, sentTo } }: Claimed,
+  {
+    letter: { key, value, headers, time, undelivered },
+    replay: { deadLetterId, startedAt, sentTo },
+  }: Claimed,
   { keepTime }: Pick<ReplayOptions, "keepTime">,
 ): OutgoingRecord {
   const timeHeaders =
@@ -177,7 +181,12 @@ function toRecord(
   return {
     key,
     value,
-    headers: { ...headers, [deadLetterHeader.replayOf]: deadLetterId, ...timeHeaders },
+    headers: {
+      ...headers,
+      [deadLetterHeader.replayOf]: deadLetterId,
+      ...timeHeaders,
+      ...(undelivered === undefined ? {} : { [routedEventHeader.undelivered]: undelivered }),
+    },
     timestamp: String(startedAt.getTime()),
     partition: sentTo.partition,
   };

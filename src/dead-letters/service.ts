@@ -123,7 +123,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
   }
 
   const createStates = (positions: readonly SyncPosition[]): TopicStates =>
-    channel === "push-feedback"
+    channel !== "announcements"
       ? noTopicStates
       : createTopicStates({ sync, positions, identify, reader, topic, abort });
 
@@ -202,7 +202,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
             positions,
             states: createStates(positions),
             producer,
-            keepTime: channel === "push-feedback",
+            keepTime: channel !== "announcements",
             abort,
             onProgress: onSent,
           });

@@ -33,7 +33,7 @@ export interface TopicStatesOptions {
 /** Reading more than these would take longer than waiting for the sync. */
 const maxPending = 100_000;
 
-/** For push feedback, which is not about topics: an outdated report deactivates nothing. */
+/** For reports, of which an outdated one deactivates nothing, and for events: neither is about topics. */
 export const noTopicStates: TopicStates = { find: () => Promise.resolve([]), ignore: () => undefined };
 
 /**

@@ -11,7 +11,14 @@ import type { KafkaConfig, RouterConfig } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { EgressTopics, RoutingTransactions } from "../routing/transactions.ts";
 import type { Position } from "../sync/positions.ts";
-import type { GroupMember, LogObserver, LogReader, LogWatch, Partition, RecordProducer } from "../sync/records.ts";
+import type {
+  GroupMember,
+  LogObserver,
+  LogReader,
+  LogWatch,
+  Partition,
+  RecordProducer,
+} from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
 import { keepGroupDenials } from "./workarounds/denied-groups.ts";
@@ -173,7 +180,12 @@ export function createBroker(
     async close() {
       // First: kafkajs does not disconnect while a request is pending.
       sockets.close();
-      await Promise.all([admin.disconnect(), observer.disconnect(), uncommitted.disconnect(), stableOffsets.close()]);
+      await Promise.all([
+        admin.disconnect(),
+        observer.disconnect(),
+        uncommitted.disconnect(),
+        stableOffsets.close(),
+      ]);
     },
   };
 }

@@ -12,7 +12,7 @@ import {
   type RoutingTransactions,
 } from "../routing/transactions.ts";
 import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
-import type { Partition, SendResult } from "../sync/records.ts";
+import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
 import { findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
 import { estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
@@ -49,6 +49,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
   };
   let producer: Producer | undefined;
+  let isClosed = false;
   /** Initialised, but nothing was sent yet. */
   let ready: Transaction | undefined;
 
@@ -92,6 +93,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     });
     producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
     await producer.connect();
+    if (isClosed) throw new UnavailableError("the partition is not read any more");
     // Initialises the producer; the transaction begins at the broker with the first request.
     ready = await producer.transaction();
   }
@@ -117,6 +119,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   return {
     async claim() {
       dropProducer();
+      if (isClosed) throw new UnavailableError("the partition is not read any more");
       return attempt(async () => {
         await initialise();
         const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));
@@ -125,6 +128,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     },
     begin: (to) => attempt(() => begin(to)),
     async close() {
+      isClosed = true;
       const closing = producer;
       producer = undefined;
       await closing?.disconnect();
@@ -151,9 +155,16 @@ async function sendAll(transaction: Transaction, topicMessages: TopicMessages[])
   try {
     await transaction.sendBatch({ acks: -1, topicMessages });
   } catch (error) {
-    const rejection = findSendRejection(error);
+    const rejection = findRejection(error);
     throw rejection === undefined ? error : new RecordRejectedError(rejection);
   }
+}
+
+/** A topic that the user may not write to must not hold up the others, so it counts as a rejection. */
+function findRejection(error: unknown): SendRejection | undefined {
+  if (!hasType(error, "TOPIC_AUTHORIZATION_FAILED", "OPERATION_NOT_ATTEMPTED"))
+    return findSendRejection(error);
+  return { reason: "not-acceptable", message: "Kafka denies its user Write on it" };
 }
 
 /** Splits records into requests of limited size, overall and for each partition. */
@@ -204,7 +215,7 @@ async function sendEach(
       for (const [index, record] of group.entries())
         results.set(record, { partition, offset: baseOffset + index });
     } catch (error) {
-      const rejection = findSendRejection(error);
+      const rejection = findRejection(error);
       if (rejection === undefined) throw error;
       if (group.length === 1) {
         results.set(first, { rejection });

@@ -21,6 +21,8 @@ export interface LiveTopicIndex {
    * for the first load. Throws NotLoadedError after that, and UnavailableError.
    */
   pick(event: unknown): Promise<PickableTopic[]>;
+  /** Starts loading if necessary, and resolves once every change is known. */
+  waitUntilLive(): Promise<void>;
   /**
    * Returns the external ids of the topics of an event at this moment, in no particular order; undefined unless every
    * change is known.
@@ -97,6 +99,8 @@ export function createLiveTopicIndex(
   let state: State = { mode: "idle" };
   /** False once the feed is lost, even before everything is loaded again. */
   let isFollowing = false;
+  /** Resolves with the next load, and when closed. */
+  let live = Promise.withResolvers<undefined>();
   let loop: Promise<void> | undefined;
   let refreshLoop: Promise<void> | undefined;
   const stale = new Set<string>();
@@ -175,7 +179,11 @@ export function createLiveTopicIndex(
     sleep(retryDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
 
   function beginLoad(): Load {
-    const loading = { index: createTopicIndex(log, keepsNamespaces), changedIds: new Set<string>(), topicsRead: 0 };
+    const loading = {
+      index: createTopicIndex(log, keepsNamespaces),
+      changedIds: new Set<string>(),
+      topicsRead: 0,
+    };
     const previous = serving();
     state =
       previous === undefined
@@ -198,6 +206,8 @@ export function createLiveTopicIndex(
     if (closing.signal.aborted) return;
     state = { mode: "live", serving: index };
     firstLoad.resolve(undefined);
+    live.resolve(undefined);
+    live = Promise.withResolvers();
     log.info(index.status(), "topics loaded");
   }
 
@@ -258,6 +268,10 @@ export function createLiveTopicIndex(
       return topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
     },
 
+    async waitUntilLive() {
+      start();
+      if (getMode() !== "live") await live.promise;
+    },
     pickNow: (event) => (getMode() === "live" ? serving()?.pick(event) : undefined),
     getNamespace: (externalId) => serving()?.getNamespace(externalId) ?? "",
 
@@ -286,6 +300,7 @@ export function createLiveTopicIndex(
       closing.abort();
       state = { mode: "closed" };
       firstLoad.resolve(undefined);
+      live.resolve(undefined);
       await loop;
       await refreshLoop;
     },

@@ -1,5 +1,3 @@
-import type { KafkaConfig, RouterConfig } from "../config.ts";
-
 /** The members of a topic that its Kafka topic is named after. */
 export interface NamedTopic {
   readonly externalId: string;
@@ -21,26 +19,17 @@ const placeholder = /\{(externalId|namespace)\}/g;
 /** Kafka's own rule for topic names. */
 const legalName = /^[A-Za-z0-9._-]{1,249}$/;
 
-/** Creates the naming from KAFKA_EGRESS_TOPIC. */
-export function createEgressNaming(kafka: KafkaConfig, router: RouterConfig): EgressNaming {
-  const { egressTopic: template } = router;
-  const ownTopics = new Set(
-    [
-      kafka.announcementsTopic,
-      kafka.deadLetterTopic,
-      kafka.pushFeedback?.topic,
-      kafka.pushFeedback?.deadLetterTopic,
-      router.topic,
-      router.deadLetterTopic,
-      router.unmatchedTopic,
-    ].filter((topic) => topic !== undefined),
-  );
+/**
+ * Creates the naming.
+ *
+ * @param template - The name, in which `{externalId}` and `{namespace}` stand for those of the topic.
+ * @param ownTopics - The Kafka topics that the service itself uses.
+ */
+export function createEgressNaming(template: string, ownTopics: ReadonlySet<string>): EgressNaming {
   const isFixed = !template.includes("{");
   return {
     getName: (topic) =>
-      isFixed
-        ? template
-        : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
+      isFixed ? template : template.replaceAll(placeholder, (_, member: keyof NamedTopic) => topic[member]),
     findFault(name) {
       if (!legalName.test(name) || name === "." || name === "..")
         return `"${name}" is no legal name of a Kafka topic: it must have 1 to 249 letters, digits, dots, underscores and hyphens`;

@@ -12,6 +12,8 @@ export interface RoutedEvent {
   readonly id: string;
   /** External ids. */
   readonly topics: readonly string[];
+  /** Whether no topic wants it. */
+  readonly isUnmatched: boolean;
 }
 
 /** A copy of an event for one topic; for the Kafka topic of unmatched events when `externalId` is undefined. */
@@ -49,14 +51,28 @@ export interface RoutePlan {
 }
 
 /** The event of a record with its topics. A replay goes only to the topics that its dead letter names. */
-export function toRoutedEvent(record: LogRecord, partition: Partition, picked: readonly string[]): RoutedEvent {
+export function toRoutedEvent(
+  record: LogRecord,
+  {
+    partition,
+    epoch,
+    picked,
+  }: { readonly partition: Partition; readonly epoch: number; readonly picked: readonly string[] },
+): RoutedEvent {
+  const isUnmatched = picked.length === 0;
   const replayOf = getHeaderText(record.headers, deadLetterHeader.replayOf);
   if (replayOf === undefined) {
-    return { record, id: formatRecordPosition({ ...partition, offset: record.offset }), topics: picked };
+    const id = formatRecordPosition({ ...partition, offset: record.offset, epoch });
+    return { record, id, topics: picked, isUnmatched };
   }
   const undelivered = parseIds(getHeaderText(record.headers, routedEventHeader.undelivered));
   const topics = undelivered === undefined ? picked : picked.filter((id) => undelivered.has(id));
-  return { record: toOriginal(record), id: replayOf, topics };
+  return {
+    record: toOriginal(record),
+    id: replayOf,
+    topics,
+    isUnmatched: isUnmatched && undelivered === undefined,
+  };
 }
 
 /** The record as it was before it became a dead letter and was replayed. */
@@ -94,12 +110,17 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
     if (fault === undefined) names.add(name);
   }
 
-  for (const { topics } of events) {
+  for (const { topics, isUnmatched } of events) {
     for (const externalId of topics) addTarget(externalId);
-    if (topics.length === 0 && unmatchedTopic !== undefined) names.add(unmatchedTopic);
+    if (isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
   }
 
-  function createCopy(event: RoutedEvent, externalId: string | undefined, topic: string, partitions: number): Copy {
+  function createCopy(
+    event: RoutedEvent,
+    externalId: string | undefined,
+    topic: string,
+    partitions: number,
+  ): Copy {
     const { key, value, timestamp, headers } = event.record;
     return {
       event,
@@ -122,7 +143,7 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
     names,
     *copies(found, onUndelivered) {
       for (const event of events) {
-        const wanted = event.topics.length > 0 ? event.topics : [undefined];
+        const wanted = event.isUnmatched ? [undefined] : event.topics;
         for (const externalId of wanted) {
           const target = externalId === undefined ? toUnmatched(unmatchedTopic) : targets.get(externalId);
           if (target === undefined) continue;
@@ -148,13 +169,15 @@ const toUndelivered = (
   event: RoutedEvent,
   externalId: string | undefined,
   { name, fault }: Target,
-  reason = "it does not exist",
+  reason = "",
 ): Undelivered => ({
   event,
   externalId,
   code: fault === undefined ? "NO_EGRESS_TOPIC" : "BAD_EGRESS_NAME",
   message:
-    fault === undefined ? `the Kafka topic "${name}" is missing: ${reason}` : `no Kafka topic can be used: ${fault}`,
+    fault === undefined
+      ? `the Kafka topic "${name}" is missing: ${reason}`
+      : `no Kafka topic can be used: ${fault}`,
 });
 
 /** A longer list would make the dead letter too large. Its replay then goes to all topics. */
@@ -166,7 +189,10 @@ export function toRejections(undelivered: readonly Undelivered[]): EventRejectio
   return [...Map.groupBy(undelivered, ({ event }) => event)].map(([event, parts]) => {
     const details = parts.map(({ externalId, message }) => ({
       path: "",
-      message: externalId === undefined ? `matches no topic, and ${message}` : `belongs to the topic "${externalId}", but ${message}`,
+      message:
+        externalId === undefined
+          ? `matches no topic, and ${message}`
+          : `belongs to the topic "${externalId}", but ${message}`,
     }));
     const sentences = details.slice(0, maxNamedTopics).map(({ message }) => `The event ${message}.`);
     const more = parts.length > maxNamedTopics ? [`${parts.length - maxNamedTopics} more topics.`] : [];
@@ -175,7 +201,11 @@ export function toRejections(undelivered: readonly Undelivered[]): EventRejectio
     const isPartial = parts.length < event.topics.length && list.length <= maxListedBytes;
     return {
       offset: event.record.offset,
-      rejection: new RejectionError(parts[0]?.code ?? "NO_EGRESS_TOPIC", [...sentences, ...more].join(" "), details),
+      rejection: new RejectionError(
+        parts[0]?.code ?? "NO_EGRESS_TOPIC",
+        [...sentences, ...more].join(" "),
+        details,
+      ),
       headers: isPartial ? { [routedEventHeader.undelivered]: list } : {},
     };
   });

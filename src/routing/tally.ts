@@ -58,8 +58,8 @@ export function createRouterTally(): RouterTally {
     since: new Date(),
     add(batch) {
       total.forwarded += batch.forwarded;
-      for (const { topics } of batch.events) {
-        if (topics.length === 0) total.unmatched += 1;
+      for (const { topics, isUnmatched } of batch.events) {
+        if (isUnmatched) total.unmatched += 1;
         else total.matched += 1;
         for (const externalId of topics) byTopic.set(externalId, (byTopic.get(externalId) ?? 0) + 1);
       }

@@ -1,6 +1,6 @@
 import { currentDate } from "../lib/platform.ts";
 import type { InstallationKey } from "../installations/installation.ts";
-import type { InstallationDeactivator } from "../installations/stores.ts";
+import type { DeactivateAllRequest, InstallationDeactivator } from "../installations/stores.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
@@ -26,6 +26,28 @@ export function createInstallationDeactivator(database: Database): InstallationD
       },
       toDeactivation(reason, currentDate()),
     );
+  }
+
+  /**
+   * In batches: a single update would exceed any time limit, and its outcome would be unknown. The owner
+   * index does not change while records are deactivated, and inactive records are skipped here rather than
+   * by the query, so each batch of the cursor is small.
+   */
+  async function deactivateActive({ application, platform, reason }: DeactivateAllRequest): Promise<void> {
+    const records = installations.find(
+      { application, platform },
+      { projection: { active: 1, last_seen_on: 1 }, batchSize: recordsPerUpdate },
+    );
+    let batch: SeenRecord[] = [];
+    for await (const record of records) {
+      if (record.active) batch.push(record);
+      if (batch.length < recordsPerUpdate) continue;
+      await deactivateRead(batch, reason);
+      batch = [];
+    }
+    // Also without records: another removal may have deactivated them on the primary only, and an update that changes nothing
+    // waits until a majority has what it saw.
+    await deactivateRead(batch, reason);
   }
 
   return {
@@ -66,27 +88,14 @@ export function createInstallationDeactivator(database: Database): InstallationD
       return count;
     },
 
-    /**
-     * In batches: a single update would exceed any time limit, and its outcome would be unknown. The owner
-     * index does not change while records are deactivated, and inactive records are skipped here rather than
-     * by the query, so each batch of the cursor is small.
-     */
-    deactivateAll: ({ application, platform, reason }) =>
+    deactivateAll: (request) =>
       database.run(async () => {
-        const records = installations.find(
-          { application, platform },
-          { projection: { active: 1, last_seen_on: 1 }, batchSize: recordsPerUpdate },
-        );
-        let batch: SeenRecord[] = [];
-        for await (const record of records) {
-          if (record.active) batch.push(record);
-          if (batch.length < recordsPerUpdate) continue;
-          await deactivateRead(batch, reason);
-          batch = [];
-        }
-        // Also without records: another removal may have deactivated them on the primary only, and an update that changes nothing
-        // waits until a majority has what it saw.
-        await deactivateRead(batch, reason);
+        let primary;
+        do {
+          primary = database.getPrimary();
+          await deactivateActive(request);
+          // An election may have lost what was read: a token that was inactive is active again, and was spared.
+        } while (primary !== database.getPrimary());
       }),
   };
 }

@@ -44,6 +44,7 @@ export function createInstallationStore(database: Database, newId: () => string)
    * record is read for the next round. Returns the attempts to repeat.
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
+    const primary = database.getPrimary();
     const getLastSeen = await readLastSeen(attempts.map(({ write }) => write));
     const now = currentDate();
     const statements: UpdateStatement[] = [];
@@ -61,6 +62,9 @@ export function createInstallationStore(database: Database, newId: () => string)
       if (isRetryable(error)) retried.add(attempt);
       else failures[attempt.index] = translateErrors(error);
     }
+    // An election may have lost what was read: a token that was inactive is active again, and was spared.
+    if (primary !== database.getPrimary())
+      for (const attempt of attempts) if (deactivates(attempt.write)) retried.add(attempt);
     const remaining = [...retried].filter(({ index }) => failures[index] === undefined);
     return remaining.length === 0 ? [] : readStored(remaining);
   }
@@ -138,6 +142,9 @@ export function createInstallationStore(database: Database, newId: () => string)
       }),
   };
 }
+
+const deactivates = (write: InstallationWrite): boolean =>
+  write.kind === "remove" || write.previousToken !== undefined;
 
 /** The record is another user's, or a transaction holds it. A retry gets a new `_id`. */
 const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflict"].includes(classify(error));

@@ -70,7 +70,10 @@ async function readRouterStatus(
   return {
     ...(await readPartitionStatuses(watched, (what, query) => ask(`${what} of the router`, query))),
     counts: tally?.getCounts() ?? null,
-    index: index === undefined ? null : { state: index.mode, topics: index.topics, topicsRead: index.topicsRead ?? null },
+    index:
+      index === undefined
+        ? null
+        : { state: index.mode, topics: index.topics, topicsRead: index.topicsRead ?? null },
     busiest: [...(tally?.listBusiest() ?? [])],
   };
 }

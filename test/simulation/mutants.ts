@@ -10,6 +10,8 @@ export interface Mutant {
   readonly by: string;
   /** Why it breaks nothing that is checked; only where that is so. */
   readonly isEquivalent?: string;
+  /** The schedule in `regressions` that finds it, where random ones do so too rarely. */
+  readonly schedule?: string;
 }
 
 const positions = "src/storage/positions.ts";
@@ -77,6 +79,7 @@ export const mutants: readonly Mutant[] = [
     file: positions,
     replace: "await abortOpenTransactions(_id);",
     by: "",
+    isEquivalent: "a takeover only takes longer, as on stores that do not allow it",
   },
   {
     name: "dead letters are sent before the position is checked",
@@ -134,6 +137,8 @@ export const mutants: readonly Mutant[] = [
     file: reader,
     replace: "if (isClosed() || isPaused() || !batch.isCurrent()) return;",
     by: "",
+    isEquivalent:
+      "a member joins again only after its batches, and the position is compared if another one has moved it",
   },
   {
     name: "a suspicion counts as proof of a new log",
@@ -191,6 +196,7 @@ export const mutants: readonly Mutant[] = [
     file: positions,
     replace: "const $set = { claim: new UUID(newId()) };",
     by: "const $set = { claim: processId };",
+    schedule: "late-commit-after-a-claim-of-the-same-process",
   },
   {
     name: "a reader starts while another of its process may still write",
@@ -205,6 +211,22 @@ export const mutants: readonly Mutant[] = [
     file: reader,
     replace: "if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;",
     by: "if (end > 0) return;",
+  },
+  {
+    name: "what was examined before a claim counts as examined after it",
+    world: "sync",
+    file: reader,
+    replace: "findings = { ...findings, examinedTo: 0 };",
+    by: "",
+    schedule: "two-new-logs-while-a-partition-is-paused",
+  },
+  {
+    name: "no new log is looked for while nothing arrives",
+    world: "sync",
+    file: reader,
+    replace: "checkWhileIdle().catch(onFailed);",
+    by: "void checkWhileIdle;",
+    schedule: "new-log-that-ends-at-the-position",
   },
   {
     name: "topics with repeated ids are decided without a look-up",
@@ -249,6 +271,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/storage/topics.ts",
     replace: '      sys_updated_on: topic.updatedOn,\n      "source.kind": topic.source.kind,\n',
     by: "",
+    schedule: "topic-adopted-while-it-is-disabled",
   },
   {
     name: "registrations are acknowledged before the store responds",
@@ -303,7 +326,23 @@ export const mutants: readonly Mutant[] = [
     name: "a removal that finds nothing does not wait for a majority",
     world: "registrations",
     file: "src/storage/installation-deactivation.ts",
-    replace: "        await deactivateRead(batch, reason);\n      }),",
-    by: "        if (batch.length > 0) await deactivateRead(batch, reason);\n      }),",
+    replace: "    await deactivateRead(batch, reason);\n  }\n",
+    by: "    if (batch.length > 0) await deactivateRead(batch, reason);\n  }\n",
+  },
+  {
+    name: "a user's removal is not repeated after an election",
+    world: "registrations",
+    file: installations,
+    replace: "if (primary !== database.getPrimary())",
+    by: "if (false)",
+    schedule: "removal-spares-a-token-that-an-election-reactivates",
+  },
+  {
+    name: "an administrator's removal is not repeated after an election",
+    world: "registrations",
+    file: "src/storage/installation-deactivation.ts",
+    replace: "while (primary !== database.getPrimary());",
+    by: "while (false);",
+    schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
   },
 ];

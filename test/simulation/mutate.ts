@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import Table from "cli-table3";
 
 import { mutants, type Mutant } from "./mutants.ts";
-import type { Summary } from "./run.ts";
+import type { Summary, WorldName } from "./run.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const copied = [
@@ -20,11 +20,9 @@ const copied = [
 ];
 const maxSeeds = 8_000;
 
-interface Outcome {
+interface Outcome extends Pick<Summary, "seeds" | "seconds"> {
   readonly mutant: Mutant;
   readonly failure: string | undefined;
-  readonly seeds: number;
-  readonly seconds: number;
 }
 
 /** Breaks a copy of the product. Throws if the text to replace does not occur exactly once. */
@@ -41,24 +39,44 @@ function breakCopy(folder: string, { name, file, replace, by }: Mutant): void {
   );
 }
 
-async function simulate(folder: string, { world, isEquivalent }: Mutant): Promise<Summary> {
-  const seeds = String(isEquivalent === undefined ? maxSeeds : 1_000);
-  const args = ["test/simulation/simulate.ts", "--json", "--seeds", seeds, "--world", world];
+async function run(folder: string, options: readonly string[]): Promise<string> {
+  const args = ["test/simulation/simulate.ts", ...options];
   const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   for await (const chunk of child.stdout) output += String(chunk);
-  return JSON.parse(output) as Summary;
+  return output;
+}
+
+async function runSeeds(folder: string, { world, isEquivalent }: Mutant): Promise<Omit<Outcome, "mutant">> {
+  const count = String(isEquivalent === undefined ? maxSeeds : 1_000);
+  const output = await run(folder, ["--json", "--seeds", count, "--world", world]);
+  const { seeds, seconds, failures } = JSON.parse(output) as Summary;
+  return { failure: failures[0]?.failure, seeds, seconds };
+}
+
+async function runSchedule(folder: string, name: string): Promise<Omit<Outcome, "mutant">> {
+  const source = readFileSync(join(root, `test/simulation/regressions/${name}.json`), "utf8");
+  const { seed, world, steps } = JSON.parse(source) as { seed: number; world: WorldName; steps: unknown };
+  writeFileSync(join(folder, "steps.json"), JSON.stringify(steps));
+  const output = await run(folder, ["--seed", String(seed), "--world", world, "--steps", "steps.json"]);
+  return { failure: /Violation: (.*)/.exec(output)?.[1], seeds: 0, seconds: 0 };
 }
 
 async function tryMutant(mutant: Mutant): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "topicsync-mutant-"));
   try {
     breakCopy(folder, mutant);
-    const { seeds, seconds, failures } = await simulate(folder, mutant);
-    return { mutant, failure: failures[0]?.failure, seeds, seconds };
+    const { schedule } = mutant;
+    const outcome = schedule === undefined ? runSeeds(folder, mutant) : runSchedule(folder, schedule);
+    return { mutant, ...(await outcome) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function formatEffort({ mutant, failure, seeds, seconds }: Outcome): string {
+  if (mutant.schedule !== undefined) return "its schedule";
+  return failure === undefined ? `– (${seeds} seeds)` : `${seeds} seeds, ${seconds} s`;
 }
 
 /** Runs every mutant whose name contains a word. Returns whether each was found, or is known to change nothing. */
@@ -68,13 +86,9 @@ export async function runMutants(word: string, asJson: boolean): Promise<boolean
   for (const mutant of mutants.filter(({ name }) => name.includes(word))) {
     const outcome = await tryMutant(mutant);
     outcomes.push(outcome);
-    const { failure, seeds, seconds } = outcome;
+    const { failure } = outcome;
     if (!asJson) console.log(`${failure === undefined ? "not found" : "found"}: ${mutant.name}`);
-    table.push([
-      mutant.name,
-      failure === undefined ? `– (${seeds} seeds)` : `${seeds} seeds, ${seconds} s`,
-      failure ?? mutant.isEquivalent ?? "not found",
-    ]);
+    table.push([mutant.name, formatEffort(outcome), failure ?? mutant.isEquivalent ?? "not found"]);
   }
   console.log(
     asJson

@@ -54,7 +54,7 @@ export function createOracle(options: OracleOptions) {
   const delivered = new Map<string, FetchedRecords[]>();
   /** By process and partition, in order. */
   const unreported = new Map<string, readonly UnreportedBatch[]>();
-  /** The commit that stored each sys_id over HTTP. */
+  /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
   const createdBy = new Map<string, number>();
   let checks = 0;
 
@@ -170,10 +170,13 @@ export function createOracle(options: OracleOptions) {
     const last = getLast();
     const actual = toEffect(changes);
     for (const [id, { topic, sysId }] of actual.topics) {
-      if (topic === undefined) continue;
+      if (topic === undefined) {
+        if (last.topics.get(id)?.owner === "channel") fail(`the topic ${id} of the channel was disabled`);
+        continue;
+      }
       if (topic.owner !== "http") fail(`the topic ${id} changed without a move of its position`);
       if (last.topics.has(id)) fail(`the topic ${id} was replaced over HTTP`);
-      if (sysId !== undefined) createdBy.set(sysId, number);
+      if (sysId !== undefined && !createdBy.has(sysId)) createdBy.set(sysId, number);
     }
     if (actual.retired.size > 0) fail("a topic was retired by the channel without a move of its position");
     return { ...withChanges(last, actual), commit: number };

@@ -233,6 +233,8 @@ export async function runSyncWorld(
     // A last record proves that a log is a new one.
     const timestamp = Math.max(lastTimestamp, startOfTime + Math.floor(clock.getTime())) + 200_000;
     partitionLog.append([{ timestamp, key: null, value: null }]);
+    // What is not delivered moves the position, too.
+    if (random.chance(0.3)) partitionLog.append([{ timestamp, key: null, value: null }], "abort");
   }
   broker.notify();
   await clock.runUntil(clock.getTime() + recoveryMs, hasCaughtUp);

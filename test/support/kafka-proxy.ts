@@ -11,10 +11,12 @@ export interface KafkaProxy extends TcpProxy {
   requests(apiKey: number): number;
   /** Holds requests of this kind and all later ones of their connections: a broker responds in order. */
   hold(apiKey: number): void;
+  /** Passes on what was held. */
+  release(): void;
 }
 
 /** The kinds of requests, as Kafka's protocol numbers them. */
-export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15 } as const;
+export const apiKeys = { listOffsets: 2, findCoordinator: 10, describeGroups: 15, endTxn: 26 } as const;
 
 /**
  * Starts a proxy before a broker (`host:port`). A broker advertises its address to clients; the proxy replaces
@@ -29,16 +31,18 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
   let hidden = false;
   const counts = new Map<number, number>();
   const held = new Set<number>();
-  /** Connections with a held request, by the function that passes their requests on. */
-  const blocked = new WeakSet<object>();
+  /** The held requests of a connection, by the function that passes them on. */
+  const blocked = new Map<(message: Buffer) => void, Buffer[]>();
   const messages: Messages = {
     readLength: (head) => (head.length < 4 ? undefined : head.readInt32BE(0) + 4),
     request(message, pass) {
       const apiKey = message.readInt16BE(4);
       counts.set(apiKey, (counts.get(apiKey) ?? 0) + 1);
-      if (held.has(apiKey)) blocked.add(pass);
+      if (held.has(apiKey) && !blocked.has(pass)) blocked.set(pass, []);
+      const waiting = blocked.get(pass);
       if (hidden && apiKey === apiKeys.findCoordinator) proxy.reset();
-      else if (!blocked.has(pass)) pass(message);
+      else if (waiting === undefined) pass(message);
+      else waiting.push(message);
     },
     answer(message) {
       if (isTruncating) return truncateToHead(message);
@@ -56,6 +60,11 @@ export async function startKafkaProxy(broker: string): Promise<KafkaProxy> {
     hideCoordinators: (to) => void (hidden = to),
     requests: (apiKey) => counts.get(apiKey) ?? 0,
     hold: (apiKey) => void held.add(apiKey),
+    release() {
+      held.clear();
+      for (const [pass, waiting] of blocked) for (const message of waiting) pass(message);
+      blocked.clear();
+    },
   };
 }
 

@@ -1,13 +1,17 @@
+import assert from "node:assert/strict";
 import { after, before } from "node:test";
 
 import { readConfig } from "../../src/config.ts";
 import { createBroker, type Broker } from "../../src/kafka/client.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import { getHeaderText, type LogRecord } from "../../src/sync/records.ts";
+import { getHeaderText, type LogRecord, type RecordHeaders } from "../../src/sync/records.ts";
+import { call } from "./http.ts";
 import { createKafkaTopics } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
 import { stage } from "./scene.ts";
+import type { StackAddresses } from "./stack.ts";
+import { runCli, type TestService } from "./service.ts";
 
 /** A record of an egress topic or of the dead-letter topic. */
 export interface ReadRecord extends LogRecord {
@@ -25,9 +29,21 @@ export const createEvent = (eventType: string, members: object = {}) => ({
 export const textOf = ({ headers }: ReadRecord, name: string): string | undefined =>
   getHeaderText(headers, name);
 
+export const defineTopic = (externalId: string, headerQuery: string, contentQuery = "") => ({
+  externalId,
+  name: externalId,
+  namespace: "n",
+  headerQuery,
+  contentQuery,
+});
+
+/** Within it, the order is kept: the partition of the event, and that of the copy. */
+const toStream = (copy: ReadRecord): string =>
+  `${textOf(copy, "topicsync.event")?.split("-").at(-2) ?? ""} to ${copy.partition}`;
+
 /** Scenes with events. */
-export function routerStage() {
-  const { stack, admin, producer, scene } = stage();
+export function routerStage(addresses?: StackAddresses) {
+  const { stack, admin, producer, scene } = stage(addresses);
   let broker: Broker;
   before(async () => {
     const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
@@ -39,7 +55,7 @@ export function routerStage() {
     const events = unique("events");
     const egress = unique("egress");
     const own = scene({ KAFKA_EVENTS_TOPIC: events, KAFKA_EGRESS_TOPIC: egress, ...moreSettings });
-    const groupId = `${own.settings.KAFKA_GROUP_ID ?? ""}.router`;
+    const groupId = `${own.key.group}.router`;
     let produced = 0;
 
     async function readAll(topic: string): Promise<ReadRecord[]> {
@@ -79,15 +95,16 @@ export function routerStage() {
           readonly value: object | string | Buffer | null;
           readonly key?: string;
           readonly partition?: number;
-          readonly headers?: Readonly<Record<string, string>>;
+          readonly headers?: RecordHeaders;
           readonly timestamp?: string;
         }[]
       ): Promise<void> {
         produced += records.length;
         await producer.send({
           topic: events,
-          messages: records.map(({ value, ...record }) => ({
+          messages: records.map(({ value, headers, ...record }) => ({
             ...record,
+            headers: { ...headers },
             key: record.key ?? null,
             value:
               value === null || typeof value === "string" || Buffer.isBuffer(value)
@@ -98,8 +115,41 @@ export function routerStage() {
       },
       routed: (limitMs?: number) => until(`all ${produced} events are forwarded`, isAtEnd, limitMs),
       readAll,
+      countCopies: async (): Promise<number> => (await readAll(egress)).length,
+      /** Asserts that each event was forwarded to each of the topics once, in the order of its partition. */
+      async assertForwarded(topics: readonly string[], perPartition: readonly number[]): Promise<void> {
+        const copies = await readAll(egress);
+        const expected = perPartition.flatMap((count, partition) =>
+          Array.from({ length: count }, (_, offset) => `${events}-${partition}-${offset}`),
+        );
+        for (const topic of topics) {
+          const ids = copies
+            .filter((copy) => textOf(copy, "topicsync.topic") === topic)
+            .map((copy) => textOf(copy, "topicsync.event") ?? "");
+          assert.equal(ids.length, expected.length, `${topic}: copies`);
+          assert.deepEqual(new Set(ids), new Set(expected), topic);
+        }
+        for (const [stream, records] of Map.groupBy(copies, toStream)) {
+          const offsets = records.map((copy) => Number(textOf(copy, "topicsync.event")?.split("-").at(-1)));
+          assert.ok(
+            offsets.every((offset, at) => offset >= (offsets[at - 1] ?? 0)),
+            `the order of ${stream}`,
+          );
+        }
+        assert.equal(copies.length, expected.length * topics.length);
+        assert.equal((await readAll(`${events}.dead-letter`)).length, 0);
+      },
+      cli: (...args: string[]) => runCli(args, own.settings),
+      async post(service: Pick<TestService, "url">, topic: object): Promise<void> {
+        const { status } = await call(`${service.url}/api/svc_api_notif_mgmt/v1/topic`, { body: topic });
+        assert.equal(status, 201);
+      },
+      deadLettersOverHttp: (service: Pick<TestService, "url">) =>
+        call(`${service.url}/api/topicsync/v1/dead-letters?channel=events`, { method: "GET" }),
     };
   }
 
   return { stack, admin, producer, routerScene };
 }
+
+export type RouterScene = ReturnType<ReturnType<typeof routerStage>["routerScene"]>;

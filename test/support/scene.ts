@@ -148,7 +148,7 @@ export function stage(stack: StackAddresses = sharedStack()) {
       announce,
       retire,
       /** Sends definitions, and tombstones for external ids. */
-      send: (...sent: (string | { externalId: string; name: string })[]) =>
+      send: (...sent: (string | { externalId: string; name: string; namespace?: string })[]) =>
         produce(
           sent.map((one) =>
             typeof one === "string"

@@ -48,6 +48,7 @@ describe("the settings", () => {
         announcementsTopic: "topicsync.announcements",
         deadLetterTopic: "topicsync.announcements.dead-letter",
         pushFeedback: undefined,
+        router: undefined,
         tls: undefined,
         sasl: undefined,
       },
@@ -160,6 +161,44 @@ describe("the settings", () => {
         getFaults({ KAFKA_PUSH_FEEDBACK_TOPIC: "f", ...one }),
         /KAFKA_PUSH_FEEDBACK_TOPIC .*must differ/,
       );
+  });
+
+  it("derive the names of the router, and reject those in use", () => {
+    const { router } = readConfig({ KAFKA_EVENTS_TOPIC: "events", KAFKA_GROUP_ID: "group" }).kafka;
+    assert.deepEqual(router, {
+      topic: "events",
+      deadLetterTopic: "events.dead-letter",
+      groupId: "group.router",
+      egressTopic: "topicsync.egress",
+      createEgress: undefined,
+      unmatchedTopic: undefined,
+    });
+    const given = {
+      KAFKA_EVENTS_TOPIC: "events",
+      KAFKA_EVENTS_GROUP_ID: "own",
+      KAFKA_EVENTS_DEAD_LETTER_TOPIC: "rest",
+      KAFKA_EGRESS_TOPIC: "out.{namespace}.{externalId}",
+      KAFKA_EGRESS_CREATE: "true",
+      KAFKA_EGRESS_PARTITIONS: "6",
+      KAFKA_UNMATCHED_TOPIC: "unmatched",
+    };
+    assert.deepEqual(readConfig(given).kafka.router, {
+      topic: "events",
+      deadLetterTopic: "rest",
+      groupId: "own",
+      egressTopic: "out.{namespace}.{externalId}",
+      createEgress: { partitions: 6, replication: undefined },
+      unmatchedTopic: "unmatched",
+    });
+    const wrong: [object, RegExp][] = [
+      [{ KAFKA_EGRESS_TOPIC: "events" }, /KAFKA_EGRESS_TOPIC must differ from KAFKA_EVENTS_TOPIC/],
+      [{ KAFKA_UNMATCHED_TOPIC: "rest" }, /KAFKA_UNMATCHED_TOPIC must differ/],
+      [{ KAFKA_ANNOUNCEMENTS_TOPIC: "events" }, /KAFKA_EVENTS_TOPIC must differ/],
+      [{ KAFKA_EVENTS_GROUP_ID: "topicsync" }, /KAFKA_EVENTS_GROUP_ID must differ/],
+      [{ KAFKA_EGRESS_TOPIC: "{name}" }, /KAFKA_EGRESS_TOPIC /],
+      [{ KAFKA_EVENTS_TOPIC: "" }, /KAFKA_EVENTS_TOPIC/],
+    ];
+    for (const [more, fault] of wrong) assert.match(getFaults({ ...given, ...more }), fault);
   });
 
   it("read secrets from files, without the final newline", () => {

@@ -11,14 +11,14 @@ import { createLongProgress, type Progress } from "../output/progress.ts";
 
 export interface ChannelFlags {
   readonly pushFeedback?: true;
+  readonly events?: true;
 }
 
-/** Adds the option that selects the channel. */
+/** Adds the options that select the channel. */
 export const withChannel = (command: Command): Command =>
-  command.option(
-    "--push-feedback",
-    "dead letters of the push feedback topic instead of the announcements topic",
-  );
+  command
+    .option("--push-feedback", "dead letters of the push feedback topic instead of the announcements topic")
+    .addOption(new Option("--events", "dead letters of the events topic instead").conflicts("pushFeedback"));
 
 export interface FilterFlags {
   readonly code?: DeadLetterCode[];
@@ -75,7 +75,7 @@ const longRead = 10_000;
 /** Opens the dead letters of the selected channel, all of them. Throws ConfigurationError if it is not consumed. */
 export async function openDeadLetters(
   { config, broker, database, abort }: CommandContext,
-  { pushFeedback }: ChannelFlags,
+  { pushFeedback, events }: ChannelFlags,
 ): Promise<DeadLetterService> {
   let progress: Progress | undefined;
   const services = createDeadLetterServices(config.kafka, {
@@ -92,7 +92,11 @@ export async function openDeadLetters(
       },
     },
   });
-  const service = services[pushFeedback ? "push-feedback" : "announcements"];
+  const service = services[events ? "events" : pushFeedback ? "push-feedback" : "announcements"];
   if (service !== undefined) return service;
-  throw new ConfigurationError("push feedback is not consumed: KAFKA_PUSH_FEEDBACK_TOPIC is not set");
+  throw new ConfigurationError(
+    events
+      ? "events are not forwarded: KAFKA_EVENTS_TOPIC is not set"
+      : "push feedback is not consumed: KAFKA_PUSH_FEEDBACK_TOPIC is not set",
+  );
 }

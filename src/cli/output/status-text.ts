@@ -13,10 +13,7 @@ export async function printStatus(status: SyncStatus, { note }: { readonly note:
   for (const problem of problems) printLine(`Unknown: ${problem}`);
 }
 
-async function printRouter(
-  router: NonNullable<SyncStatus["router"]>,
-  since: string | null,
-): Promise<void> {
+async function printRouter(router: NonNullable<SyncStatus["router"]>, since: string | null): Promise<void> {
   await printLog(router, { since, what: "event" });
   const { index, busiest } = router;
   if (index !== null && index.state !== "live")

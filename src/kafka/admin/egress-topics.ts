@@ -45,7 +45,10 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
         .map((topic) => ({ topic, numPartitions, replicationFactor }));
       try {
         await admin.createTopics({ topics });
-        log.info({ count: topics.length, topics: topics.slice(0, 10).map(({ topic }) => topic) }, "egress topics created");
+        log.info(
+          { count: topics.length, topics: topics.slice(0, 10).map(({ topic }) => topic) },
+          "egress topics created",
+        );
       } catch (error) {
         for (const [topic, reason] of findReasons(error, topics)) reasons.set(topic, reason);
       }
@@ -62,7 +65,10 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
       const missing = listMissing();
       const reasons = missing.length > 0 ? await createTopics(missing) : new Map<string, string>();
       return new Map(
-        wanted.map((name) => [name, known.get(name) ?? reasons.get(name) ?? "it does not exist"]),
+        wanted.map((name) => [
+          name,
+          known.get(name) ?? reasons.get(name) ?? "it does not exist, or this user may not see it",
+        ]),
       );
     },
     forget() {
@@ -73,7 +79,8 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
 
 /** The reason for each topic that the broker refused to create. Throws UnavailableError in an outage. */
 function findReasons(error: unknown, topics: readonly { readonly topic: string }[]): Map<string, string> {
-  const parts = error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
+  const parts =
+    error instanceof Error && "errors" in error && Array.isArray(error.errors) ? error.errors : [];
   const reasons = new Map<string, string>();
   for (const part of parts as readonly (Error & { readonly topic?: string })[])
     if (part.topic !== undefined) reasons.set(part.topic, `it cannot be created: ${part.message}`);

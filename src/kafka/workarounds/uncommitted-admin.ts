@@ -12,7 +12,8 @@ const readUncommitted = 0;
 export function createUncommittedAdmin(kafka: Kafka): Admin {
   const name = findName(kafka);
   const create = Reflect.get(kafka, name) as CreateCluster;
-  const createUncommitted: CreateCluster = (options) => create({ ...options, isolationLevel: readUncommitted });
+  const createUncommitted: CreateCluster = (options) =>
+    create({ ...options, isolationLevel: readUncommitted });
   Reflect.set(kafka, name, createUncommitted);
   return kafka.admin();
 }

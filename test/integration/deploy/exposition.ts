@@ -32,7 +32,7 @@ const status: SyncStatus = {
   since: null,
   counts: null,
   router: null,
-        pushFeedback: {
+  pushFeedback: {
     group: "topicsync.push-feedback",
     topic: "push-feedback",
     consumer: "assigned",

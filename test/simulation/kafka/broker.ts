@@ -147,8 +147,10 @@ export function createKafkaBroker(
     member.expireAt = clock.getTime() + sessionTimeoutMs;
     clock.schedule(host, sessionTimeoutMs, () => {
       if (members.get(member.id) !== member || member.waiting !== undefined) return;
-      if (clock.getTime() < member.expireAt || clock.getTime() < upAt) return;
-      remove(member.id);
+      if (clock.getTime() < member.expireAt) return;
+      // A coordinator that was down waits for heartbeats again.
+      if (clock.getTime() < upAt) extend(member);
+      else remove(member.id);
     });
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { createPartitionReader } from "../../../consumers/partition-reader.ts";
@@ -21,6 +21,7 @@ const createBatch = (offset: number): RecordBatch => ({
 
 /** A reader at offset 10, and a broker that answers queries for newer records. */
 async function createScene(
+  t: TestContext,
   stored: { readonly newest?: number } = { newest: 1_000 },
   handler: Partial<BatchHandler<undefined>> = {},
 ) {
@@ -61,6 +62,7 @@ async function createScene(
       throw error;
     },
   });
+  t.after(() => reader.close());
   await until("the reader reads", () => reader.status().state === "reading");
   /** Resolves when the broker is queried. */
   const deliver = async (): Promise<{ readonly handled: Promise<void> }> => {
@@ -72,24 +74,24 @@ async function createScene(
 }
 
 describe("the reader of a partition", () => {
-  it("writes a batch without newer records before it", async () => {
-    const { newer, deliver, written, seeks } = await createScene();
+  it("writes a batch without newer records before it", async (t) => {
+    const { newer, deliver, written, seeks } = await createScene(t);
     const { handled } = await deliver();
     newer.resolve(20);
     await handled;
     assert.deepEqual([written, seeks], [[1], [10]]);
   });
 
-  it("examines records that may be newer before it writes", async () => {
-    const { newer, deliver, written, seeks } = await createScene();
+  it("examines records that may be newer before it writes", async (t) => {
+    const { newer, deliver, written, seeks } = await createScene(t);
     const { handled } = await deliver();
     newer.resolve(7);
     await handled;
     assert.deepEqual([written, seeks], [[], [10, 7]]);
   });
 
-  it("writes nothing once it is closed", async () => {
-    const { reader, newer, deliver, written } = await createScene();
+  it("writes nothing once it is closed", async (t) => {
+    const { reader, newer, deliver, written } = await createScene(t);
     const { handled } = await deliver();
     await reader.close();
     newer.resolve(20);
@@ -97,8 +99,8 @@ describe("the reader of a partition", () => {
     assert.deepEqual(written, []);
   });
 
-  it("lets the next owner choose the start once it is closed", async () => {
-    const { reader, newer, deliver, seeks } = await createScene();
+  it("lets the next owner choose the start once it is closed", async (t) => {
+    const { reader, newer, deliver, seeks } = await createScene(t);
     const { handled } = await deliver();
     await reader.close();
     newer.resolve(7);
@@ -106,8 +108,8 @@ describe("the reader of a partition", () => {
     assert.deepEqual(seeks, [10]);
   });
 
-  it("checks the log again when it receives records before the position", async () => {
-    const { reader, seeks, written, bounds } = await createScene({});
+  it("checks the log again when it receives records before the position", async (t) => {
+    const { reader, seeks, written, bounds } = await createScene(t, {});
     bounds.high = 3;
     await reader.batch(createBatch(0));
     await until("the reader reads from the beginning", () => seeks.length === 2);
@@ -116,10 +118,11 @@ describe("the reader of a partition", () => {
     assert.deepEqual([seeks, written], [[10, 0], [2]]);
   });
 
-  it("reports once a write that was stored although it failed, and continues if that fails", async () => {
+  it("reports once a write that was stored although it failed, and continues if that fails", async (t) => {
     const reported: number[] = [];
     let position = 10;
     const { reader, written } = await createScene(
+      t,
       {},
       {
         claim: () => Promise.resolve({ offset: position, epoch: 1, isOurs: true }),

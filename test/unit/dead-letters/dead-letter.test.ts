@@ -47,6 +47,7 @@ describe("a dead letter", () => {
         externalId: undefined,
         omitted: undefined,
         replayOf: "a-1-2-3",
+        undelivered: undefined,
       },
     );
   });

@@ -17,7 +17,7 @@ const topic = (externalId: string): PickableTopic => ({
 });
 
 /** An index whose loads and look-ups the test resolves. */
-function createScene() {
+function createScene(options = {}) {
   const listeners: FeedListener[] = [];
   const loads: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
   const lookups: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
@@ -39,6 +39,7 @@ function createScene() {
       },
     },
     pino({ level: "silent" }),
+    options,
   );
   return { index, listeners, loads, lookups };
 }
@@ -69,6 +70,55 @@ describe("the index of topics while it loads", () => {
     loads[0]?.resolve([topic("removed"), topic("other")]);
     await until("the topics are loaded", () => index.status().topics > 0);
     assert.equal(index.status().topics, 1);
+    await index.close();
+  });
+});
+
+describe("picking at this moment", () => {
+  const event = { event: { a: "1" } };
+
+  it("needs every change to be known: not before the first load, nor once the feed is lost", async () => {
+    const { index, listeners, loads } = createScene();
+    assert.equal(index.pickNow(event), undefined);
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    assert.deepEqual([index.status().mode, index.pickNow(event)], ["loading", undefined]);
+    loads[0]?.resolve([topic("one")]);
+    await live;
+    assert.deepEqual([index.status().mode, index.pickNow(event)], ["live", ["one"]]);
+    listeners[0]?.onLost(new Error("lost"));
+    assert.deepEqual([index.status().mode, index.pickNow(event)], ["reloading", undefined]);
+    assert.equal(index.status().topics, 1);
+    const again = index.waitUntilLive();
+    await until("the load has begun again", () => loads.length === 2);
+    assert.equal(index.pickNow(event), undefined);
+    loads[1]?.resolve([topic("one"), topic("two")]);
+    await again;
+    assert.deepEqual(index.pickNow(event)?.sort(), ["one", "two"]);
+    await index.close();
+  });
+
+  it("stops waiting when the index is closed", async () => {
+    const { index, loads } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([]);
+    await index.close();
+    await live;
+  });
+
+  it("returns the namespace of a topic where namespaces are kept", async () => {
+    const { index, listeners, loads, lookups } = createScene({ keepsNamespaces: true });
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([{ ...topic("one"), namespace: "sales" }]);
+    await live;
+    assert.equal(index.getNamespace("one"), "sales");
+    listeners[0]?.onChanged([{ externalId: "one", updatedOn: undefined }]);
+    await until("the topic is read again", () => lookups.length === 1);
+    lookups[0]?.resolve([]);
+    await until("the topic is removed", () => index.status().topics === 0);
+    assert.equal(index.getNamespace("one"), "");
     await index.close();
   });
 });

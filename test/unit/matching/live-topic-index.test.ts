@@ -40,12 +40,22 @@ describe("the live index of topics", () => {
   });
 
   it("loads the stored topics at the first pick, which waits for them", async () => {
-    assert.deepEqual(here.index.status(), { topics: 0, unreadable: 0 });
+    assert.deepEqual(here.index.status(), {
+      mode: "idle",
+      topics: 0,
+      unreadable: 0,
+      topicsRead: undefined,
+    });
     assert.deepEqual(await Promise.all([pickExternalIds(here, 1), pickExternalIds(here, 1)]), [
       ["early"],
       ["early"],
     ]);
-    assert.deepEqual(here.index.status(), { topics: 1, unreadable: 1 });
+    assert.deepEqual(here.index.status(), {
+      mode: "live",
+      topics: 1,
+      unreadable: 1,
+      topicsRead: undefined,
+    });
     assert.deepEqual(await pickExternalIds(there, 1), ["early"]);
   });
 

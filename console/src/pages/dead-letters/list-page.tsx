@@ -78,17 +78,20 @@ const none = { path: "", ids: new Set<string>() } as const;
 const NoDeadLetters = ({ channel }: { readonly channel: DeadLetterChannel }) => (
   <article class="well">
     <h2>No dead letters</h2>
-    <p>
-      {channel === "announcements"
-        ? "Every announcement could be applied."
-        : "Every report of a dead push token could be applied."}
-    </p>
+    <p>{allDone[channel]}</p>
   </article>
 );
+
+const allDone: Readonly<Record<DeadLetterChannel, string>> = {
+  announcements: "Every announcement could be applied.",
+  "push-feedback": "Every report of a dead push token could be applied.",
+  events: "Every event could be forwarded.",
+};
 
 const channelNames: Readonly<Record<DeadLetterChannel, string>> = {
   announcements: "Announcements",
   "push-feedback": "Push feedback",
+  events: "Events",
 };
 
 interface FilterProps {

@@ -13,6 +13,7 @@ export function formatQuery(parameters: Readonly<Record<string, string | undefin
 }
 
 const defaultChannel: DeadLetterChannel = "announcements";
+const otherChannels: readonly DeadLetterChannel[] = ["push-feedback", "events"];
 
 /** The channel as a query parameter; the default one is left out. */
 const toParameter = (channel: DeadLetterChannel): string | undefined =>
@@ -37,7 +38,7 @@ export function useListFilter(): ListFilter {
   const [query] = useSearchParams();
   const replayed = query.get("replayed");
   return {
-    channel: query.get("channel") === "push-feedback" ? "push-feedback" : defaultChannel,
+    channel: otherChannels.find((one) => one === query.get("channel")) ?? defaultChannel,
     code: query.get("code") ?? undefined,
     replayed: replayed === "true" || replayed === "false" ? replayed : undefined,
   };

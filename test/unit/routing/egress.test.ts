@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import { createEgressNaming } from "../../../src/routing/egress.ts";
+
+const create = (template: string, ...own: string[]) => createEgressNaming(template, new Set(own));
+
+describe("the name of an egress topic", () => {
+  it("has the members of the topic in place of its placeholders, each as it is", () => {
+    const { getName, usesNamespace, fixedName } = create("out.{namespace}.{externalId}.{externalId}");
+    assert.equal(getName({ externalId: "{namespace}", namespace: "$&" }), "out.$&.{namespace}.{namespace}");
+    assert.equal(usesNamespace, true);
+    assert.equal(fixedName, undefined);
+  });
+
+  it("is fixed without placeholders", () => {
+    const { getName, usesNamespace, fixedName } = create("out");
+    assert.equal(getName({ externalId: "a", namespace: "b" }), "out");
+    assert.equal(usesNamespace, false);
+    assert.equal(fixedName, "out");
+  });
+
+  it("must be legal for Kafka, and no topic that Kafka or topicsync uses", () => {
+    const { findFault } = create("{externalId}", "events");
+    for (const name of ["a", "A-z_0.9", "x".repeat(249), "..."])
+      assert.equal(findFault(name), undefined, name);
+    for (const name of ["", ".", "..", "a b", "ä", "a/b", "x".repeat(250)])
+      assert.match(findFault(name) ?? "", /no legal name/, name);
+    assert.match(findFault("__consumer_offsets") ?? "", /reserved/);
+    assert.match(findFault("events") ?? "", /topicsync itself uses/);
+  });
+});
