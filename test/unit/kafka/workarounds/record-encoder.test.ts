@@ -4,9 +4,15 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 
 import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
-import { encodeRecord, type EncodableRecord } from "../../../../src/kafka/workarounds/record-encoder.ts";
+import {
+  encodeRecord,
+  encodeRecordsAtOnce,
+  type EncodableRecord,
+} from "../../../../src/kafka/workarounds/record-encoder.ts";
 
 type Encode = (record: EncodableRecord) => { readonly buffer: Buffer };
+
+const loadEncode = (): Encode => loadPrivate("protocol/recordBatch/record/v0") as Encode;
 
 const buffer = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes));
 const text = fc.string({ unit: "binary", maxLength: 80 });
@@ -15,7 +21,7 @@ const header = fc.oneof(buffer, text);
 
 describe("encodeRecord", () => {
   it("encodes as kafkajs", () => {
-    const encode = loadPrivate("protocol/recordBatch/record/v0") as Encode;
+    const encode = loadEncode();
     fc.assert(
       fc.property(
         fc.record({
@@ -31,5 +37,15 @@ describe("encodeRecord", () => {
       ),
       { numRuns: 1_000 },
     );
+  });
+
+  it("replaces the encoder of kafkajs, which creates a buffer for every field", () => {
+    const record = { value: Buffer.from("value") };
+    const encode = loadEncode();
+    assert.equal(encode(record).constructor.name, "Encoder", "kafkajs no longer needs encodeRecordsAtOnce");
+    encodeRecordsAtOnce();
+    const replaced = loadEncode();
+    assert.notEqual(replaced, encode);
+    assert.deepEqual(replaced(record).buffer, encode(record).buffer);
   });
 });
