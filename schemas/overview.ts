@@ -7,16 +7,43 @@ import { syncStatusSchema } from "./sync-status.ts";
 
 const count = { type: "integer", minimum: 0 } as const;
 
+const lag = {
+  lagRecords: { type: ["integer", "null"], minimum: 0 },
+  lagSeconds: { type: ["number", "null"], minimum: 0 },
+} as const;
+
 const sample = {
   type: "object",
   additionalProperties: false,
-  required: ["at", "lagRecords", "lagSeconds", "applied", "rejected"],
+  required: ["at", "lagRecords", "lagSeconds", "applied", "rejected", "router"],
   properties: {
     at: { type: "string", format: "date-time" },
-    lagRecords: { type: ["integer", "null"], minimum: 0 },
-    lagSeconds: { type: ["number", "null"], minimum: 0 },
+    ...lag,
     applied: { ...count, description: "Announcements applied by the responding process so far." },
     rejected: { ...count, description: "Announcements rejected by it so far." },
+    router: {
+      description: "The router at that time; null if no events are forwarded.",
+      anyOf: [
+        { type: "null" },
+        {
+          type: "object",
+          additionalProperties: false,
+          required: ["lagRecords", "lagSeconds", "events", "forwarded"],
+          properties: {
+            ...lag,
+            events: {
+              ...count,
+              description:
+                "Events that the responding process has matched so far, whether a topic wanted them or not.",
+            },
+            forwarded: {
+              ...count,
+              description: "Copies of events that it has forwarded so far, one per topic.",
+            },
+          },
+        },
+      ],
+    },
   },
 } as const;
 

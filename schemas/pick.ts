@@ -40,7 +40,21 @@ export const pickResponseSchema = {
         type: "object",
         additionalProperties: false,
         required: ["id", "externalId", "name", "namespace"],
-        properties: { id: text, externalId: text, name: text, namespace: text },
+        properties: {
+          id: text,
+          externalId: text,
+          name: text,
+          namespace: text,
+          egressTopic: {
+            ...text,
+            description: "The Kafka topic that events are forwarded to. Only where a router is configured.",
+          },
+          egressFault: {
+            ...text,
+            description:
+              "Why events cannot be forwarded to `egressTopic`: they become dead letters. Absent if they can.",
+          },
+        },
       },
     },
     explain: {

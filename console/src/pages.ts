@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { roles } from "../../schemas/roles.ts";
 import { DeadLetters } from "./pages/dead-letters.tsx";
 import { Applications } from "./pages/applications.tsx";
+import { Events } from "./pages/events.tsx";
 import { Installations } from "./pages/installations.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { Picker } from "./pages/picker.tsx";
@@ -21,6 +22,7 @@ interface ConsolePage {
 /** The pages of the navigation; the console opens with the first. */
 export const pages: readonly ConsolePage[] = [
   { path: "/overview", name: "Overview", component: Overview },
+  { path: "/events", name: "Events", component: Events },
   { path: "/dead-letters", name: "Dead letters", role: roles.eventManagement, component: DeadLetters },
   { path: "/topics", name: "Topics", role: roles.eventManagement, component: Topics },
   { path: "/picker", name: "Picker", role: roles.eventManagement, component: Picker },

@@ -98,19 +98,30 @@ function startHistory(getSyncStatus: () => Promise<SyncStatus>, lifecycle: Lifec
   return samples;
 }
 
-/** A sum is null when one of its parts is. */
-function toSample({ partitions, counts }: SyncStatus): Sample {
-  const records = allKnown(partitions.map(({ lagRecords }) => lagRecords));
-  const seconds = allKnown(partitions.map(({ lagSeconds }) => lagSeconds));
+function toSample({ partitions, counts, router }: SyncStatus): Sample {
   return {
     at: new Date().toISOString(),
-    lagRecords: records?.reduce((sum, one) => sum + one, 0) ?? null,
-    lagSeconds: seconds === undefined ? null : Math.max(0, ...seconds),
+    ...toLag(partitions),
     applied:
       counts === null
         ? 0
         : counts.created + counts.updated + counts.adopted + counts.unchanged + counts.retired,
     rejected: counts === null ? 0 : Object.values(counts.rejected).reduce((sum, one) => sum + one, 0),
+    router: router && {
+      ...toLag(router.partitions),
+      events: router.counts === null ? 0 : router.counts.matched + router.counts.unmatched,
+      forwarded: router.counts?.forwarded ?? 0,
+    },
+  };
+}
+
+/** The sum of the records and the largest number of seconds; null if one is unknown. */
+function toLag(partitions: SyncStatus["partitions"]): Pick<Sample, "lagRecords" | "lagSeconds"> {
+  const records = allKnown(partitions.map(({ lagRecords }) => lagRecords));
+  const seconds = allKnown(partitions.map(({ lagSeconds }) => lagSeconds));
+  return {
+    lagRecords: records?.reduce((sum, one) => sum + one, 0) ?? null,
+    lagSeconds: seconds === undefined ? null : Math.max(0, ...seconds),
   };
 }
 

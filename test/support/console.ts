@@ -88,6 +88,19 @@ async function assertFits(page: Page): Promise<void> {
   assert.ok(wanted <= there, `the page is ${wanted} px wide in a window of ${there} px`);
 }
 
+/** Asserts that no button is wider than its text needs. */
+async function assertNaturalButtons(page: Page): Promise<void> {
+  const stretched = await page.evaluate<string[]>(`
+    [...document.querySelectorAll("button")].filter((button) => {
+      const { width } = button.getBoundingClientRect();
+      button.style.width = "max-content";
+      const natural = button.getBoundingClientRect().width;
+      button.style.width = "";
+      return width > natural + 1;
+    }).map(({ textContent }) => textContent)`);
+  assert.deepEqual(stretched, []);
+}
+
 /** Takes a screenshot for the documentation; only with `npm run screenshots`. */
 export async function saveScreenshot(page: Page, name: string): Promise<void> {
   if (process.env["KEEP_PICTURES"] === undefined) return;
@@ -95,9 +108,10 @@ export async function saveScreenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path, fullPage: true });
 }
 
-/** Asserts that a page is accessible and fits its window, and takes its screenshot. */
+/** Asserts that a page is accessible, fits its window and stretches no button, and takes its screenshot. */
 export async function assertLooks(page: Page, name: string): Promise<void> {
   await assertAccessible(page);
   await assertFits(page);
+  await assertNaturalButtons(page);
   await saveScreenshot(page, name);
 }

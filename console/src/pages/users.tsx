@@ -59,7 +59,9 @@ export function Users() {
       </form>
       <p role="status">{notice}</p>
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
-      {value?.users.length === 0 && <p>No users match.</p>}
+      {value?.users.length === 0 && (
+        <p>{prefix === "" ? "No users yet. Add the first one." : "No users match."}</p>
+      )}
       {value !== undefined && value.users.length > 0 && (
         <UserTable
           users={value.users}

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import type { Page } from "playwright-core";
+
 import {
   assertAccessible,
   assertLooks,
@@ -10,13 +12,14 @@ import {
 } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { stage } from "../../support/scene.ts";
 import { addUser, bootstrap, type TestService } from "../../support/service.ts";
 
 const { scene } = stage();
 const own = scene({ PUSH_APPLICATIONS: "Mobile Agent", PUSH_PLATFORMS: "ios,android" });
 let service: TestService;
-const { openPage, signIn } = useConsole(() => service.url);
+const { openPage, signIn, openConsole } = useConsole(() => service.url);
 
 before(async () => {
   await own.createTopic(2);
@@ -72,6 +75,60 @@ describe("signing in on the console", () => {
   });
 });
 
+interface ChartState {
+  readonly width: number;
+  /** Of its line, in the current theme. */
+  readonly color: string;
+  /** Whether something is drawn in that color. */
+  readonly hasLine: boolean;
+}
+
+/** Reads the state of the first chart. */
+const readChartScript = `(() => {
+  const canvas = document.querySelector(".chart canvas");
+  const color = getComputedStyle(canvas).getPropertyValue("--chart-line-1").trim();
+  const probe = new OffscreenCanvas(1, 1).getContext("2d");
+  probe.fillStyle = color;
+  probe.fillRect(0, 0, 1, 1);
+  const wanted = probe.getImageData(0, 0, 1, 1).data.join();
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let hasLine = false;
+  for (let at = 0; at < data.length && !hasLine; at += 4) hasLine = data.slice(at, at + 4).join() === wanted;
+  return { width: canvas.getBoundingClientRect().width, color, hasLine };
+})()`;
+
+const readChart = (page: Page): Promise<ChartState> => page.evaluate(readChartScript);
+
+/** Reads it two frames after the theme was changed; the next values, which redraw it anyway, arrive later. */
+const readChangedChart = (page: Page): Promise<ChartState> =>
+  page.evaluate(`(async () => {
+    document.querySelector("button[aria-label='Use the dark theme']").click();
+    for (let frames = 0; frames < 2; frames += 1) await new Promise(requestAnimationFrame);
+    return ${readChartScript};
+  })()`);
+
+describe("pages without content", () => {
+  it("say what to do first", async () => {
+    const page = await openConsole("Topics");
+    await page.getByRole("link", { name: "Create the first topic" }).click();
+    await page.getByRole("heading", { name: "Create a topic" }).waitFor();
+    await page.getByRole("link", { name: "Picker" }).click();
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await page.getByRole("link", { name: "create the first one" }).waitFor();
+    await page.getByRole("link", { name: "Installations" }).click();
+    await page.getByText("No push tokens yet. First add the application").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Applications" }).click();
+    await page.getByRole("heading", { name: "Applications", level: 1 }).waitFor();
+  });
+
+  it("say how to turn the router on", async () => {
+    const page = await openConsole("Events");
+    await page.getByRole("heading", { name: "Events are not forwarded" }).waitFor();
+    await page.getByText("To turn it on, set KAFKA_EVENTS_TOPIC").waitFor();
+    await assertAccessible(page);
+  });
+});
+
 describe("the overview", () => {
   it("shows rejections and registrations as they happen", async () => {
     const page = await signIn();
@@ -91,9 +148,26 @@ describe("the overview", () => {
       .getByText("2", { exact: true })
       .waitFor({ timeout: 90_000 });
     assert.equal(await page.getByRole("row", { name: /this process/ }).count(), 2);
-    const line = (await page.locator(".sparkline path").getAttribute("d")) ?? "";
-    // The instance has run for minutes, so only the right end of the hour has values.
-    assert.match(line, /^M3[1-5]\d\.\d .*L360\.0 /);
+  });
+
+  it("draws lag and rate in the colors of the theme, as wide as the window allows", async () => {
+    const page = await signIn();
+    await page
+      .getByRole("img", {
+        name: /^Lag in records during the last hour\. Lag: now 0, at most [\d,]+ at \d\d:\d\d\.$/,
+      })
+      .waitFor();
+    const chart = page.getByRole("img", { name: /^Records per second .* Records: now [\d.]+, at most / });
+    // A rate needs two samples, which are ten seconds apart.
+    await chart.waitFor({ timeout: 30_000 });
+    await until("the line is drawn", async () => (await readChart(page)).hasLine);
+    const light = await readChart(page);
+    const dark = await readChangedChart(page);
+    assert.notEqual(dark.color, light.color);
+    assert.ok(dark.hasLine);
+    await page.setViewportSize({ width: 400, height: 800 });
+    await until("it is narrower", async () => (await readChart(page)).width < light.width);
+    await assertAccessible(page);
   });
 
   it("names the role that is required to see dead letters", async () => {

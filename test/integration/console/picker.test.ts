@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, describe, it } from "node:test";
 
+import type { PickResponse } from "../../../schemas/pick.ts";
 import { assertAccessible, assertLooks, useConsole, viewports } from "../../support/console.ts";
 import { call } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
@@ -46,6 +47,26 @@ describe("the picker", () => {
     await page.getByLabel("Why does a topic not match?").fill("nothing");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").getByText('There is no topic with the external id "nothing".').waitFor();
+  });
+
+  it("names the Kafka topic of each match, where events are forwarded, and why they cannot be", async () => {
+    const page = await openConsole("Picker");
+    await page.getByRole("button", { name: "Find topics" }).click();
+    const match = page.getByRole("row", { name: critical.externalId });
+    await match.waitFor();
+    assert.equal(await page.getByRole("columnheader", { name: "Kafka topic" }).count(), 0);
+
+    // As a service with a router responds.
+    await page.route("**/topic/pick", async (route) => {
+      const response = await route.fetch();
+      const { topics } = (await response.json()) as PickResponse;
+      const egress = { egressTopic: "tickets.critical", egressFault: "The name is not legal." };
+      await route.fulfill({ response, json: { topics: topics.map((topic) => ({ ...topic, ...egress })) } });
+    });
+    await page.getByRole("button", { name: "Find topics" }).click();
+    await match.getByText("tickets.critical", { exact: true }).waitFor();
+    await match.getByText("The name is not legal.").waitFor();
+    await assertAccessible(page);
   });
 
   it("shows what is wrong with an event while typing", async () => {

@@ -10,7 +10,7 @@ type EntryAction = keyof typeof dialogs;
 
 /** Lists the applications or the platforms, with dialogs to change them. */
 export function CatalogSection({ kind }: { readonly kind: CatalogKind }) {
-  const { path, heading, addLabel, description } = catalogs[kind];
+  const { path, heading, addLabel, description, emptyHint } = catalogs[kind];
   const { value, error, refetch } = useQuery<Partial<Record<CatalogKind, readonly CatalogEntry[]>>>(path);
   const { open, show, notice, handlers } = useListDialog<
     "add" | { readonly action: EntryAction; readonly entry: CatalogEntry }
@@ -37,7 +37,7 @@ export function CatalogSection({ kind }: { readonly kind: CatalogKind }) {
       <p>{description}</p>
       <p role="status">{notice}</p>
       {error !== undefined && <ErrorMessage error={error} retry={refetch} />}
-      {entries?.length === 0 && <p>None yet. Tokens can be registered once there is one.</p>}
+      {entries?.length === 0 && <p>None yet. Add one first: {emptyHint}</p>}
       {entries !== undefined && entries.length > 0 && (
         <Table
           label={heading}

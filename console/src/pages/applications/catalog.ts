@@ -9,12 +9,14 @@ export const catalogs = {
     heading: "Applications",
     addLabel: "Add an application",
     description: "Apps that can register push tokens, under the names they send.",
+    emptyHint: "tokens can be registered only for the applications listed here.",
   },
   platforms: {
     path: "/api/topicsync/v1/platforms",
     heading: "Platforms",
     addLabel: "Add a platform",
     description: "Platforms that apps run on. A token rule defines the format of a platform's tokens.",
+    emptyHint: "tokens can be registered only for the platforms listed here.",
   },
 } as const;
 

@@ -5,6 +5,7 @@ const checkNames: Readonly<Record<string, string>> = {
   kafka: "Kafka",
   consumer: "Announcement consumer",
   pushFeedback: "Push-feedback consumer",
+  router: "Router",
 };
 
 export function Health({ ready, checks, problems }: Pick<Overview, "ready" | "checks" | "problems">) {

@@ -1,5 +1,7 @@
 import type { InstallationCount, Overview } from "../../../../schemas/overview.ts";
+import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
+import { RoleLink } from "../../components/role-link.tsx";
 import { Table } from "../../components/table.tsx";
 
 interface InstallationTotalsProps {
@@ -13,11 +15,21 @@ export function InstallationTotals({ totals, heading = "Installations" }: Instal
     <article aria-labelledby="installations">
       <h2 id="installations">{heading}</h2>
       {totals === null && <p>Not counted yet.</p>}
-      {totals?.length === 0 && <p>No push tokens yet.</p>}
+      {totals?.length === 0 && <NoTokens />}
       {totals !== null && totals.length > 0 && <Chart totals={totals} />}
     </article>
   );
 }
+
+const NoTokens = () => (
+  <p>
+    No push tokens yet. First add the application and its platform on the page{" "}
+    <RoleLink role={roles.admin} href="/applications">
+      Applications
+    </RoleLink>
+    , then register tokens over HTTP.
+  </p>
+);
 
 function Chart({ totals }: { readonly totals: readonly InstallationCount[] }) {
   const largest = Math.max(...totals.map(({ active, inactive }) => active + inactive));

@@ -1,7 +1,7 @@
 import { Link } from "wouter-preact";
 
 import { roles } from "../../../../schemas/roles.ts";
-import type { DeadLetterItem } from "../../../../schemas/dead-letters.ts";
+import type { DeadLetterChannel, DeadLetterItem } from "../../../../schemas/dead-letters.ts";
 import type { Overview } from "../../../../schemas/overview.ts";
 import type { SyncStatus } from "../../../../schemas/sync-status.ts";
 import { formatCount } from "../../components/format.ts";
@@ -41,15 +41,23 @@ export function RecentDeadLetters({ deadLetters, counts, since }: RecentDeadLett
   );
 }
 
-function DeadLetterTable({ deadLetters }: { readonly deadLetters: readonly DeadLetterItem[] }) {
+interface DeadLetterTableProps {
+  readonly deadLetters: readonly DeadLetterItem[];
+  readonly channel?: DeadLetterChannel;
+}
+
+/** Dead letters, each with a link to its page. */
+export function DeadLetterTable({ deadLetters, channel }: DeadLetterTableProps) {
+  // An event is not about one topic.
+  const hasTopics = channel !== "events";
   return (
-    <Table label="Recent dead letters" columns={["Time", "Topic", "Reason"]}>
+    <Table label="Recent dead letters" columns={["Time", ...(hasTopics ? ["Topic"] : []), "Reason"]}>
       {deadLetters.map(({ id, time, externalId, code, message }) => (
         <tr key={id}>
           <td>{time === null ? "–" : <TimeAgo time={time} />}</td>
-          <td>{externalId ?? "–"}</td>
+          {hasTopics && <td>{externalId ?? "–"}</td>}
           <td>
-            <Link href={toDeadLetterHref(id)} aria-label={`${code}: view ${id}`}>
+            <Link href={toDeadLetterHref(id, channel)} aria-label={`${code}: view ${id}`}>
               {code}
             </Link>{" "}
             {message}

@@ -1,3 +1,5 @@
+import { Link } from "wouter-preact";
+
 import type { PickResponse } from "../../../../schemas/pick.ts";
 import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
@@ -11,21 +13,42 @@ interface MatchingTopicsProps {
 const maxShown = 200;
 
 export function MatchingTopics({ topics, explain }: MatchingTopicsProps) {
+  // Only a router forwards events to Kafka topics.
+  const hasEgress = topics.some(({ egressTopic }) => egressTopic !== undefined);
   return (
     <article aria-labelledby="topics">
       <div role="status">
         <h2 id="topics">{formatHeading(topics.length)}</h2>
       </div>
-      {topics.length === 0 && <p>Use the form below to see why a topic does not match.</p>}
+      {topics.length === 0 && (
+        <p>
+          Use the form below to see why a topic does not match. If there are no topics yet,{" "}
+          <Link href="/topics?create">create the first one</Link>.
+        </p>
+      )}
       {topics.length > 0 && (
-        <Table label="Matching topics" columns={["Name", "Namespace", "External id", ""]}>
-          {topics.slice(0, maxShown).map(({ id, name, namespace, externalId }) => (
+        <Table
+          label="Matching topics"
+          columns={["Name", "Namespace", "External id", ...(hasEgress ? ["Kafka topic"] : []), ""]}
+        >
+          {topics.slice(0, maxShown).map(({ id, name, namespace, externalId, egressTopic, egressFault }) => (
             <tr key={id}>
               <th scope="row">{name}</th>
               <td>{namespace}</td>
               <td>
                 <code>{externalId}</code>
               </td>
+              {hasEgress && (
+                <td>
+                  {egressTopic === undefined ? "–" : <code>{egressTopic}</code>}
+                  {egressFault !== undefined && (
+                    <small>
+                      <br />
+                      {egressFault}
+                    </small>
+                  )}
+                </td>
+              )}
               <td>
                 <button
                   type="button"

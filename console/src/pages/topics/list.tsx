@@ -88,5 +88,10 @@ function EmptyHint({ options, isFirstPage }: EmptyHintProps) {
     );
   if (options.state === "retired") return <p>No topic has been retired by an announcement.</p>;
   if (options.state === "disabled") return <p>No topic has been disabled.</p>;
-  return <p>Announce topics, or create one here.</p>;
+  return (
+    <p>
+      <Link href="/topics?create">Create the first topic</Link>, or announce it: send its definition to the
+      announcements topic in Kafka.
+    </p>
+  );
 }

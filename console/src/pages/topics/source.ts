@@ -23,6 +23,9 @@ const maxPathLength = 1_500;
  * path.
  */
 export function getTopicPath({ externalId, id }: Pick<TopicView, "externalId" | "id">): string {
-  const encoded = encodeURIComponent(externalId);
-  return encoded.length > maxPathLength || /^\.{1,2}$/.test(externalId) ? id : encoded;
+  return canBeInPath(externalId) ? encodeURIComponent(externalId) : id;
 }
+
+/** Whether an external id is short enough for a path, and does not change it. */
+export const canBeInPath = (externalId: string): boolean =>
+  encodeURIComponent(externalId).length <= maxPathLength && !/^\.{1,2}$/.test(externalId);

@@ -1,0 +1,3 @@
+import type { SyncStatus } from "../../../../schemas/sync-status.ts";
+
+export type RouterStatus = NonNullable<SyncStatus["router"]>;
