@@ -12,6 +12,7 @@ import { measureMemory, memoryCommand } from "./sync/memory.ts";
 import { createCommonOptions, type CommonOptions } from "./support/options.ts";
 import { pickerCommand } from "./picker/picker.ts";
 import { printReports } from "./support/report.ts";
+import { routerCommand } from "./router/router.ts";
 import { scalingCommand } from "./scaling/scaling.ts";
 import { soakCommand } from "./soak/soak.ts";
 import { startStack } from "./support/stack.ts";
@@ -39,6 +40,7 @@ const commands = [
   latencyCommand(),
   memoryCommand(),
   pickerCommand(),
+  routerCommand(),
   scalingCommand(),
   httpCommand(),
   floodCommand(),

@@ -1,12 +1,8 @@
 import { Command } from "commander";
-import type { Db } from "mongodb";
-
 import type { TopicBody } from "../schemas/topic.ts";
 import { createLogger } from "../src/lib/logger.ts";
 import { createDatabase } from "../src/storage/database.ts";
-import { collections } from "../src/storage/names.ts";
 import { createTopicReader } from "../src/storage/topic-reader.ts";
-import { toTopicRecord, type TopicRecord } from "../src/storage/topic-records.ts";
 import {
   createTopicListing,
   encodeTopicCursor,
@@ -14,11 +10,10 @@ import {
   type TopicOrder,
   type TopicPageQuery,
 } from "../src/topics/listing.ts";
-import { toDefinition, type Topic } from "../src/topics/topic.ts";
-import { newId } from "../src/lib/sys-id.ts";
 import { createAnnouncement } from "./support/announcements.ts";
 import { createJsonOption, parsePositive } from "./support/options.ts";
 import { printReports, reportProgress, quantile, type Report } from "./support/report.ts";
+import { insertTopics } from "./support/topics.ts";
 import { withWorkspace, startStack } from "./support/stack.ts";
 
 interface TopicPagesOptions {
@@ -27,7 +22,6 @@ interface TopicPagesOptions {
 }
 
 const defaultTopics = 100_000;
-const topicsPerInsertion = 2_000;
 const topicsPerPage = 50;
 const samples = 30;
 
@@ -44,7 +38,7 @@ export const topicPagesCommand = (): Command =>
           stack,
           { store, topic: "bench.topic-pages" },
           async ({ uri }, db) => {
-            await insertTopics(db, options.topics);
+            await insertTopics(db, createBodies(options.topics));
             const database = createDatabase(uri, await createLogger("silent"));
             await database.connect(new AbortController().signal);
             try {
@@ -59,26 +53,10 @@ export const topicPagesCommand = (): Command =>
       printReports(reports, stack.broker.description, options);
     });
 
-async function insertTopics(db: Db, count: number): Promise<void> {
-  const topics = db.collection<TopicRecord>(collections.topics);
-  for (let from = 0; from < count; from += topicsPerInsertion) {
-    if (from % 100_000 === 0) reportProgress(`${from} of ${count} topics stored`);
-    const now = new Date();
-    const size = Math.min(topicsPerInsertion, count - from);
-    await topics.insertMany(
-      Array.from({ length: size }, (_, i) => toTopicRecord(createTopic(from + i, now))),
-      { ordered: false },
-    );
-  }
+function* createBodies(count: number): Generator<TopicBody> {
+  for (let number = 0; number < count; number += 1)
+    yield JSON.parse(createAnnouncement(number).value) as TopicBody;
 }
-
-const createTopic = (number: number, now: Date): Topic => ({
-  ...toDefinition(JSON.parse(createAnnouncement(number).value) as TopicBody),
-  id: newId(),
-  source: { kind: "announcement", topic: "bench.topic-pages", partition: 0, offset: number },
-  createdOn: now,
-  updatedOn: now,
-});
 
 /** Reads pages one after another, with the service that the HTTP operation uses. */
 export async function measurePages(listing: TopicListing, count: number): Promise<Report> {

@@ -10,7 +10,7 @@ import type { LaunchOptions } from "../../src/embedded/stack.ts";
 import { findJava } from "../../src/embedded/toolchain.ts";
 import { installJars } from "../support/maven.ts";
 
-const version = "1.8.1";
+export const eventRulerVersion = "1.8.1";
 const project = join(import.meta.dirname, "event-ruler");
 
 /** Neither the id nor the rule contains a tab or a line feed. */
@@ -39,9 +39,12 @@ export interface EventRuler {
 export async function installEventRuler(
   options: Pick<LaunchOptions, "toolsFolder" | "report">,
 ): Promise<EventRuler> {
-  const name = `Event Ruler ${version}`;
+  const name = `Event Ruler ${eventRulerVersion}`;
   const java = await findJava();
-  const jars = await installJars({ name, project, properties: { "event-ruler.version": version } }, options);
+  const jars = await installJars(
+    { name, project, properties: { "event-ruler.version": eventRulerVersion } },
+    options,
+  );
   const program = ["-Xmx12g", "-cp", join(jars, "*"), join(project, "EventRuler.java")];
   return {
     name,

@@ -38,6 +38,8 @@ export interface Workload {
    * of the same events.
    */
   events(count: number, topics: number): string[];
+  /** An event for one topic, which matches no other one in "unique". A `description` makes it larger. */
+  matchingEvent(number: number, topic: number, description: string): string;
 }
 
 const eventTypes = 50;
@@ -62,6 +64,8 @@ export function createWorkload(name: WorkloadName): Workload {
         return createEvent(number, number % 2 === 0 ? wanted : undefined, random);
       });
     },
+    matchingEvent: (number, topic, description) =>
+      createEvent(number, createDraft(name, topic).wanted, createRandom(number), description),
   };
 }
 
@@ -115,7 +119,7 @@ function toRule({ id, wanted, extra }: Draft): { id: string; rule: string } {
 }
 
 /** Random where `wanted` sets nothing. */
-function createEvent(number: number, wanted: Draft["wanted"], random: Random): string {
+function createEvent(number: number, wanted: Draft["wanted"], random: Random, description?: string): string {
   return JSON.stringify({
     eventId: `event${number}`,
     eventType:
@@ -130,6 +134,7 @@ function createEvent(number: number, wanted: Draft["wanted"], random: Random): s
         priority: random.between(1, 5),
         channel: random.pick(["web", "phone", "mail"]),
         customer: { id: wanted?.customer ?? `group${random.between(0, sharedCustomers - 1)}` },
+        description,
       },
     },
   });

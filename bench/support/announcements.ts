@@ -1,6 +1,7 @@
 import kafkajs, { type Admin, type Kafka, type Producer } from "kafkajs";
 
 import { stopIdleChecks } from "../../src/kafka/workarounds/request-queue.ts";
+import { createKafkaTopics } from "../../test/support/kafka-topics.ts";
 
 /** A Kafka topic filled with announcements. */
 export interface FilledTopic {
@@ -42,7 +43,7 @@ export async function openTopic(
   const admin: Admin = kafka.admin();
   const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
   await Promise.all([admin.connect(), producer.connect()]);
-  await admin.createTopics({ topics: [{ topic, numPartitions: partitions }] });
+  await createKafkaTopics(admin, { topic, numPartitions: partitions });
   await admin.disconnect();
   return { producer, [Symbol.asyncDispose]: () => producer.disconnect() };
 }

@@ -10,10 +10,8 @@ export interface Contestant {
   command(workspace: Workspace): ServerCommand | Promise<ServerCommand>;
 }
 
-const cli = join(import.meta.dirname, "../../dist/src/cli.js");
-
-/** The built service, as in production. */
-export const service: Contestant = {
+/** The service, whose command line program is `cli`. */
+export const createService = (cli: string): Contestant => ({
   name: "service",
   command: ({ brokers, uri, topic, database, folder }) => ({
     command: process.execPath,
@@ -31,7 +29,10 @@ export const service: Contestant = {
       KAFKA_GROUP_ID: database,
     },
   }),
-};
+});
+
+/** The built service, as in production. */
+export const service: Contestant = createService(join(import.meta.dirname, "../../dist/src/cli.js"));
 
 /** Runs a contestant until `watch` resolves. Throws its last output if it exits earlier. */
 export async function withContestant<T>(

@@ -1,0 +1,85 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { routedEventHeader } from "../../schemas/routed-event.ts";
+import type { Broker } from "../../src/kafka/client.ts";
+import { UnavailableError } from "../../src/lib/errors.ts";
+import { getHeaderText } from "../../src/sync/records.ts";
+import { readCpuMicros } from "../support/process-usage.ts";
+import type { Job } from "./contestants.ts";
+import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";
+
+export interface Rate {
+  readonly perSecond: number;
+  /** CPU time of the contestant per event. */
+  readonly cpuMicros: number;
+}
+
+const pollIntervalMs = 20;
+/** Events that are forwarded before the measurement, while code is compiled. */
+const warmUpShare = 1 / 4;
+
+/** Events whose transactions are committed; 0 while the broker does not know the group yet. */
+async function countForwarded(broker: Broker, { groupId, events }: Job): Promise<number> {
+  try {
+    const offsets = await broker.fetchCommittedOffsets({ groupId, topic: events });
+    return [...offsets.values()].reduce((sum, { offset }) => sum + offset, 0);
+  } catch (error) {
+    if (error instanceof UnavailableError) return 0;
+    throw error;
+  }
+}
+
+/** Waits until all events are forwarded. NaN if the first look finds all of them. */
+export async function measureRate(
+  broker: Broker,
+  job: Job,
+  { pid, events, onProgress }: { pid: number; events: number; onProgress: (done: number) => void },
+): Promise<Rate> {
+  let from: { done: number; at: number; cpu: number } | undefined;
+  for (;;) {
+    const done = await countForwarded(broker, job);
+    const [at, cpu] = [performance.now(), readCpuMicros(pid)];
+    onProgress(done);
+    if (done > 0 && done >= warmUpShare * events) from ??= { done, at, cpu };
+    if (done >= events && from !== undefined) {
+      const count = done - from.done;
+      return { perSecond: (1_000 * count) / (at - from.at), cpuMicros: (cpu - from.cpu) / count };
+    }
+    await sleep(pollIntervalMs);
+  }
+}
+
+/** Throws unless every event can be read exactly once, with the header of its topic if the contestant sets it. */
+export async function checkForwarded(
+  broker: Broker,
+  { egress }: Job,
+  { log, hasHeaders }: { log: EventLog; hasHeaders: boolean },
+): Promise<void> {
+  const copies = new Uint8Array(log.events);
+  const { signal } = new AbortController();
+  for await (const { record } of broker.read(egress, { abort: signal })) {
+    const event = parseEventNumber(record.key);
+    if (copies[event] === undefined) throw new Error(`${egress} has a record that is no event of the log`);
+    copies[event] += 1;
+    if (!hasHeaders) continue;
+    const found = getHeaderText(record.headers, routedEventHeader.topic);
+    const expected = getExternalId(event, log.topics);
+    if (found !== expected)
+      throw new Error(`event ${event} is for ${expected}, but was sent to ${found ?? "none"}`);
+  }
+  const missing = copies.filter((count) => count === 0).length;
+  const repeated = copies.filter((count) => count > 1).length;
+  if (missing + repeated > 0)
+    throw new Error(
+      `${egress} lacks ${missing} events and has ${repeated} more than once: the run is invalid`,
+    );
+}
+
+/** When the service had loaded all topics, by its log: milliseconds since 1970. */
+export async function readLoadedTime(logFile: string): Promise<number> {
+  const lines = (await readFile(logFile, "utf8")).split("\n");
+  const loaded = lines.find((line) => line.includes('"topics loaded"'));
+  if (loaded === undefined) return NaN;
+  return new Date((JSON.parse(loaded) as { time: string | number }).time).getTime();
+}

@@ -1,0 +1,238 @@
+import { Command, Option } from "commander";
+import kafkajs from "kafkajs";
+
+import { createLongProgress } from "../../src/cli/output/progress.ts";
+import { readConfig } from "../../src/config.ts";
+import { createBroker, type Broker } from "../../src/kafka/client.ts";
+import { createLogger } from "../../src/lib/logger.ts";
+import { openTopic } from "../support/announcements.ts";
+import { service, withContestant, type Contestant } from "../support/contestant.ts";
+import { createJsonOption, parsePositive, parsePositives } from "../support/options.ts";
+import { readMemoryMb } from "../support/process-usage.ts";
+import { printReports, reportProgress, type Report } from "../support/report.ts";
+import {
+  startStack,
+  withWorkspace,
+  type BenchStack,
+  type BenchStore,
+  type Workspace,
+} from "../support/stack.ts";
+import { insertTopics } from "../support/topics.ts";
+import { createFloor, createRouter, type Job } from "./contestants.ts";
+import { createBodies, fillLog, type EventLog } from "./events.ts";
+import { installKafkaStreams } from "./kafka-streams.ts";
+import { measureLatency } from "./latency.ts";
+import { checkForwarded, measureRate, readLoadedTime } from "./measure.ts";
+import {
+  compareWithTargets,
+  reportLatencies,
+  reportRates,
+  type FoundLatency,
+  type FoundRate,
+  type Way,
+} from "./report.ts";
+
+export interface RouterBenchOptions {
+  readonly topics: readonly number[];
+  readonly events: number;
+  readonly rounds: number;
+  readonly partitions: number;
+  readonly seconds: number;
+  readonly peer: boolean;
+}
+
+/** Event Ruler takes 8 kB for each topic. */
+const maxPeerTopics = 100_000;
+
+export const routerCommand = (): Command =>
+  new Command("router")
+    .description(
+      "events per second, memory and latency of the router, compared with a floor and Kafka Streams",
+    )
+    .option(
+      "--topics <n,n…>",
+      "numbers of topics to measure at; Kafka Streams up to 100,000",
+      parsePositives,
+      [1_000, 10_000, 100_000, 1_000_000],
+    )
+    .option("--events <n>", "events of each measurement", parsePositive, 400_000)
+    .option("--rounds <n>", "measurements of each contestant; the median is reported", parsePositive, 3)
+    .option("--partitions <n>", "partitions of the events, and threads of Kafka Streams", parsePositive, 2)
+    .option("--seconds <n>", "duration of each measurement of latency in seconds", parsePositive, 30)
+    .addOption(new Option("--no-peer", "omit Kafka Streams"))
+    .addOption(createJsonOption())
+    .action(async (options: RouterBenchOptions & { readonly json?: true }) => {
+      await using stack = await startStack("memory", { forLatency: true });
+      printReports(await measureRouter(stack, options), stack.broker.description, options);
+    });
+
+/** Something that forwards events. */
+interface Forwarder {
+  readonly way: Way;
+  readonly maxTopics: number;
+  /** Whether it adds the header with the topic. */
+  readonly hasHeaders: boolean;
+  readonly create: (job: Job) => Contestant;
+}
+
+/** Measures on the first store. `program`: the service. */
+export async function measureRouter(
+  stack: BenchStack,
+  options: RouterBenchOptions,
+  program = service,
+): Promise<Report[]> {
+  const [store] = stack.stores;
+  if (store === undefined) throw new Error("there is no store to measure on");
+  const forwarders: Forwarder[] = [
+    { way: "floor", maxTopics: Infinity, hasHeaders: false, create: createFloor },
+    { way: "router", maxTopics: Infinity, hasHeaders: true, create: (job) => createRouter(job, program) },
+  ];
+  if (options.peer) {
+    const create = await installKafkaStreams(stack);
+    forwarders.push({ way: "streams", maxTopics: maxPeerTopics, hasHeaders: true, create });
+  }
+  return measureAll({ stack, store, forwarders, options });
+}
+
+interface Bench {
+  readonly stack: BenchStack;
+  readonly store: BenchStore;
+  readonly forwarders: readonly Forwarder[];
+  readonly options: RouterBenchOptions;
+}
+
+/** A new client for each contestant: one that has read a deleted Kafka topic does not respond any more. */
+async function openBroker({ stack }: Bench): Promise<Broker & AsyncDisposable> {
+  const kafka = { ...readConfig({}).kafka, brokers: [stack.broker.address] };
+  const broker = createBroker(kafka, await createLogger("silent"));
+  return { ...broker, [Symbol.asyncDispose]: () => broker.close() };
+}
+
+async function measureAll(bench: Bench): Promise<Report[]> {
+  const { options } = bench;
+  const rates: FoundRate[] = [];
+  const latencies: FoundLatency[] = [];
+  for (const topics of options.topics) {
+    const announcements = `bench.router.${topics}.announcements`;
+    await createTopic(bench, announcements);
+    await withWorkspace(bench.stack, { store: bench.store, topic: announcements }, async (workspace, db) => {
+      reportProgress(`inserting ${topics} topics`);
+      await insertTopics(db, createBodies(topics));
+      rates.push(...(await measureRates(bench, workspace, topics)));
+      if (topics === getLatencyTopics(options.topics))
+        latencies.push(...(await measureLatencies(bench, workspace, topics)));
+    });
+  }
+  return [
+    reportRates(rates, options),
+    reportLatencies(latencies, options),
+    compareWithTargets(rates, latencies),
+  ];
+}
+
+const getLatencyTopics = (sizes: readonly number[]): number | undefined =>
+  sizes.find((topics) => topics === 10_000) ?? sizes[0];
+
+async function measureRates(bench: Bench, workspace: Workspace, topics: number): Promise<FoundRate[]> {
+  const { forwarders, options } = bench;
+  const { events, partitions, rounds } = options;
+  const log: EventLog = { topic: `bench.router.${topics}.events`, events, topics, partitions };
+  reportProgress(`sending ${events} events for ${topics} topics`);
+  await fillLog(workspace.brokers, log);
+  const participants = forwarders.filter(({ maxTopics }) => topics <= maxTopics);
+  const found: FoundRate[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    // The order rotates, so that no contestant always runs after the same one.
+    const turn = round % participants.length;
+    for (const forwarder of [...participants.slice(turn), ...participants.slice(0, turn)]) {
+      const groupId = `${workspace.database}-${forwarder.way}-${round}`;
+      const title = `${topics} topics, round ${round} of ${rounds}: ${forwarder.way}`;
+      found.push(await measureOne(bench, { workspace, forwarder, log, groupId, title }));
+    }
+  }
+  await deleteTopic(workspace, log.topic);
+  return found;
+}
+
+interface Turn {
+  readonly workspace: Workspace;
+  readonly forwarder: Forwarder;
+  readonly log: EventLog;
+  readonly groupId: string;
+  readonly title: string;
+}
+
+async function measureOne(
+  bench: Bench,
+  { workspace, forwarder, log, groupId, title }: Turn,
+): Promise<FoundRate> {
+  await using broker = await openBroker(bench);
+  const { events, topics, partitions } = log;
+  const job: Job = { events: log.topic, egress: `${groupId}.egress`, groupId, topics, partitions };
+  await createTopic(bench, job.egress);
+  const contestant = forwarder.create(job);
+  const { logFile } = await contestant.command(workspace);
+  const progress = createLongProgress(title, events, 0);
+  const startedAt = Date.now();
+  const rate = await withContestant(contestant, workspace, async ({ pid }) => ({
+    ...(await measureRate(broker, job, {
+      pid,
+      events,
+      onProgress: (done) => {
+        progress.at(done);
+      },
+    })),
+    peakMb: readMemoryMb(pid, "VmHWM"),
+  }));
+  const loadedAt = forwarder.way === "router" ? await readLoadedTime(logFile) : NaN;
+  progress.end(
+    `${title}: ${Math.round(rate.perSecond)}/s, ${rate.cpuMicros.toFixed(1)} µs, ${rate.peakMb} MB`,
+  );
+  await checkForwarded(broker, job, { log, hasHeaders: forwarder.hasHeaders });
+  await deleteTopic(workspace, job.egress);
+  return { way: forwarder.way, topics, ...rate, loadedMs: loadedAt - startedAt };
+}
+
+async function measureLatencies(bench: Bench, workspace: Workspace, topics: number): Promise<FoundLatency[]> {
+  const { stack, forwarders, options } = bench;
+  const { partitions, seconds } = options;
+  const found: FoundLatency[] = [];
+  for (const { way, hasHeaders, create } of forwarders) {
+    reportProgress(`latency of ${way} for ${seconds} s`);
+    await using broker = await openBroker(bench);
+    const groupId = `${workspace.database}-${way}-latency`;
+    const job: Job = {
+      events: `${groupId}.events`,
+      egress: `${groupId}.egress`,
+      groupId,
+      topics,
+      partitions,
+    };
+    await createTopic(bench, job.egress);
+    await using source = await openTopic(stack.broker.address, job.events, partitions);
+    const latency = await withContestant(create(job), workspace, () =>
+      measureLatency(stack.broker.address, job, { producer: source.producer, seconds }),
+    );
+    const log = { topic: job.events, events: latency.events, topics, partitions };
+    await checkForwarded(broker, job, { log, hasHeaders });
+    reportProgress(`  p50 ${latency.p50.toFixed(1)} ms, p99 ${latency.p99.toFixed(1)} ms`);
+    found.push({ way, topics, ...latency });
+  }
+  return found;
+}
+
+async function createTopic({ stack, options }: Bench, topic: string): Promise<void> {
+  await (await openTopic(stack.broker.address, topic, options.partitions))[Symbol.asyncDispose]();
+}
+
+/** Frees space on the disk. */
+async function deleteTopic({ brokers }: Workspace, topic: string): Promise<void> {
+  const kafka = new kafkajs.Kafka({ brokers: brokers.split(","), logLevel: kafkajs.logLevel.NOTHING });
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    await admin.deleteTopics({ topics: [topic] });
+  } finally {
+    await admin.disconnect();
+  }
+}
