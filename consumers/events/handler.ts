@@ -10,6 +10,7 @@ import {
   type EventRejection,
   type RoutedEvent,
   type RouteOptions,
+  type RoutePlan,
   type Undelivered,
 } from "../../src/routing/plan.ts";
 import {
@@ -57,6 +58,7 @@ export interface EventBatch {
 
 interface Routes {
   readonly events: readonly RoutedEvent[];
+  readonly plan: RoutePlan;
   /** Of records that are no events. */
   readonly rejections: readonly EventRejection[];
 }
@@ -86,7 +88,8 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       if (picked === undefined) return undefined;
       events.push(toRoutedEvent(record, { partition, epoch, picked }));
     }
-    return { events, rejections };
+    // At once: later, the index may have lost the namespaces of the topics.
+    return { events, plan: planRoutes(events, { ...options, getNamespace: index.getNamespace }), rejections };
   }
 
   /** Throws UnavailableError and FencedError. */
@@ -94,7 +97,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     const { routes, records, trace } = batch;
     if (routes === undefined) throw createNotLoadedError(index);
     trace?.startStage("decide");
-    const plan = planRoutes(routes.events, { ...options, getNamespace: index.getNamespace });
+    const { plan } = routes;
     const found = await egressTopics.find(plan.names);
     let undelivered: Undelivered[] = [];
     let forwarded = 0;

@@ -1,10 +1,9 @@
-import { randomUUID } from "node:crypto";
-
 import type { Message, Producer, TopicMessages, TopicOffsets, Transaction } from "kafkajs";
 
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
 import { sleep } from "../lib/platform.ts";
+import { newId } from "../lib/sys-id.ts";
 import {
   RecordRejectedError,
   type RoutedRecord,
@@ -36,9 +35,6 @@ const transactionTimeoutMs = 60_000;
 const completionPollMs = 3;
 const completionTimeoutMs = 10_000;
 
-/** Tells this process's commits from those of others. */
-const processId = randomUUID();
-
 /** Creates the transactional producer of a partition. Connects with the first claim. */
 export function createRoutingTransactions(options: TransactionsOptions): RoutingTransactions {
   const { partition, groupId, offsets, log } = options;
@@ -48,6 +44,8 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED: `Write on transactional id "${transactionalId}"`,
     GROUP_AUTHORIZATION_FAILED: `Read on ${quoteGroup(groupId)}`,
   };
+  /** Tells its commits from those of others. */
+  const ownId = newId();
   let producer: Producer | undefined;
   let isClosed = false;
   /** Initialised, but nothing was sent yet. */
@@ -60,11 +58,15 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     return toKafkaError(error, rights);
   }
 
-  /** Requests that it still retries carry its old epoch, so the broker rejects them. */
-  function dropProducer(): void {
-    producer?.disconnect().catch((error: unknown) => {
+  function disconnect(unused: Producer): void {
+    unused.disconnect().catch((error: unknown) => {
       log.debug({ reason: getErrorMessage(error) }, "transactional producer not disconnected");
     });
+  }
+
+  /** Requests that it still retries carry its old epoch, so the broker rejects them. */
+  function dropProducer(): void {
+    if (producer !== undefined) disconnect(producer);
     producer = undefined;
     ready = undefined;
   }
@@ -81,21 +83,29 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
 
   async function initialise(): Promise<void> {
     const { kafka, dropConnection } = options.createClient();
-    producer = kafka.producer({
+    const created = kafka.producer({
       transactionalId,
       transactionTimeout: transactionTimeoutMs,
       allowAutoTopicCreation: false,
+      // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new sequence numbers: the
+      // records would be written twice. A new claim repeats everything instead.
+      retry: { retries: 0 },
       // Every message has its partition. kafkajs' own partitioner goes through all partitions for each.
       createPartitioner:
         () =>
         ({ message }) =>
           message.partition ?? 0,
     });
-    producer.on(producer.events.REQUEST_TIMEOUT, dropConnection);
-    await producer.connect();
-    if (isClosed) throw new UnavailableError("the partition is not read any more");
+    producer = created;
+    created.on(created.events.REQUEST_TIMEOUT, dropConnection);
+    await created.connect();
+    if (isClosed) {
+      // It may have been disconnected before it was connected.
+      disconnect(created);
+      throw new UnavailableError("the partition is not read any more");
+    }
     // Initialises the producer; the transaction begins at the broker with the first request.
-    ready = await producer.transaction();
+    ready = await created.transaction();
   }
 
   async function begin(to: Position): Promise<RoutingTransaction> {
@@ -104,7 +114,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     ready = undefined;
     // First, because only this request is not retried by kafkajs, with an error in the log, while the last one is completed.
     await whileCompleting(() =>
-      transaction.sendOffsets({ consumerGroupId: groupId, topics: [toOffsets(partition, to)] }),
+      transaction.sendOffsets({ consumerGroupId: groupId, topics: [toOffsets(partition, to, ownId)] }),
     );
     return {
       sendAll: (records) =>
@@ -123,7 +133,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       return attempt(async () => {
         await initialise();
         const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));
-        return toPosition(committed);
+        return toPosition(committed, ownId);
       });
     },
     begin: (to) => attempt(() => begin(to)),
@@ -243,17 +253,21 @@ interface PositionMetadata {
   readonly by: string;
 }
 
-function toOffsets({ topic, partition }: Partition, { offset, epoch, newest }: Position): TopicOffsets {
-  const metadata: PositionMetadata = { epoch, ...(newest === undefined ? {} : { newest }), by: processId };
+function toOffsets(
+  { topic, partition }: Partition,
+  { offset, epoch, newest }: Position,
+  by: string,
+): TopicOffsets {
+  const metadata: PositionMetadata = { epoch, ...(newest === undefined ? {} : { newest }), by };
   const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
   return { topic, partitions: [position] };
 }
 
 /** Undefined when nothing was committed. Offsets that other programs set have no metadata of ours. */
-function toPosition({ offset, metadata }: CommittedOffset): ClaimedPosition | undefined {
+function toPosition({ offset, metadata }: CommittedOffset, ownId: string): ClaimedPosition | undefined {
   if (offset < 0) return undefined;
   const { epoch = 1, newest, by } = parseMetadata(metadata);
-  return { offset, epoch, ...(newest === undefined ? {} : { newest }), isOurs: by === processId };
+  return { offset, epoch, ...(newest === undefined ? {} : { newest }), isOurs: by === ownId };
 }
 
 function parseMetadata(text: string): Partial<PositionMetadata> {

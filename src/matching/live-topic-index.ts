@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { getErrorMessage, NotLoadedError, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Following, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
@@ -99,6 +98,8 @@ export function createLiveTopicIndex(
   let state: State = { mode: "idle" };
   /** False once the feed is lost, even before everything is loaded again. */
   let isFollowing = false;
+  /** How often the feed was followed. */
+  let followed = 0;
   /** Resolves with the next load, and when closed. */
   let live = Promise.withResolvers<undefined>();
   let loop: Promise<void> | undefined;
@@ -131,7 +132,13 @@ export function createLiveTopicIndex(
       rereading = new Set([...stale].slice(0, topicsPerRead));
       for (const id of rereading) stale.delete(id);
       try {
+        const followedBefore = followed;
         const topics = await feed.find([...rereading]);
+        if (followed !== followedBefore) {
+          // A change since may have been missed, and the load may have read it already.
+          for (const id of rereading) stale.add(id);
+          continue;
+        }
         const byId = new Map(topics.map((topic) => [topic.externalId, topic]));
         for (const id of rereading) apply(id, byId.get(id));
       } catch (error) {
@@ -175,8 +182,7 @@ export function createLiveTopicIndex(
     }, rereadDelayMs).unref();
   }
 
-  const pause = (): Promise<void> =>
-    sleep(retryDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
+  const pause = (): Promise<void> => sleep(retryDelayMs, closing.signal);
 
   function beginLoad(): Load {
     const loading = {
@@ -230,6 +236,9 @@ export function createLiveTopicIndex(
         const loading = beginLoad();
         isFollowing = true;
         following = await feed.follow({ onChanged: handleFeed, onLost: lose });
+        followed += 1;
+        // The load is newer than whatever was read before it.
+        loading.changedIds.clear();
         await load(loading);
         await lost.promise;
       } catch (error) {
