@@ -23,6 +23,9 @@ const service = "src/topics/service.ts";
 const groupCommit = "src/installations/group-commit.ts";
 const installations = "src/storage/installations.ts";
 
+const transactions = "src/kafka/transactions.ts";
+const events = "consumers/events/handler.ts";
+
 export const mutants: readonly Mutant[] = [
   {
     name: "the position moves without a comparison",
@@ -344,5 +347,104 @@ export const mutants: readonly Mutant[] = [
     replace: "while (primary !== database.getPrimary());",
     by: "while (false);",
     schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
+  },
+  {
+    name: "the producer is initialised after its position was looked up",
+    world: "router",
+    file: transactions,
+    replace:
+      "        await initialise();\n        const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));",
+    by: "        const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));\n        await initialise();",
+  },
+  {
+    name: "a claim does not initialise the producer",
+    world: "router",
+    file: transactions,
+    replace: "ready = await created.transaction();",
+    by: "",
+  },
+  {
+    name: "the offsets are not in the transaction",
+    world: "router",
+    file: transactions,
+    replace: "transaction.sendOffsets({",
+    by: "({ sendOffsets: () => Promise.resolve() }).sendOffsets({",
+  },
+  {
+    name: "stable offsets are not asked for",
+    world: "router",
+    file: "src/kafka/workarounds/stable-offsets.ts",
+    replace: ".writeBoolean(true)",
+    by: ".writeBoolean(false)",
+  },
+  {
+    name: "after a rejection the transaction continues",
+    world: "router",
+    file: transactions,
+    replace: "throw rejection === undefined ? error : new RecordRejectedError(rejection);",
+    by: "if (rejection === undefined) throw error;\n    for (const { topic, messages } of topicMessages)\n      for (const message of messages)\n        await transaction.send({ topic, acks: -1, messages: [message] }).catch(() => undefined);",
+  },
+  {
+    name: "kafkajs repeats failed sends",
+    world: "router",
+    file: transactions,
+    replace: "retry: { retries: 0 },",
+    by: "",
+  },
+  {
+    name: "a producer that connects late stays connected",
+    world: "router",
+    file: transactions,
+    replace: "      disconnect(created);\n",
+    by: "",
+  },
+  {
+    name: "every record of a rejected request is rejected",
+    world: "router",
+    file: transactions,
+    replace: "if (group.length === 1) {\n        results.set(first, { rejection });",
+    by: "if (group.length > 0) {\n        for (const record of group) results.set(record, { rejection });",
+  },
+  {
+    name: "the router's commit is not awaited",
+    world: "router",
+    file: events,
+    replace: "await transaction.commit();",
+    by: "void transaction.commit().catch(() => undefined);",
+  },
+  {
+    name: "dead letters of events have a transaction of their own",
+    world: "router",
+    file: events,
+    replace: "const letters = await createDeadLetterSender(transaction);",
+    by: "await transaction.commit();\n      const own = await transactions.begin(to);\n      transaction.commit = () => own.commit();\n      const letters = await createDeadLetterSender(own);",
+  },
+  {
+    name: "dead letters of events are not sent",
+    world: "router",
+    file: events,
+    replace: "if (rejections.length > 0) {",
+    by: "if (rejections.length < 0) {",
+  },
+  {
+    name: "the position moves without the copies",
+    world: "router",
+    file: events,
+    replace: "await transaction.sendAll(copies());",
+    by: "await transaction.sendAll([]);",
+  },
+  {
+    name: "Kafka topics are named when events are sent",
+    world: "router",
+    file: events,
+    replace: "const { plan } = routes;",
+    by: "const plan = planRoutes(routes.events, { ...options, getNamespace: index.getNamespace });",
+  },
+  {
+    name: "the index is used while it is being reloaded",
+    world: "router",
+    file: "src/matching/live-topic-index.ts",
+    replace: 'getMode() === "live" ? serving()?.pick(event) : undefined',
+    by: "serving()?.pick(event)",
   },
 ];

@@ -2,18 +2,21 @@
 import fc from "fast-check";
 
 import { runRegistrationWorld } from "./registration-world.ts";
+import { runRouterWorld } from "./router-world.ts";
 import {
   registrationSteps,
+  routerSteps,
   syncSteps,
   type RegistrationAction,
+  type RouterAction,
   type Step,
   type SyncAction,
 } from "./steps.ts";
 import { runSyncWorld } from "./sync-world.ts";
 import type { OnTrace, WorldResult } from "./world.ts";
 
-export type WorldName = "sync" | "registrations";
-export type AnyStep = Step<SyncAction | RegistrationAction>;
+export type WorldName = "sync" | "registrations" | "router";
+export type AnyStep = Step<SyncAction | RegistrationAction | RouterAction>;
 
 interface WorldKind {
   readonly createSteps: (length: number) => fc.Arbitrary<AnyStep[]>;
@@ -30,10 +33,17 @@ const worlds: Readonly<Record<WorldName, WorldKind>> = {
     run: (seed, steps, onTrace) =>
       runRegistrationWorld(seed, steps as readonly Step<RegistrationAction>[], onTrace),
   },
+  router: {
+    createSteps: routerSteps,
+    run: (seed, steps, onTrace) => runRouterWorld(seed, steps as readonly Step<RouterAction>[], onTrace),
+  },
 };
 
-/** One seed in four is a world of registrations. */
-export const chooseWorld = (seed: number): WorldName => (seed % 4 === 0 ? "registrations" : "sync");
+/** One seed in four is a world of registrations, and one in eight, which takes longer, one of the router. */
+export function chooseWorld(seed: number): WorldName {
+  if (seed % 4 === 0) return "registrations";
+  return seed % 8 === 2 ? "router" : "sync";
+}
 
 /** The outcome of many seeds. */
 export interface Summary {

@@ -35,7 +35,7 @@ interface Options {
 const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json } = program
   .name("npm run simulate --")
   .description(
-    "Runs the sync and the registrations in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
+    "Runs the sync, the registrations and the router in simulated worlds, in which time, network, broker, store and every fault follow from a seed. " +
       "Exits with 1 if one of the checks fails.",
   )
   .option("--seed <number>", "run one seed, and shorten its schedule if it fails")
@@ -44,7 +44,9 @@ const { seed, steps, from, seeds, minutes, world, length, trace, mutants, json }
   .option("--from <number>", "the first seed", "1")
   .option("--seeds <count>", "how many seeds to run", "400")
   .option("--minutes <number>", "run as many seeds as this time allows")
-  .addOption(new Option("--world <name>", "run only this kind of world").choices(["sync", "registrations"]))
+  .addOption(
+    new Option("--world <name>", "run only this kind of world").choices(["sync", "registrations", "router"]),
+  )
   .option("--length <number>", "the largest number of steps in a run", "150")
   .option("--mutants [word]", "break the product in known ways, and tell how soon each is found")
   .option("--json", "print the summary as JSON")

@@ -8,6 +8,7 @@ import { chooseWorld, runSeed, runSteps, type AnyStep, type WorldName } from "./
 import { mutants } from "./mutants.ts";
 
 const seeds = 240;
+const routerSeeds = 60;
 const length = 150;
 const folder = resolve(import.meta.dirname, "regressions");
 
@@ -23,6 +24,15 @@ describe("the simulation", () => {
     for (let seed = 1; seed <= seeds; seed += 1)
       await runSeed({ seed, world: chooseWorld(seed), length }).catch((error: unknown) => {
         assert.fail(`seed ${seed}: ${String(error)}. Repeat it with \`npm run simulate -- --seed ${seed}\`.`);
+      });
+  });
+
+  it(`finds no violation in the first ${routerSeeds} seeds of the router`, async () => {
+    for (let seed = 1; seed <= routerSeeds; seed += 1)
+      await runSeed({ seed, world: "router", length }).catch((error: unknown) => {
+        assert.fail(
+          `seed ${seed}: ${String(error)}. Repeat it with \`npm run simulate -- --world router --seed ${seed}\`.`,
+        );
       });
   });
 

@@ -62,6 +62,8 @@ export interface KafkaBroker {
 export interface BrokerOptions {
   readonly partitions: number;
   readonly maxOffsetsPerFetch: number;
+  /** The topic that is read. */
+  readonly topic?: string;
 }
 
 const sessionTimeoutMs = 10_000;
@@ -80,7 +82,7 @@ interface Member {
 
 export function createKafkaBroker(
   { clock, random, host }: { readonly clock: Clock; readonly random: Random; readonly host: Host },
-  { partitions: count, maxOffsetsPerFetch }: BrokerOptions,
+  { partitions: count, maxOffsetsPerFetch, topic = "announcements" }: BrokerOptions,
 ): KafkaBroker {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   let nextLogId = 1;
@@ -176,7 +178,7 @@ export function createKafkaBroker(
 
   return {
     host,
-    topic: "announcements",
+    topic,
     getLog,
     getPartitions: () => partitions,
     recreate() {

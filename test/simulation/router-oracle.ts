@@ -1,0 +1,277 @@
+/**
+ * What the router has to have done whenever it commits a transaction: each event between the two offsets is forwarded to each
+ * topic that matches it, exactly once, or is a dead letter that says why not.
+ */
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { routedEventHeader } from "../../schemas/routed-event.ts";
+import type { RoutedBatch } from "../../src/routing/tally.ts";
+import type { Host } from "./clock.ts";
+import type { DecidedTransaction } from "./kafka/coordinator.ts";
+import type { EgressRecord } from "./kafka/egress-log.ts";
+import type { PartitionLog, StoredRecord } from "./kafka/log.ts";
+import type { EventContent, Knowledges, RouterTopics, TopicVersion } from "./router-topics.ts";
+import { Violation } from "./violation.ts";
+
+/** Why an event cannot be forwarded to a Kafka topic. */
+export type Obstacle = "BAD_EGRESS_NAME" | "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
+
+export interface RouterOracleOptions {
+  readonly topic: string;
+  readonly getLog: (partition: number) => PartitionLog;
+  readonly getTime: () => number;
+  readonly topics: RouterTopics;
+  readonly deadLetterTopic: string;
+  /** Undefined: events that no topic wants are dropped. */
+  readonly unmatchedTopic: string | undefined;
+  readonly getEgressName: (version: TopicVersion) => string;
+  /** Whether, at some time from `since` to `until`, the event could be sent, and why it could not. */
+  readonly findOutcomes: (sent: {
+    readonly name: string;
+    readonly bytes: number;
+    readonly since: number;
+    readonly until: number;
+  }) => ReadonlySet<Obstacle | "sent">;
+}
+
+/** A record as a process got it, and what that process knew then. */
+interface Delivered {
+  readonly record: StoredRecord;
+  readonly at: number;
+  readonly known: Knowledges;
+}
+
+/** What a transaction does with one event. */
+interface Outcome {
+  readonly copies: readonly EgressRecord[];
+  readonly letters: readonly EgressRecord[];
+}
+
+export type RouterOracle = ReturnType<typeof createRouterOracle>;
+
+export function createRouterOracle(options: RouterOracleOptions) {
+  const { topic, getLog, getTime, topics, deadLetterTopic, unmatchedTopic, getEgressName, findOutcomes } =
+    options;
+  const delivered = new Map<Host, Map<string, Delivered[]>>();
+  /** By partition. */
+  const positions = new Map<number, number>();
+  const forwarded: EgressRecord[] = [];
+  /** The events of each batch that a process has stored and not reported. */
+  const unreported = new Map<Host, string[]>();
+  let checks = 0;
+
+  const formatId = (partition: number, offset: number): string => `${topic}-${partition}-${offset}`;
+
+  /** The last delivery of a record to a process before a transaction began. */
+  function findDelivery(process: Host, id: string, beganAt: number): Delivered | undefined {
+    return delivered
+      .get(process)
+      ?.get(id)
+      ?.findLast(({ at }) => at <= beganAt);
+  }
+
+  function checkEvent(id: string, { record, at, known }: Delivered, { copies, letters }: Outcome): void {
+    const fail = (message: string): never => {
+      throw new Violation(`${id}: ${message}`);
+    };
+    if (letters.length > 1) fail("has more than one dead letter");
+    const [letter] = letters;
+    const content = parseEvent(record.value);
+    if (content === undefined) {
+      if (copies.length > 0) fail("is no event, and was forwarded");
+      if (letter === undefined) fail("is no event, and has no dead letter");
+      return;
+    }
+    for (const copy of copies) checkCopy(copy, record, fail);
+    const named = findUndelivered(letter);
+    let picked = 0;
+    let mustBeUnmatched = true;
+    let mayBeUnmatched = true;
+    for (const externalId of topics.ids) {
+      const usable = topics.listUsable(externalId, known, getTime());
+      const matching = usable.filter(({ definition }) => definition?.filter.matches(content) === true);
+      const must = matching.length === usable.length;
+      if (must) mayBeUnmatched = false;
+      if (matching.length > 0) mustBeUnmatched = false;
+      const own = copies.filter((copy) => getText(copy, routedEventHeader.topic) === externalId);
+      if (own.length > 1) fail(`was forwarded to ${externalId} more than once`);
+      const [copy] = own;
+      // Without a list, the dead letter is for all of the topics.
+      const mayBeInLetter = letter !== undefined && (named === undefined || named.has(externalId));
+      if (copy !== undefined) {
+        picked += 1;
+        if (named?.has(externalId) === true)
+          fail(`was forwarded to ${externalId}, and its dead letter denies that`);
+        if (matching.length === 0) fail(`was forwarded to ${externalId}, which it does not match`);
+        const names = usable.map(getEgressName);
+        if (!names.includes(copy.topic)) fail(`was forwarded to ${externalId} at ${copy.topic}`);
+        if (!findOutcomes(toSent(copy.topic, record, at)).has("sent"))
+          fail(`was forwarded to ${copy.topic}, which does not exist or does not take it`);
+        continue;
+      }
+      if (named?.has(externalId) === true) {
+        picked += 1;
+        if (matching.length === 0) fail(`has a dead letter for ${externalId}, which it does not match`);
+      }
+      if (!must && named?.has(externalId) !== true) continue;
+      if (!mayBeInLetter) fail(`was not forwarded to ${externalId}`);
+      const hasObstacle = matching.some((version) =>
+        hasObstacles(toSent(getEgressName(version), record, at)),
+      );
+      if (!hasObstacle) fail(`has a dead letter for ${externalId} without a reason`);
+    }
+    const unmatched = copies.filter((copy) => getText(copy, routedEventHeader.topic) === undefined);
+    if (unmatched.length > 1) fail("is unmatched more than once");
+    if (unmatched.length > 0) {
+      if (picked > 0 || !mayBeUnmatched) fail("was forwarded as unmatched, but matches a topic");
+      if (unmatched[0]?.topic !== unmatchedTopic) fail("was forwarded as unmatched, to another Kafka topic");
+    } else if (mustBeUnmatched && unmatchedTopic !== undefined) {
+      if (letter === undefined || !hasObstacles(toSent(unmatchedTopic, record, at)))
+        fail("was not forwarded as unmatched");
+    } else if (mustBeUnmatched && letter !== undefined) fail("has a dead letter, but matches no topic");
+    if (letter !== undefined && named === undefined && copies.length > 0)
+      fail("was forwarded, but its dead letter does not say so");
+  }
+
+  const hasObstacles = (sent: ReturnType<typeof toSent>): boolean =>
+    [...findOutcomes(sent)].some((outcome) => outcome !== "sent");
+
+  const toSent = (name: string, { value }: StoredRecord, since: number) => ({
+    name,
+    bytes: value?.length ?? 0,
+    since,
+    until: getTime(),
+  });
+
+  /** Checks that events of one partition are in their order, except among dead letters. */
+  function checkOrder(records: readonly EgressRecord[]): void {
+    const last = new Map<string, number>();
+    for (const record of records) {
+      const { partition, offset } = parseId(getEventId(record));
+      if (record.topic === deadLetterTopic) continue;
+      const place = `${record.topic}-${record.partition} of ${partition}`;
+      if (offset < (last.get(place) ?? -1))
+        throw new Violation(`${record.topic}: ${getEventId(record)} is out of order`);
+      last.set(place, offset);
+    }
+  }
+
+  const getEventId = (record: EgressRecord): string =>
+    getText(record, record.topic === deadLetterTopic ? deadLetterHeader.id : routedEventHeader.event) ?? "";
+
+  function parseId(id: string): { readonly partition: number; readonly offset: number } {
+    const match = /-(\d+)-(\d+)$/.exec(id);
+    if (!id.startsWith(topic) || match === null) throw new Violation(`"${id}" is no event`);
+    return { partition: Number(match[1]), offset: Number(match[2]) };
+  }
+
+  function checkCopy(
+    copy: EgressRecord,
+    { key, value, timestamp }: StoredRecord,
+    fail: (message: string) => never,
+  ): void {
+    if (toText(copy.value) !== value || toText(copy.key) !== key || copy.timestamp !== String(timestamp))
+      fail(`was changed on its way to ${copy.topic}`);
+  }
+
+  return {
+    onDelivered(process: Host, partition: number, records: readonly StoredRecord[]): void {
+      const ofProcess = delivered.get(process) ?? new Map<string, Delivered[]>();
+      delivered.set(process, ofProcess);
+      const known = topics.recordKnowledge(process);
+      for (const record of records) {
+        const id = formatId(partition, record.offset);
+        ofProcess.set(id, [...(ofProcess.get(id) ?? []), { record, at: getTime(), known }]);
+      }
+    },
+
+    /** Checks a transaction whose outcome is decided. */
+    onDecided({ commit, process, beganAt, records, offsets }: DecidedTransaction): void {
+      if (!commit) return;
+      const [moved, ...others] = offsets;
+      if (moved === undefined || others.length > 0)
+        throw new Violation(`a commit moves ${offsets.size} positions`);
+      const [key, { offset: to }] = moved;
+      const partition = Number(/-(\d+)$/.exec(key)?.[1]);
+      const log = getLog(partition);
+      const from = positions.get(partition) ?? 0;
+      if (to < from) throw new Violation(`the position of ${partition} moves back from ${from} to ${to}`);
+      positions.set(partition, to);
+      const byEvent = Map.groupBy(records, getEventId);
+      const readable = log.readAll().filter(({ offset }) => offset >= from && offset < to);
+      const ids = new Set(readable.map(({ offset }) => formatId(partition, offset)));
+      for (const id of byEvent.keys()) {
+        const { partition: ofEvent, offset } = parseId(id);
+        if (ofEvent !== partition || offset < from || offset >= to)
+          throw new Violation(`${id} is forwarded by a transaction from ${from} to ${to} of ${partition}`);
+        ids.add(id);
+      }
+      for (const id of ids) {
+        checks += 1;
+        const delivery = findDelivery(process, id, beganAt);
+        if (delivery === undefined) throw new Violation(`${id} is passed over, and was not fetched`);
+        const found = byEvent.get(id) ?? [];
+        const [letters, copies] = [
+          found.filter((record) => record.topic === deadLetterTopic),
+          found.filter((record) => record.topic !== deadLetterTopic),
+        ];
+        checkEvent(id, delivery, { copies, letters });
+      }
+      checkOrder(records);
+      forwarded.push(...records);
+      const events = [...ids].filter((id) => isEvent(findDelivery(process, id, beganAt))).toSorted(byOffset);
+      unreported.set(process, [...(unreported.get(process) ?? []), events.join()]);
+    },
+
+    onReported(process: Host, { events }: RoutedBatch): void {
+      const batch = events.map(({ id }) => id).join();
+      if (batch === "") return;
+      const waiting = unreported.get(process) ?? [];
+      const at = waiting.indexOf(batch);
+      if (at === -1) throw new Violation(`a report of a batch that was not stored so: ${batch}`);
+      waiting.splice(at, 1);
+    },
+
+    /** Checks what readers of all Kafka topics have been delivered. */
+    checkFinal(logs: readonly { readonly records: readonly EgressRecord[] }[]): void {
+      for (const { records } of logs) checkOrder(records);
+      const read = new Set(logs.flatMap(({ records }) => records));
+      if (read.size !== forwarded.length || forwarded.some((record) => !read.has(record)))
+        throw new Violation(
+          `readers are delivered ${read.size} records, of ${forwarded.length} that were committed`,
+        );
+    },
+    getPosition: (partition: number): number => positions.get(partition) ?? 0,
+    countChecks: () => checks,
+    describe: (): string =>
+      forwarded.map((record) => `${record.topic}-${record.partition} ${getEventId(record)}`).join(),
+  };
+}
+
+const isEvent = (delivery: Delivered | undefined): boolean =>
+  delivery !== undefined && parseEvent(delivery.record.value) !== undefined;
+
+const byOffset = (a: string, b: string): number => Number(/\d+$/.exec(a)?.[0]) - Number(/\d+$/.exec(b)?.[0]);
+
+/** As the world's producers write events; undefined for what is none. */
+function parseEvent(value: string | null): EventContent | undefined {
+  if (value?.startsWith("{") !== true) return undefined;
+  const { eventType, event } = JSON.parse(value) as {
+    readonly eventType: unknown;
+    readonly event: { readonly level: string };
+  };
+  return typeof eventType === "string" ? { eventType, level: event.level } : undefined;
+}
+
+/** The topics that a dead letter names; undefined when it names none. */
+function findUndelivered(letter: EgressRecord | undefined): ReadonlySet<string> | undefined {
+  const text = letter && getText(letter, routedEventHeader.undelivered);
+  return text === undefined ? undefined : new Set(JSON.parse(text) as string[]);
+}
+
+function getText({ headers }: EgressRecord, name: string): string | undefined {
+  const given = headers?.[name];
+  return given === undefined ? undefined : String(given);
+}
+
+const toText = (bytes: Buffer | string | null | undefined): string | null =>
+  bytes == null ? null : String(bytes);
