@@ -17,6 +17,7 @@ import { ownNames, startTopicsync, type TestService } from "../support/service.t
 const { kafka, producer, scene } = stage();
 const { settings, topic, deadLetterTopic, key, startProcess } = scene();
 const feedbackTopic = unique("feedback");
+const eventsTopic = unique("events");
 const folder = mkdtempSync(join(tmpdir(), "topicsync-traces-"));
 after(() => {
   rmSync(folder, { recursive: true });
@@ -43,6 +44,7 @@ before(async () => {
   service = await startProcess({
     ...traced.settings,
     KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
+    KAFKA_EVENTS_TOPIC: eventsTopic,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_EXPORTER_OTLP_TIMEOUT: "500",
     OTEL_BSP_SCHEDULE_DELAY: "50",
@@ -172,6 +174,25 @@ describe("the trace of an announcement", () => {
       spans.map(({ name, attributes }) => [name, attributes["error.type"]]),
       [[`process ${feedbackTopic}`, "MALFORMED_JSON"], ...stages.map((name) => [name, undefined])],
     );
+  });
+});
+
+describe("the trace of an event", () => {
+  it("covers its way through the router, with the code if it cannot be forwarded", async () => {
+    const [forwarded, rejected] = [startTrace(), startTrace()];
+    await producer.send({
+      topic: eventsTopic,
+      messages: [
+        { value: JSON.stringify({ eventType: "E" }), headers: { traceparent: forwarded.traceparent } },
+        { value: "no JSON", headers: { traceparent: rejected.traceparent } },
+      ],
+    });
+    const spans = await waitForSpans(forwarded, 5);
+    assert.deepEqual(spans.map(({ name }) => name).sort(), [...stages, `process ${eventsTopic}`].sort());
+    const failed = (await waitForSpans(rejected, 1)).find(
+      ({ parentSpanId }) => parentSpanId === rejected.spanId,
+    );
+    assert.equal(failed?.attributes["error.type"], "MALFORMED_JSON");
   });
 });
 
