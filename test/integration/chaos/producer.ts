@@ -47,8 +47,8 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
   const requests = new Map<string, number>();
   const count = (name: string): void => void requests.set(name, (requests.get(name) ?? 0) + 1);
 
-  const pickTimestamp = (): { pickTimestamp?: string } =>
-    random.chance(0.03) ? { pickTimestamp: String(random.pick(oddTimestamps)()) } : {};
+  const pickTimestamp = (): { timestamp?: string } =>
+    random.chance(0.03) ? { timestamp: String(random.pick(oddTimestamps)()) } : {};
 
   async function request(
     send: Send,
