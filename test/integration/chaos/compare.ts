@@ -148,7 +148,7 @@ function compareLetters(oracle: Oracle, { topic, letters }: Found): string[] {
         `dead letter ${offset}: ${headers["topicsync.id"] ?? "no id"} should not have been rejected (${headers["topicsync.code"] ?? "no code"})`,
       ];
     }
-    return findFaults(letter, expected, id).map(
+    return findLetterFaults(letter, expected, id).map(
       (fault) => `dead letter ${offset} of ${id} (${expected.move}): ${fault}`,
     );
   });
@@ -158,7 +158,8 @@ function compareLetters(oracle: Oracle, { topic, letters }: Found): string[] {
   ];
 }
 
-function findFaults(letter: LogEntry, expected: ExpectedLetter, id: string): string[] {
+/** Describes the differences of a dead letter from its original record. */
+export function findLetterFaults(letter: LogEntry, expected: ExpectedLetter, id: string): string[] {
   const { headers } = letter;
   const faults: string[] = [];
   if (headers["topicsync.code"] !== expected.code)

@@ -49,12 +49,7 @@ function decode(record: RawRecord): ModelAnnouncement {
   const { value, offset } = record;
   if (value === null) return { kind: "retire", offset, externalId: decodeKey(record) ?? fail("MISSING_KEY") };
   if (value.length > 102_400) fail("TOO_LARGE");
-  // Framed values may also be Avro or Protobuf, so invalid JSON there means another encoding.
-  const jsonErrorCode = value[0] === 0 ? "UNDECODABLE" : "MALFORMED_JSON";
-  const isBinary = "ce_specversion" in record.headers;
-  if (isBinary && !isJsonType(record.headers["content-type"])) fail("UNDECODABLE");
-  const whole = parseJson(decodeText(removeFrame(value)), jsonErrorCode);
-  const content = isBinary ? whole : readCloudEvent(whole, record.headers["content-type"]);
+  const content = openEnvelopes(value, record.headers);
   const decoded =
     isObject(content) && "eventType" in content ? readNotification(content) : readDefinition(content);
   const externalId = decoded.kind === "define" ? decoded.definition.externalId : decoded.externalId;
@@ -62,6 +57,33 @@ function decode(record: RawRecord): ModelAnnouncement {
   if (key !== undefined && key !== externalId) fail("KEY_MISMATCH");
   if (decoded.kind === "define" && !hasValidFilters(decoded.definition)) fail("BAD_FILTER");
   return { ...decoded, offset };
+}
+
+function openEnvelopes(value: Buffer, headers: RawRecord["headers"]): unknown {
+  // Framed values may also be Avro or Protobuf, so invalid JSON there means another encoding.
+  const jsonErrorCode = value[0] === 0 ? "UNDECODABLE" : "MALFORMED_JSON";
+  const isBinary = "ce_specversion" in headers;
+  if (isBinary && !isJsonType(headers["content-type"])) fail("UNDECODABLE");
+  const whole = parseJson(decodeText(removeFrame(value)), jsonErrorCode);
+  return isBinary ? whole : readCloudEvent(whole, headers["content-type"]);
+}
+
+/** Returns the event of a record, or the code of its rejection. */
+export function decodeEventForModel({
+  value,
+  headers,
+}: Pick<RawRecord, "value" | "headers">): { readonly event: Members } | { readonly code: string } {
+  try {
+    const event = value === null ? fail("UNDECODABLE") : openEnvelopes(value, headers);
+    if (!isObject(event)) return fail("SCHEMA_VIOLATION");
+    const texts = ["eventId", "@type", "eventType"].filter((name) => name in event);
+    const isEvent = texts.every((name) => typeof event[name] === "string");
+    if (!isEvent || ("event" in event && !isObject(event["event"]))) fail("SCHEMA_VIOLATION");
+    return { event };
+  } catch (error) {
+    if (error instanceof UnusableRecordError) return { code: error.code };
+    throw error;
+  }
 }
 
 type Decoded =
@@ -77,10 +99,12 @@ function readCloudEvent(whole: unknown, contentType: string | undefined): unknow
   return "data" in whole ? whole["data"] : fail("SCHEMA_VIOLATION");
 }
 
+const validCondition = /^@?\w+(\.\w+)*(=|!=|>=?|<=?)[^&,=!<>;]+(,[^&,=!<>;]+)*$/;
+
 /** Supports as much of the filter language as the chaos test announces. */
 const hasValidFilters = ({ headerQuery, contentQuery }: TopicDefinition): boolean =>
   [headerQuery, contentQuery].every(
-    (filter) => filter === "" || filter.split("&").every((part) => /^\w+(\.\w+)*=\w+(,\w+)*$/.test(part)),
+    (filter) => filter === "" || filter.split("&").every((part) => validCondition.test(part)),
   );
 
 function readNotification({ eventType, event }: Members): Decoded {

@@ -7,16 +7,25 @@ import type { TopicBody } from "../../../schemas/topic.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { connectKafka, readLogEnds } from "./log.ts";
 import type { Deadline } from "./deadline.ts";
-import { watchPositions, type Positions } from "./positions.ts";
+import { watchStoredPositions, type Positions, type StoredPositions } from "./positions.ts";
 import { startChaosBroker, startChaosStore, type Server } from "./servers.ts";
 import { watchSysIds } from "./sys-ids.ts";
+
+/** A Kafka topic that the service reads. */
+export interface Input {
+  readonly topic: string;
+  readonly group: string;
+  readonly partitions: number;
+  readonly positions: Positions;
+}
 
 export interface Environment {
   readonly broker: Server;
   readonly store: Server;
   readonly kafka: Kafka;
   readonly admin: Admin;
-  readonly positions: Positions;
+  readonly db: StoredPositions["db"];
+  readonly announcements: Input;
   readonly sysIds: ReturnType<typeof watchSysIds>;
   readonly names: typeof names;
   readonly administrator: typeof administrator;
@@ -29,6 +38,18 @@ const administrator = { user: "chaos", password: "correct horse battery staple" 
 
 /** The broker accepts any timestamp. */
 const anyTime = "9223372036854775807";
+
+export const acceptAnyTimestamp = [
+  { name: "message.timestamp.before.max.ms", value: anyTime },
+  { name: "message.timestamp.after.max.ms", value: anyTime },
+];
+
+/** The oracle must be able to read every record, including those without a key. */
+export const keepEveryRecord = [
+  { name: "cleanup.policy", value: "delete" },
+  { name: "retention.ms", value: "-1" },
+  ...acceptAnyTimestamp,
+];
 
 /** Starts a broker and a store and creates the announcements topic. All of it is disposed of with `started`. */
 export async function startEnvironment(
@@ -51,15 +72,9 @@ export async function startEnvironment(
   await createKafkaTopics(admin, {
     topic: names.topic,
     numPartitions: partitions,
-    // The oracle must be able to read every record, including those without a key.
-    configEntries: [
-      { name: "cleanup.policy", value: "delete" },
-      { name: "retention.ms", value: "-1" },
-      { name: "message.timestamp.before.max.ms", value: anyTime },
-      { name: "message.timestamp.after.max.ms", value: anyTime },
-    ],
+    configEntries: keepEveryRecord,
   });
-  const positions = watchPositions(uri.href, names.group);
+  const positions = watchStoredPositions(uri.href, names.group);
   started.defer(() => positions.close());
 
   return {
@@ -67,7 +82,8 @@ export async function startEnvironment(
     store,
     kafka,
     admin,
-    positions,
+    db: positions.db,
+    announcements: { topic: names.topic, group: names.group, partitions, positions },
     sysIds: watchSysIds(positions.db),
     names,
     administrator,
@@ -112,21 +128,24 @@ export async function createOverHttp(
 }
 
 /** Client ids of the group's members; undefined during a rebalance. */
-export async function getGroupMembers({ admin, names }: Environment): Promise<string[] | undefined> {
-  const { groups } = await admin.describeGroups([names.group]);
-  const [group] = groups;
-  return group?.state === "Stable" ? group.members.map(({ clientId }) => clientId) : undefined;
+export async function getGroupMembers(
+  { admin }: Environment,
+  { group }: Input,
+): Promise<string[] | undefined> {
+  const { groups } = await admin.describeGroups([group]);
+  const [found] = groups;
+  return found?.state === "Stable" ? found.members.map(({ clientId }) => clientId) : undefined;
 }
 
 /** Returns a check whether every partition has advanced since the call, or has reached its end. */
 export function watchAdvance(
-  { admin, positions, names }: Environment,
-  partitions: number,
+  { admin }: Environment,
+  { topic, partitions, positions }: Input,
 ): () => Promise<boolean> {
   const before = Array.from({ length: partitions }, (_, partition) => positions.get(partition));
   return async () => {
     await positions.refresh();
-    const ends = await readLogEnds(admin, names.topic);
+    const ends = await readLogEnds(admin, topic);
     return before.every((offset, partition) => {
       const now = positions.get(partition);
       return now > offset || now >= (ends.get(partition) ?? 0);
@@ -134,5 +153,5 @@ export function watchAdvance(
   };
 }
 
-export const describePositions = ({ positions }: Environment, partitions: number): string =>
-  `Positions: ${Array.from({ length: partitions }, (_, partition) => `${partition} at ${positions.get(partition)}`).join(", ")}`;
+export const describePositions = ({ topic, partitions, positions }: Input): string =>
+  `Positions of ${topic}: ${Array.from({ length: partitions }, (_, partition) => `${partition} at ${positions.get(partition)}`).join(", ")}`;

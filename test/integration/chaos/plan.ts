@@ -3,7 +3,7 @@ import type { Random } from "../../support/random.ts";
 export const faults = ["kill", "freeze", "store", "broker"] as const;
 export type Fault = (typeof faults)[number];
 
-/** Faults that are injected together once `at` announcements are applied. */
+/** Faults that are injected together once `at` records are applied. */
 export interface PlannedFault {
   readonly at: number;
   readonly faults: readonly Fault[];
@@ -11,8 +11,8 @@ export interface PlannedFault {
 
 export type FaultCounts = Readonly<Record<Fault, number>>;
 
-/** Spreads the faults over the announcements; a quarter of them in pairs. */
-export function planFaults(random: Random, counts: FaultCounts, announcements: number): PlannedFault[] {
+/** Spreads the faults over the records; a quarter of them in pairs. */
+export function planFaults(random: Random, counts: FaultCounts, records: number): PlannedFault[] {
   const list = random.shuffle(faults.flatMap((fault) => Array.from({ length: counts[fault] }, () => fault)));
   const groups: Fault[][] = [];
   for (const fault of list) {
@@ -20,7 +20,7 @@ export function planFaults(random: Random, counts: FaultCounts, announcements: n
     if (last?.length === 1 && random.chance(0.25)) last.push(fault);
     else groups.push([fault]);
   }
-  const stretch = announcements / (groups.length + 1);
+  const stretch = records / (groups.length + 1);
   return groups.map((group, index) => ({
     at: Math.floor(stretch * (index + 0.7 + random.between(0, 60) / 100)),
     faults: group,

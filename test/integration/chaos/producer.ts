@@ -1,7 +1,7 @@
 import kafkajs, { type Kafka, type Message, type Producer, type ProducerRecord } from "kafkajs";
 
 import { getErrorMessage } from "../../../src/lib/errors.ts";
-import { moveHeader, type GeneratedRecord } from "./generator.ts";
+import type { GeneratedRecord } from "./generator.ts";
 import type { Random } from "../../support/random.ts";
 
 const { None, GZIP, Snappy, LZ4, ZSTD } = kafkajs.CompressionTypes;
@@ -32,11 +32,24 @@ const oddTimestamps = [
 
 type Send = (record: ProducerRecord) => Promise<unknown>;
 
+/** What is sent besides the generated records. */
+export interface ProducedTopic {
+  readonly topic: string;
+  /** The value of a record that would have an effect if its transaction were not aborted. */
+  readonly createHarmfulValue: (index: number, padding: string) => string | null;
+  /** A record without effect. */
+  readonly last: Pick<Message, "key" | "value" | "headers">;
+}
+
 /**
- * Sends announcements to their partitions in order, each request with a random codec. Some records have odd
+ * Sends records to their partitions in order, each request with a random codec. Some records have odd
  * timestamps; some requests are transactions, interleaved with another one that is aborted.
  */
-export async function createAnnouncer(kafka: Kafka, topic: string, random: Random) {
+export async function createInputProducer(
+  kafka: Kafka,
+  { topic, createHarmfulValue, last }: ProducedTopic,
+  random: Random,
+) {
   // It keeps the partition that a record names.
   const createPartitioner = kafkajs.Partitioners.DefaultPartitioner;
   const options = { createPartitioner, allowAutoTopicCreation: false };
@@ -87,15 +100,13 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
     await Promise.allSettled(dropped.map((one) => one.disconnect()));
   }
 
-  /** Records that would change topics if applied; a tenth are larger than one fetch. */
+  /** A tenth are larger than one fetch. */
   function createHarmfulRecords(records: readonly GeneratedRecord[]): Message[] {
     const padding = random.chance(0.1) ? "x".repeat(90_000) : "";
     return records.slice(0, 8).map(({ partition, key }, index) => ({
       partition,
       key,
-      value: random.chance(0.5)
-        ? null
-        : JSON.stringify({ externalId: `aborted/${index}`, name: padding || "no" }),
+      value: createHarmfulValue(index, padding),
       headers: { [abortedHeader]: "true" },
     }));
   }
@@ -106,8 +117,8 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
     codec: (typeof codecs)[number],
   ): Promise<void> {
     const [good, bad] = await Promise.all([
-      getTransactionalProducer("chaos-1"),
-      getTransactionalProducer("chaos-2"),
+      getTransactionalProducer(`${topic}-1`),
+      getTransactionalProducer(`${topic}-2`),
     ]);
     const aborted = await bad.transaction();
     const committed = await good.transaction();
@@ -162,16 +173,11 @@ export async function createAnnouncer(kafka: Kafka, topic: string, random: Rando
       await flush();
     },
     /**
-     * Sends the tombstone of an unknown topic to each partition. Once it is stable, every earlier transaction
-     * has ended and its marker is written.
+     * Sends a record without effect to each partition. Once it is stable, every earlier transaction has ended
+     * and its marker is written.
      */
     async sendLast(partitions: number): Promise<ReadonlyMap<number, number>> {
-      const messages = Array.from({ length: partitions }, (_, partition) => ({
-        partition,
-        key: "never/last",
-        value: null,
-        headers: { [moveHeader]: "last" },
-      }));
+      const messages = Array.from({ length: partitions }, (_, partition) => ({ partition, ...last }));
       const sent = await producer.send({ topic, acks: -1, messages });
       return new Map(sent.map(({ partition, baseOffset }) => [partition, Number(baseOffset)]));
     },

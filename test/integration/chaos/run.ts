@@ -1,37 +1,14 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-
 import { findDifferences } from "./compare.ts";
-import { createInstances } from "./instances.ts";
-import { createFaultInjector } from "./fault-injector.ts";
-import { createGenerator } from "./generator.ts";
+import { createGenerator, moveHeader } from "./generator.ts";
 import { readLogEnds, readLog, type LogEntry } from "./log.ts";
 import { createOracle, type Oracle } from "./oracle.ts";
-import { createDeadline } from "./deadline.ts";
 import { runWorkload } from "./workload.ts";
-import type { FaultCounts } from "./plan.ts";
-import { abortedHeader, createAnnouncer } from "./producer.ts";
-import { createRandom } from "../../support/random.ts";
-import {
-  createOverHttp,
-  watchAdvance,
-  createLogFolder,
-  getGroupMembers,
-  startEnvironment,
-  describePositions,
-} from "./environment.ts";
+import { abortedHeader, createInputProducer } from "./producer.ts";
+import { createOverHttp } from "./environment.ts";
+import { endLog, startScene, stopInstances, waitUntilApplied, type SceneOptions } from "./scene.ts";
 
-export interface ChaosOptions {
-  readonly seed: number;
+export interface ChaosOptions extends SceneOptions {
   readonly announcements: number;
-  readonly partitions: number;
-  readonly instances: number;
-  readonly faults: FaultCounts;
-  readonly limitMs: number;
-  /** For the data of broker and store, removed afterwards, and for the logs, kept if the run fails. */
-  readonly folder: string;
-  readonly log: (line: string) => void;
-  readonly progress: (applied: number) => void;
 }
 
 export interface ChaosResult {
@@ -57,75 +34,54 @@ const maxTimestampMs = Date.UTC(2100, 0);
  * the oracle's. Throws if an instance exits by itself or the time is over.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
-  const { seed, partitions, folder, limitMs } = options;
-  const data = join(folder, "data");
+  const { partitions, announcements } = options;
   await using started = new AsyncDisposableStack();
-  started.defer(() => {
-    rmSync(data, { recursive: true, force: true });
-  });
-  const environment = await startEnvironment(data, partitions, started);
-  const deadline = createDeadline(limitMs, () => describePositions(environment, partitions));
-  const instances = createInstances({
-    settings: environment.settings,
-    folder: createLogFolder(folder),
-    onFailure: (error) => {
-      deadline.fail(error);
-    },
-  });
-  started.defer(() => {
-    instances.killAll();
-  });
-
-  const random = createRandom(seed);
+  const scene = await startScene(options, started, (made) => ({ input: made.announcements, settings: {} }));
+  const { environment, input, deadline, instances, injector, random } = scene;
   const generator = createGenerator(random.fork(), { partitions, httpTopicCount });
-  const announcer = await createAnnouncer(environment.kafka, environment.names.topic, random.fork());
-  started.defer(announcer.close);
-  const injector = createFaultInjector({
-    log: options.log,
-    store: environment.store,
-    broker: environment.broker,
-    random: random.fork(),
-    instances,
-    maxInstances: options.instances,
-    deadline,
-    getMembers: () => getGroupMembers(environment),
-    watchAdvance: () => watchAdvance(environment, partitions),
-  });
+  const values = random.fork();
+  const producer = await createInputProducer(
+    environment.kafka,
+    {
+      topic: input.topic,
+      createHarmfulValue: (index, padding) =>
+        values.chance(0.5)
+          ? null
+          : JSON.stringify({ externalId: `aborted/${index}`, name: padding || "no" }),
+      // The tombstone of an unknown topic.
+      last: { key: "never/last", value: null, headers: { [moveHeader]: "last" } },
+    },
+    random.fork(),
+  );
+  started.defer(producer.close);
 
   injector.start();
   const url = await deadline.waitUntil("the first instance listens", () => instances.running()[0]?.url());
   for (const { definition } of generator.httpTopics)
     await createOverHttp(environment, deadline, { url, definition });
-  await runWorkload(options, {
-    environment,
-    deadline,
-    generator,
-    announcer,
-    injector,
-    random: random.fork(),
-  });
-
-  const last = await deadline.waitUntil("the broker takes the last records", () =>
-    announcer.sendLast(partitions),
+  await runWorkload(
+    { ...options, records: announcements },
+    {
+      input,
+      deadline,
+      take: generator.take,
+      producer,
+      injector,
+      random: random.fork(),
+      beforeFault: environment.sysIds.refresh,
+    },
   );
-  const ends = await deadline.waitUntil("every transaction is over", async () => {
-    const found = await readLogEnds(environment.admin, environment.names.topic);
-    return [...last].every(([partition, offset]) => (found.get(partition) ?? 0) > offset) ? found : undefined;
-  });
+  const ends = await endLog(scene, input, producer);
   await injector.settle();
-  await deadline.waitUntil("everything is applied", async () => {
-    await environment.positions.refresh();
-    options.progress(Math.min(environment.positions.total(), options.announcements));
-    return [...ends].every(([partition, end]) => environment.positions.get(partition) >= end);
+  await waitUntilApplied(scene, input, ends, (applied) => {
+    options.progress(Math.min(applied, announcements));
   });
-  const stopping = Promise.all(instances.running().map((instance) => instance.stop()));
-  await deadline.waitFor("all instances have ended", stopping);
-  deadline.check("all instances have ended well");
+  await stopInstances(scene);
 
   const oracle = createOracle(partitions, generator.httpTopics);
   const letters: LogEntry[] = [];
   const newest = new Map<number, number>();
-  await readLog(environment.kafka, { topic: environment.names.topic, ends }, (entry) => {
+  await readLog(environment.kafka, { topic: input.topic, ends }, (entry) => {
     if (abortedHeader in entry.headers) throw new Error("the oracle read a record of an aborted transaction");
     oracle.take(entry);
     if (entry.timestamp <= maxTimestampMs)
@@ -137,7 +93,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   );
   const found = {
     ...environment.names,
-    db: environment.positions.db,
+    db: environment.db,
     user: environment.administrator.user,
     ends,
     newest,
@@ -151,7 +107,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     rejected: oracle.letters.size,
     deadLetters: letters.length,
     records: [...ends.values()].reduce((sum, end) => sum + end, 0),
-    requests: announcer.requests,
+    requests: producer.requests,
     stack: `${environment.broker.description}, ${environment.store.description}`,
   };
 }

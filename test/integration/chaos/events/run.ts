@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { createKafkaTopics } from "../../../support/kafka-topics.ts";
+import { acceptAnyTimestamp, keepEveryRecord, type Environment, type Input } from "../environment.ts";
+import { moveHeader } from "../generator.ts";
+import { readLog, readLogEnds, type LogEntry } from "../log.ts";
+import { watchCommittedOffsets } from "../positions.ts";
+import { abortedHeader, createInputProducer } from "../producer.ts";
+import {
+  endLog,
+  startScene,
+  stopInstances,
+  waitUntilApplied,
+  type Scene,
+  type SceneOptions,
+} from "../scene.ts";
+import { runWorkload } from "../workload.ts";
+import { createEventGenerator } from "./generator.ts";
+import { createHistory, type History } from "./history.ts";
+import { createEventOracle, type EventCounts, type EventOracle } from "./oracle.ts";
+import { createTopicGenerator } from "./topics.ts";
+import { createVersions, type Versions } from "./versions.ts";
+import { popularType, unwantedType } from "./vocabulary.ts";
+
+export interface EventChaosOptions extends SceneOptions {
+  readonly events: number;
+  readonly topics: number;
+  /** Whether topics are announced, changed and retired meanwhile. */
+  readonly changesTopics: boolean;
+}
+
+export interface EventChaosResult {
+  /** Descriptions of the differences from the oracle. */
+  readonly differences: readonly string[];
+  readonly counts: EventCounts;
+  /** Announcements of topics by their kind. */
+  readonly announcements: Versions["announcements"];
+  readonly requests: ReadonlyMap<string, number>;
+  readonly stack: string;
+}
+
+const names = {
+  topic: "events",
+  group: "chaos.router",
+  egress: "egress",
+  deadLetterTopic: "event-letters",
+} as const;
+const egressPartitions = 3;
+
+/** A change of topics for so many events. */
+const eventsPerChange = 20;
+/** Instances are busy, and read changes anew after an outage of the store. */
+const propagationMs = 10_000;
+const refreshIntervalMs = 100;
+/** Marks the last record of each partition of the output. */
+const endHeader = "chaos-end";
+
+/**
+ * Sends events and injects faults, waits until everything is forwarded, stops the service and compares the output with
+ * the oracle's. Throws if an instance exits by itself or the time is over.
+ */
+export async function runEventChaos(options: EventChaosOptions): Promise<EventChaosResult> {
+  const { partitions, events, topics, changesTopics } = options;
+  await using started = new AsyncDisposableStack();
+  const scene = await startScene(options, started, (environment) => prepare(environment, partitions));
+  const { environment, input, deadline, injector, random } = scene;
+  const { kafka, announcements } = environment;
+  const topicGenerator = createTopicGenerator(random.fork(), { topics, partitions });
+  const eventGenerator = createEventGenerator(random.fork(), { topics, partitions });
+  const announcer = await createInputProducer(
+    kafka,
+    {
+      topic: announcements.topic,
+      createHarmfulValue: (index, padding) =>
+        JSON.stringify({ externalId: `aborted/${index}`, name: padding || "no" }),
+      last: { key: "never/last", value: null, headers: { [moveHeader]: "last" } },
+    },
+    random.fork(),
+  );
+  started.defer(announcer.close);
+  const producer = await createInputProducer(
+    kafka,
+    {
+      topic: input.topic,
+      createHarmfulValue: (index, padding) =>
+        JSON.stringify({ eventId: `aborted ${index}`, eventType: popularType, event: { padding } }),
+      last: {
+        key: null,
+        value: JSON.stringify({ eventType: unwantedType }),
+        headers: { [moveHeader]: "last" },
+      },
+    },
+    random.fork(),
+  );
+  started.defer(producer.close);
+  const announce = (records: Parameters<typeof announcer.send>[0]): Promise<void> =>
+    announcer.send(records, () => {
+      deadline.check("the broker takes announcements");
+    });
+
+  injector.start();
+  await announce(topicGenerator.createAll());
+  await waitUntilApplied(scene, announcements, await endLog(scene, announcements, announcer));
+  const applied = createHistory(announcements);
+  const forwarded = createHistory(input);
+  await applied.refresh();
+
+  const following = new AbortController();
+  const followed = changesTopics ? follow([applied, forwarded], following.signal) : undefined;
+  try {
+    let changes = 0;
+    await runWorkload(
+      { ...options, records: events },
+      {
+        input,
+        deadline,
+        take: eventGenerator.take,
+        producer,
+        injector,
+        random: random.fork(),
+        async afterSend(sent) {
+          const due = changesTopics ? Math.floor(sent / eventsPerChange) : 0;
+          if (due > changes) await announce(topicGenerator.takeChanges(due - changes));
+          changes = due;
+        },
+      },
+    );
+    const ends = await endLog(scene, input, producer);
+    const announcementEnds = await endLog(scene, announcements, announcer);
+    await injector.settle();
+    await waitUntilApplied(scene, announcements, announcementEnds);
+    await waitUntilApplied(scene, input, ends, (total) => {
+      options.progress(Math.min(total, events));
+    });
+    await stopInstances(scene);
+  } finally {
+    following.abort();
+    await followed;
+  }
+
+  const versions = createVersions(applied, changesTopics ? propagationMs : 0);
+  const oracle = createEventOracle({ topic: input.topic, history: forwarded, versions });
+  await deadline.waitFor("the logs are read", compare(scene, versions, oracle));
+  return {
+    differences: oracle.findDifferences(),
+    counts: oracle.counts,
+    announcements: versions.announcements,
+    requests: producer.requests,
+    stack: `${environment.broker.description}, ${environment.store.description}`,
+  };
+}
+
+async function prepare(
+  { admin }: Environment,
+  partitions: number,
+): Promise<{ input: Input; settings: Record<string, string> }> {
+  const { topic, group, egress, deadLetterTopic } = names;
+  await createKafkaTopics(
+    admin,
+    { topic, numPartitions: partitions, configEntries: keepEveryRecord },
+    { topic: egress, numPartitions: egressPartitions, configEntries: acceptAnyTimestamp },
+    // It rejects odd timestamps, so that some dead letters are sent again without them.
+    { topic: deadLetterTopic, numPartitions: 2 },
+  );
+  const positions = watchCommittedOffsets(admin, { groupId: group, topic });
+  return {
+    input: { topic, group, partitions, positions },
+    settings: {
+      KAFKA_EVENTS_TOPIC: topic,
+      KAFKA_EVENTS_GROUP_ID: group,
+      KAFKA_EVENTS_DEAD_LETTER_TOPIC: deadLetterTopic,
+      KAFKA_EGRESS_TOPIC: egress,
+    },
+  };
+}
+
+/** Reads the positions again and again, so that the histories are exact. */
+async function follow(histories: readonly History[], signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await Promise.all(histories.map((history) => history.refresh()));
+    await sleep(refreshIntervalMs);
+  }
+}
+
+/** Reads all logs, the input before the output. */
+async function compare(
+  { environment, input }: Scene,
+  versions: Versions,
+  oracle: EventOracle,
+): Promise<void> {
+  const { announcements } = environment;
+  await readCommitted(environment, announcements.topic, (entry) => {
+    versions.take(entry);
+  });
+  await readCommitted(environment, input.topic, oracle.takeEvent);
+  await readCommitted(environment, names.egress, oracle.takeCopy);
+  await readCommitted(environment, names.deadLetterTopic, oracle.takeLetter);
+}
+
+/** Ends each partition with a record: a reader would wait for one after the marker of the last transaction. */
+async function readCommitted(
+  { admin, kafka }: Environment,
+  topic: string,
+  take: (entry: LogEntry) => void,
+): Promise<void> {
+  const producer = kafka.producer({ allowAutoTopicCreation: false });
+  await producer.connect();
+  const partitions = [...(await readLogEnds(admin, topic)).keys()];
+  const messages = partitions.map((partition) => ({ partition, value: null, headers: { [endHeader]: "true" } }));
+  await producer.send({ topic, acks: -1, messages });
+  await producer.disconnect();
+  await readLog(kafka, { topic, ends: await readLogEnds(admin, topic) }, (entry) => {
+    if (endHeader in entry.headers) return;
+    if (abortedHeader in entry.headers) throw new Error(`a record of an aborted transaction is in ${topic}`);
+    take(entry);
+  });
+}
