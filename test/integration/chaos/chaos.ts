@@ -1,6 +1,7 @@
 /**
  * `npm run chaos`: sends announcements of every kind while instances, store and broker are killed repeatedly,
- * then compares the final state with an independent model. `npm run chaos -- --help` lists the options.
+ * then compares the final state with an independent model. With `--events`, sends events instead, and compares what is
+ * forwarded. `npm run chaos -- --help` lists the options.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,10 +13,15 @@ import { Command, InvalidArgumentError } from "commander";
 import { createProgress } from "../../../src/cli/output/progress.ts";
 import { getErrorMessage } from "../../../src/lib/errors.ts";
 import { randomSeed } from "../../support/random.ts";
+import { runEventChaos, type EventChaosResult } from "./events/run.ts";
 import { runChaos, type ChaosResult } from "./run.ts";
+import type { SceneOptions } from "./scene.ts";
 
 interface Options {
   readonly announcements: number;
+  readonly events?: number | true;
+  readonly topics: number;
+  readonly changingTopics: boolean;
   readonly seed: number;
   readonly kills: number;
   readonly freezes: number;
@@ -31,18 +37,16 @@ const options = new Command("npm run chaos --")
     "Compares the service with an independent model while instances, store and broker are killed repeatedly.",
   )
   .option("--announcements <n>", "number of announcements", parseCount, 100_000)
-  .option(
-    "--seed <n>",
-    "seed of the announcements and the fault plan, to repeat a run",
-    parseCount,
-    randomSeed(),
-  )
+  .option("--events [n]", "send this many events instead of announcements (default: 100000)", parseCount)
+  .option("--topics <n>", "number of topics; with --events", parseCount, 2_000)
+  .option("--changing-topics", "announce, change and retire topics meanwhile; with --events", false)
+  .option("--seed <n>", "seed of the records and the fault plan, to repeat a run", parseCount, randomSeed())
   .option("--kills <n>", "number of times an instance is killed", parseCount, 20)
   .option("--freezes <n>", "number of times an instance is paused until the group removes it", parseCount, 3)
   .option("--store-kills <n>", "number of times the store is killed", parseCount, 2)
   .option("--broker-kills <n>", "number of times the broker is killed", parseCount, 1)
   .option("--instances <n>", "maximum number of concurrent instances", parseCount, 3)
-  .option("--partitions <n>", "partitions of the announcements topic", parseCount, 4)
+  .option("--partitions <n>", "partitions of the announcements topic and of the events topic", parseCount, 4)
   .option("--minutes <n>", "time limit of the run", parseCount, 30)
   .parse()
   .opts<Options>();
@@ -55,39 +59,60 @@ function parseCount(text: string): number {
 const maxDifferences = 10;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+/** What a run found, whatever it sent. */
+interface Report {
+  readonly differences: readonly string[];
+  readonly stack: string;
+  readonly rows: readonly (readonly [name: string, count: number])[];
+}
+
+async function runAnnouncements(scene: SceneOptions): Promise<Report> {
+  const result = await runChaos({ ...scene, announcements: options.announcements });
+  return { ...result, rows: toRows(result) };
+}
+
+async function runEvents(scene: SceneOptions, events: number): Promise<Report> {
+  const { topics, changingTopics: changesTopics } = options;
+  const result = await runEventChaos({ ...scene, events, topics, changesTopics });
+  return { ...result, rows: toEventRows(result) };
+}
+
 async function run(): Promise<number> {
   const { announcements, seed, kills, freezes, storeKills, brokerKills, instances, partitions, minutes } =
     options;
+  const events = options.events === true ? 100_000 : options.events;
   const folder = mkdtempSync(join(tmpdir(), "topicsync-chaos-"));
   print(`seed ${seed}, logs in ${folder}`);
   const begun = Date.now();
-  const progress = createProgress("applied", announcements);
+  const [done, total] =
+    events === undefined ? (["applied", announcements] as const) : (["forwarded", events] as const);
+  const progress = createProgress(done, total);
+  const scene = {
+    seed,
+    partitions,
+    instances,
+    faults: { kill: kills, freeze: freezes, store: storeKills, broker: brokerKills },
+    limitMs: minutes * 60_000,
+    folder,
+    log: (line: string) => {
+      if (!process.stdout.isTTY) print(`  ${line}`);
+    },
+    progress: (count: number) => {
+      progress.at(count);
+    },
+  };
   try {
-    const result = await runChaos({
-      seed,
-      announcements,
-      partitions,
-      instances,
-      faults: { kill: kills, freeze: freezes, store: storeKills, broker: brokerKills },
-      limitMs: minutes * 60_000,
-      folder,
-      log: (line) => {
-        if (!process.stdout.isTTY) print(`  ${line}`);
-      },
-      progress: (applied) => {
-        progress.at(applied);
-      },
-    });
-    progress.end(`everything applied after ${Math.round((Date.now() - begun) / 1_000)} s`);
-    print(formatSummary(result));
-    return reportResult(result, folder);
+    const report = await (events === undefined ? runAnnouncements(scene) : runEvents(scene, events));
+    progress.end(`everything ${done} and compared after ${Math.round((Date.now() - begun) / 1_000)} s`);
+    print(formatSummary(report));
+    return reportResult(report, folder);
   } catch (error) {
     print(`${getErrorMessage(error)}\nSeed ${seed}; logs in ${folder}`);
     return 1;
   }
 }
 
-function reportResult({ differences }: ChaosResult, folder: string): number {
+function reportResult({ differences }: Report, folder: string): number {
   if (differences.length === 0) {
     print(`No differences from the model. Seed ${options.seed}.`);
     rmSync(folder, { recursive: true, force: true });
@@ -98,20 +123,41 @@ function reportResult({ differences }: ChaosResult, folder: string): number {
   return 1;
 }
 
-function formatSummary(result: ChaosResult): string {
+function formatSummary({ stack, rows }: Report): string {
   const chars = { mid: "", "left-mid": "", "mid-mid": "", "right-mid": "" };
   const table = new Table({ head: ["", "count"], chars, style: { head: [], border: [] } });
-  table.push(
-    ["records in the log", result.records],
-    ...[...result.outcomes].toSorted().map(([name, times]) => [`  ${name}`, times]),
-    ["topics stored", result.topics],
-    ["retired topics", result.retired],
-    ["rejected records", result.rejected],
-    ["dead letters", result.deadLetters],
-    ...[...result.requests].toSorted().map(([codec, times]) => [`requests, ${codec}`, times]),
-  );
-  return `${result.stack}\n${table.toString()}`;
+  table.push(...rows.map(([name, count]) => [name, count]));
+  return `${stack}\n${table.toString()}`;
 }
+
+const toRows = (result: ChaosResult): Report["rows"] => [
+  ["records in the log", result.records],
+  ...listByName(result.outcomes, "  "),
+  ["topics stored", result.topics],
+  ["retired topics", result.retired],
+  ["rejected records", result.rejected],
+  ["dead letters", result.deadLetters],
+  ...listByName(result.requests, "requests, "),
+];
+
+const toEventRows = ({ counts, announcements, requests }: EventChaosResult): Report["rows"] => [
+  ["committed events", sum(counts.events)],
+  ...listByName(counts.events, "  "),
+  ["events that no topic wants", counts.unmatched],
+  ["announcements of topics", sum(announcements)],
+  ...listByName(announcements, "  "),
+  ["copies", counts.copies],
+  ["most copies of an event", counts.mostCopies],
+  ["copies that depend on the time of a change", counts.undecided],
+  ["dead letters", counts.letters],
+  ...listByName(requests, "requests, "),
+];
+
+const sum = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((total, count) => total + count, 0);
+
+const listByName = (counts: ReadonlyMap<string, number>, prefix: string) =>
+  [...counts].toSorted().map(([name, count]) => [`${prefix}${name}`, count] as const);
 
 // A signal skips the exit handlers that kill the instances; exit explicitly instead.
 for (const [signal, code] of [

@@ -10,7 +10,10 @@ export interface History {
 
 export function createHistory({ partitions, positions }: Input): History {
   /** By partition, in order of their offsets and times. */
-  const seen = Array.from({ length: partitions }, (): { readonly at: number; readonly offset: number }[] => []);
+  const seen = Array.from(
+    { length: partitions },
+    (): { readonly at: number; readonly offset: number }[] => [],
+  );
 
   return {
     async refresh() {

@@ -89,9 +89,7 @@ function collect(value: unknown, [name, ...rest]: readonly string[]): string[] {
   if (Array.isArray(value))
     return value.flatMap((element) => collect(element, name === undefined ? [] : [name, ...rest]));
   if (typeof value === "object" && value !== null)
-    return name !== undefined && Object.hasOwn(value, name)
-      ? collect(Reflect.get(value, name), rest)
-      : [];
+    return name !== undefined && Object.hasOwn(value, name) ? collect(Reflect.get(value, name), rest) : [];
   if (name !== undefined || value === null || value === undefined) return [];
   return [String(value)];
 }

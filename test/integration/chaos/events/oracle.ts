@@ -101,8 +101,10 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
     else if (!expected.missing.delete(name) && !expected.possible.delete(name))
       faults.push(`is for "${name}", which does not want it`);
     if (name !== undefined) expected.found.add(name);
-    if (digestRecord(copy) !== expected.digest) faults.push("differs from the event in key, value or headers");
-    if (timestamp !== expected.timestamp) faults.push(`has the timestamp ${timestamp}, not ${expected.timestamp}`);
+    if (digestRecord(copy) !== expected.digest)
+      faults.push("differs from the event in key, value or headers");
+    if (timestamp !== expected.timestamp)
+      faults.push(`has the timestamp ${timestamp}, not ${expected.timestamp}`);
     const more = Object.keys(headers).filter((header) => header.startsWith("topicsync."));
     if (more.length !== 2) faults.push(`has the headers ${more.join(", ")}`);
     return [...faults, ...findOrderFaults(copy, id)];
@@ -142,7 +144,9 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
       const name = `dead letter ${letter.partition}-${letter.offset} of the event ${id}`;
       const expected = letters.get(id);
       if (expected === undefined) {
-        const was = events.has(id) ? "should not have been rejected" : "is of no committed event, or the second";
+        const was = events.has(id)
+          ? "should not have been rejected"
+          : "is of no committed event, or the second";
         differences.push(`${name} ${was} (${headers["topicsync.code"] ?? "no code"})`);
         return;
       }

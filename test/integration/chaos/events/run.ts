@@ -206,7 +206,11 @@ async function readCommitted(
   const producer = kafka.producer({ allowAutoTopicCreation: false });
   await producer.connect();
   const partitions = [...(await readLogEnds(admin, topic)).keys()];
-  const messages = partitions.map((partition) => ({ partition, value: null, headers: { [endHeader]: "true" } }));
+  const messages = partitions.map((partition) => ({
+    partition,
+    value: null,
+    headers: { [endHeader]: "true" },
+  }));
   await producer.send({ topic, acks: -1, messages });
   await producer.disconnect();
   await readLog(kafka, { topic, ends: await readLogEnds(admin, topic) }, (entry) => {

@@ -42,7 +42,8 @@ export function createVersions(history: History, propagationMs: number): Version
       const announced = decodeForModel(entry);
       const move = entry.headers[moveHeader] ?? "";
       announcements.set(move, (announcements.get(move) ?? 0) + 1);
-      if (announced.kind === "unusable") throw new Error(`a topic's announcement is invalid: ${announced.rejection.code}`);
+      if (announced.kind === "unusable")
+        throw new Error(`a topic's announcement is invalid: ${announced.rejection.code}`);
       const isDefinition = announced.kind === "define";
       const externalId = isDefinition ? announced.definition.externalId : announced.externalId;
       const known = topics.get(externalId) ?? [{ wants: undefined, from: -Infinity, to: Infinity }];
