@@ -71,6 +71,16 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
   };
 }
 
+/**
+ * Whether two records can be in the same batch. kafkajs computes the difference of their timestamps as numbers, which is
+ * wrong when one of them is no safe integer, such as one in nanoseconds.
+ */
+export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boolean =>
+  one.timestamp === other.timestamp || [one, other].every(hasSafeTimestamp);
+
+const hasSafeTimestamp = ({ timestamp }: OutgoingRecord): boolean =>
+  Number.isSafeInteger(Number(timestamp ?? 0));
+
 /** Splits records into batches of limited size. */
 export function* splitIntoBatches<Record extends OutgoingRecord>(
   records: readonly Record[],
@@ -80,7 +90,8 @@ export function* splitIntoBatches<Record extends OutgoingRecord>(
   let bytes = 0;
   for (const record of records) {
     const recordBytes = estimateBytes(record);
-    if (batch.length > 0 && bytes + recordBytes > maxBytes) {
+    const [first] = batch;
+    if (first !== undefined && (bytes + recordBytes > maxBytes || !canShareBatch(first, record))) {
       yield batch;
       batch = [];
       bytes = 0;

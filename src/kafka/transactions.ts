@@ -13,7 +13,7 @@ import {
 import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
 import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
 import { findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
-import { estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
+import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 import type { CommittedOffset, StableOffsets } from "./workarounds/stable-offsets.ts";
 
@@ -182,16 +182,19 @@ function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMes
   let messages = new Map<string, Message[]>();
   let bytesByPartition = new Map<string, number>();
   let totalBytes = 0;
+  let first: RoutedRecord | undefined;
   for (const record of records) {
     const { topic, partition } = record;
     const recordBytes = estimateBytes(record);
     const partitionBytes = (bytesByPartition.get(`${topic}-${partition}`) ?? 0) + recordBytes;
     const isFull = partitionBytes > maxBytesPerPartition || totalBytes + recordBytes > maxBytesPerRequest;
-    if (isFull && totalBytes > 0) {
+    first ??= record;
+    if (totalBytes > 0 && (isFull || !canShareBatch(first, record))) {
       yield toTopicMessages(messages);
       messages = new Map();
       bytesByPartition = new Map();
       totalBytes = 0;
+      first = record;
     }
     const ofTopic = messages.get(topic);
     if (ofTopic === undefined) messages.set(topic, [toMessage(record)]);

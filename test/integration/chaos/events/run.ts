@@ -104,6 +104,8 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
   const applied = createHistory(announcements);
   const forwarded = createHistory(input);
   await applied.refresh();
+  // The only instance has applied them itself.
+  const settledAt = Date.now();
 
   const following = new AbortController();
   const followed = changesTopics ? follow([applied, forwarded], following.signal) : undefined;
@@ -138,7 +140,7 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
     await followed;
   }
 
-  const versions = createVersions(applied, changesTopics ? propagationMs : 0);
+  const versions = createVersions({ history: applied, settledAt, propagationMs });
   const oracle = createEventOracle({ topic: input.topic, history: forwarded, versions });
   await deadline.waitFor("the logs are read", compare(scene, versions, oracle));
   return {

@@ -31,8 +31,16 @@ export interface Versions {
   readonly announcements: ReadonlyMap<string, number>;
 }
 
-/** `propagationMs`: how long after a change was stored an instance may still match the version before it. */
-export function createVersions(history: History, propagationMs: number): Versions {
+export interface VersionOptions {
+  /** Of the announcements. */
+  readonly history: History;
+  /** All that was applied by then was known to every instance. */
+  readonly settledAt: number;
+  /** How long after a later change was applied an instance may still match the version before it. */
+  readonly propagationMs: number;
+}
+
+export function createVersions({ history, settledAt, propagationMs }: VersionOptions): Versions {
   const topics = new Map<string, Version[]>();
   const announcements = new Map<string, number>();
 
@@ -49,7 +57,8 @@ export function createVersions(history: History, propagationMs: number): Version
       const known = topics.get(externalId) ?? [{ wants: undefined, from: -Infinity, to: Infinity }];
       topics.set(externalId, known);
       const last = known.at(-1);
-      if (last !== undefined) last.to = history.findReadTime(entry.partition, entry.offset) + propagationMs;
+      const appliedAt = history.findReadTime(entry.partition, entry.offset);
+      if (last !== undefined) last.to = appliedAt <= settledAt ? appliedAt : appliedAt + propagationMs;
       known.push({
         wants: isDefinition ? createEventTest(announced.definition) : undefined,
         from: Number(entry.headers[sentHeader] ?? -Infinity),
