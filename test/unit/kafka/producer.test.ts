@@ -13,7 +13,10 @@ const broker = await connectBroker();
 const producer = broker.createProducer(topic);
 
 before(async () => {
-  const configEntries = [{ name: "max.message.bytes", value: "2000" }];
+  const configEntries = [
+    { name: "max.message.bytes", value: "2000" },
+    { name: "message.timestamp.after.max.ms", value: "9223372036854775807" },
+  ];
   await createKafkaTopics(admin, { topic, numPartitions: 3, configEntries });
 });
 after(() => producer.close());
@@ -42,6 +45,18 @@ describe("a producer", () => {
       "rejection" in result ? result.rejection.message : read.get(`${result.partition}-${result.offset}`),
     );
     assert.deepEqual(texts, ["a", "b", "c", "d"]);
+  });
+
+  it("keeps timestamps beside one in nanoseconds", async () => {
+    const timestamps = ["1795443686568", "1795443686568123457", "1795443686569"];
+    const results = await producer.send(
+      timestamps.map((timestamp) => createRecord("timed", { partition: 0, timestamp })),
+    );
+    const offsets = new Set(results.map((result) => ("offset" in result ? result.offset : undefined)));
+    const read: string[] = [];
+    for await (const { partition, record } of broker.read(topic, { abort: new AbortController().signal }))
+      if (partition === 0 && offsets.has(record.offset)) read.push(record.timestamp);
+    assert.deepEqual(read, timestamps);
   });
 
   it("sends the other records if the topic rejects one", async () => {
