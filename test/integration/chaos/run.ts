@@ -62,11 +62,11 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     {
       input,
       deadline,
-      take: generator.take,
+      take: (count) => generator.take(count),
       producer,
       injector,
       random: random.fork(),
-      beforeFault: environment.sysIds.refresh,
+      beforeFault: () => environment.sysIds.refresh(),
     },
   );
   const ends = await endLog(scene, input, producer);

@@ -90,6 +90,6 @@ function collect(value: unknown, [name, ...rest]: readonly string[]): string[] {
     return value.flatMap((element) => collect(element, name === undefined ? [] : [name, ...rest]));
   if (typeof value === "object" && value !== null)
     return name !== undefined && Object.hasOwn(value, name) ? collect(Reflect.get(value, name), rest) : [];
-  if (name !== undefined || value === null || value === undefined) return [];
-  return [String(value)];
+  const isText = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  return name === undefined && isText ? [String(value)] : [];
 }

@@ -41,9 +41,9 @@ export interface EventCounts {
 /** Compares what was forwarded with the log of events. */
 export interface EventOracle {
   /** Takes the next committed record of the events topic; all of them come before the copies. */
-  takeEvent(entry: LogEntry): void;
-  takeCopy(entry: LogEntry): void;
-  takeLetter(entry: LogEntry): void;
+  readonly takeEvent: (entry: LogEntry) => void;
+  readonly takeCopy: (entry: LogEntry) => void;
+  readonly takeLetter: (entry: LogEntry) => void;
   /** Describes every difference, once everything is taken. */
   findDifferences(): string[];
   readonly counts: EventCounts;
