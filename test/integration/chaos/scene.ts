@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 
 import { createRandom, type Random } from "../../support/random.ts";
@@ -24,7 +23,7 @@ export interface SceneOptions {
   readonly instances: number;
   readonly faults: FaultCounts;
   readonly limitMs: number;
-  /** For the data of broker and store, removed afterwards, and for the logs, kept if the run fails. */
+  /** For the data of broker and store, and the logs. The caller removes it unless the run fails. */
   readonly folder: string;
   readonly log: (line: string) => void;
   readonly progress: (applied: number) => void;
@@ -54,9 +53,6 @@ export async function startScene(
 ): Promise<Scene> {
   const { seed, partitions, folder, limitMs } = options;
   const data = join(folder, "data");
-  started.defer(() => {
-    rmSync(data, { recursive: true, force: true });
-  });
   const environment = await startEnvironment(data, partitions, started);
   const { input, settings } = await prepare(environment);
   const deadline = createDeadline(limitMs, () => describePositions(input));
