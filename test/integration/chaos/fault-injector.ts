@@ -13,6 +13,8 @@ export interface FaultInjectorOptions {
   readonly store: Server;
   readonly broker: Server;
   readonly deadline: Deadline;
+  /** Whether instances are frozen while the broker is killed; see `killBroker`. */
+  readonly freezesForBroker: boolean;
   /** Client ids of the group's members; undefined during a rebalance. */
   readonly getMembers: () => Promise<readonly string[] | undefined>;
   /** Returns a check whether every partition has advanced since the call. */
@@ -22,11 +24,14 @@ export interface FaultInjectorOptions {
 
 /** Longer than any retry. */
 const maxDowntimeMs = 3_000;
+/** The broker completes transactions that have ended within this time. */
+const completionMs = 2_000;
 /** Faults are delayed at random, so that they hit every phase of a batch. */
 const maxDelayMs = 80;
 
 export function createFaultInjector(options: FaultInjectorOptions) {
   const { random, instances, maxInstances, store, broker, deadline, getMembers, watchAdvance, log } = options;
+  const { freezesForBroker } = options;
   /** Resolve when frozen instances are resumed. */
   const frozen: Promise<void>[] = [];
 
@@ -88,11 +93,23 @@ export function createFaultInjector(options: FaultInjectorOptions) {
     log(`the ${what} is back`);
   }
 
+  /**
+   * A single broker can lose the markers of a transaction that it is completing when it is killed, and nothing continues
+   * then (docs/reliability.md). With the instances frozen, their transactions are open, but not being completed.
+   */
+  async function killBroker(): Promise<void> {
+    const paused = freezesForBroker ? getActive() : [];
+    for (const instance of paused) instance.freeze();
+    if (paused.length > 0) await sleep(completionMs);
+    await killAndRestart("broker", broker);
+    for (const instance of paused) instance.resume();
+  }
+
   const injectors: Readonly<Record<Fault, () => Promise<void> | void>> = {
     kill,
     freeze,
     store: () => killAndRestart("store", store),
-    broker: () => killAndRestart("broker", broker),
+    broker: killBroker,
   };
 
   return {

@@ -36,7 +36,11 @@ const maxTimestampMs = Date.UTC(2100, 0);
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { partitions, announcements } = options;
   await using started = new AsyncDisposableStack();
-  const scene = await startScene(options, started, (made) => ({ input: made.announcements, settings: {} }));
+  const scene = await startScene(options, started, (made) => ({
+    input: made.announcements,
+    settings: {},
+    usesTransactions: false,
+  }));
   const { environment, input, deadline, instances, injector, random } = scene;
   const generator = createGenerator(random.fork(), { partitions, httpTopicCount });
   const values = random.fork();

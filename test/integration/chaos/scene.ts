@@ -40,9 +40,11 @@ export interface Scene {
 }
 
 /** The topic that is read under chaos, and the settings that the service needs for it. */
-interface Subject {
+export interface Subject {
   readonly input: Input;
   readonly settings: Readonly<Record<string, string>>;
+  /** Whether the service writes to Kafka in transactions. */
+  readonly usesTransactions: boolean;
 }
 
 /** Starts broker and store. No instance is started yet. All of it is disposed of with `started`. */
@@ -54,7 +56,7 @@ export async function startScene(
   const { seed, partitions, folder, limitMs } = options;
   const data = join(folder, "data");
   const environment = await startEnvironment(data, partitions, started);
-  const { input, settings } = await prepare(environment);
+  const { input, settings, usesTransactions } = await prepare(environment);
   const deadline = createDeadline(limitMs, () => describePositions(input));
   const instances = createInstances({
     settings: { ...environment.settings, ...settings },
@@ -75,6 +77,7 @@ export async function startScene(
     instances,
     maxInstances: options.instances,
     deadline,
+    freezesForBroker: usesTransactions,
     getMembers: () => getGroupMembers(environment, input),
     watchAdvance: () => watchAdvance(environment, input),
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { createKafkaTopics } from "../../../support/kafka-topics.ts";
-import { acceptAnyTimestamp, keepEveryRecord, type Environment, type Input } from "../environment.ts";
+import { acceptAnyTimestamp, keepEveryRecord, type Environment } from "../environment.ts";
 import { moveHeader } from "../generator.ts";
 import { readLog, readLogEnds, type LogEntry } from "../log.ts";
 import { watchCommittedOffsets } from "../positions.ts";
@@ -13,6 +13,7 @@ import {
   waitUntilApplied,
   type Scene,
   type SceneOptions,
+  type Subject,
 } from "../scene.ts";
 import { runWorkload } from "../workload.ts";
 import { createEventGenerator } from "./generator.ts";
@@ -152,10 +153,7 @@ export async function runEventChaos(options: EventChaosOptions): Promise<EventCh
   };
 }
 
-async function prepare(
-  { admin }: Environment,
-  partitions: number,
-): Promise<{ input: Input; settings: Record<string, string> }> {
+async function prepare({ admin }: Environment, partitions: number): Promise<Subject> {
   const { topic, group, egress, deadLetterTopic } = names;
   await createKafkaTopics(
     admin,
@@ -166,6 +164,7 @@ async function prepare(
   );
   const positions = watchCommittedOffsets(admin, { groupId: group, topic });
   return {
+    usesTransactions: true,
     input: { topic, group, partitions, positions },
     settings: {
       KAFKA_EVENTS_TOPIC: topic,
