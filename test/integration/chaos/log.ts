@@ -1,6 +1,7 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config.ts";
+import { hideAbortedTransactions } from "../../../src/kafka/workarounds/aborted-transactions.ts";
 import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "../../support/names.ts";
@@ -16,6 +17,8 @@ export interface LogEntry extends RawRecord {
 export function connectKafka(brokers: string): Kafka {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
   stopIdleChecks();
+  // kafkajs delivers some records of aborted transactions (docs/decisions/009-aborted-transactions.md).
+  hideAbortedTransactions();
   return new kafkajs.Kafka({
     clientId: "chaos",
     brokers: brokers.split(","),
