@@ -111,7 +111,7 @@ export const settingsSchema = {
     },
     KAFKA_EGRESS_TOPIC: {
       type: "string",
-      pattern: "^(?!__|\\.{1,2}$)(?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})+$",
+      pattern: "^(?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})+$",
       expected: "a Kafka topic's name, which may contain {externalId} and {namespace}",
       default: "topicsync.egress",
       description:

@@ -250,7 +250,11 @@ function findTopicFaults({
       "KAFKA_DEAD_LETTER_TOPIC must differ from KAFKA_ANNOUNCEMENTS_TOPIC: dead letters would be consumed again",
     ];
   }
+  const isReserved = /^(?:__[^{]*|\.{1,2})$/.test(router?.egressTopic ?? "");
   return [
+    ...(isReserved
+      ? [`KAFKA_EGRESS_TOPIC must not be . or .., nor begin with __: Kafka reserves these names`]
+      : []),
     ...findRepeated([
       ["KAFKA_ANNOUNCEMENTS_TOPIC", announcementsTopic],
       ["KAFKA_DEAD_LETTER_TOPIC", deadLetterTopic],

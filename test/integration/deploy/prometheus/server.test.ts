@@ -147,9 +147,13 @@ describe("a Prometheus with the settings of the guide", () => {
     };
     const getFiring = (all: readonly Rule[]) =>
       all.filter(({ state }) => state === "firing").map(({ name }) => name);
-    await until("both alerts fire", async () => getFiring(await getRules()).length >= 2);
+    await until("the alerts fire", async () => getFiring(await getRules()).length >= 3);
     const all = await getRules();
-    assert.deepEqual(getFiring(all), ["TopicsyncAnnouncementsRejected", "TopicsyncPushFeedbackRejected"]);
+    assert.deepEqual(getFiring(all), [
+      "TopicsyncAnnouncementsRejected",
+      "TopicsyncPushFeedbackRejected",
+      "TopicsyncEventsRejected",
+    ]);
     assert.deepEqual(
       all.filter(({ health }) => health !== "ok"),
       [],
