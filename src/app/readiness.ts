@@ -18,6 +18,18 @@ export function createReadiness(
 ): CheckReadiness {
   const mongodb = cached(() => checkPing(() => database.ping()), { ttlMs: pingIntervalMs });
   const kafka = cached(() => checkPing(() => broker.ping()), { ttlMs: pingIntervalMs });
+  let hasRouted = false;
+
+  /**
+   * Not ready before it reads for the first time. Later, a pause, as while topics are loaded again, must not keep HTTP
+   * requests away from the process.
+   */
+  function checkRouter(status: ConsumerStatus): CheckResult {
+    const failure = checkMember(status) ?? (hasRouted ? undefined : checkPaused(status, "router"));
+    hasRouted ||= failure === undefined;
+    return failure ?? { ok: true };
+  }
+
   return async () => {
     const [mongodbCheck, kafkaCheck] = await Promise.all([mongodb(), kafka()]);
     const consumerChecks = Object.entries(consumers).map(
@@ -27,8 +39,7 @@ export function createReadiness(
       mongodb: mongodbCheck,
       kafka: kafkaCheck,
       ...Object.fromEntries(consumerChecks),
-      // Paused, as while topics are loaded, it must not keep HTTP requests away from the process.
-      ...(router && { router: checkMember(router.status()) ?? { ok: true } }),
+      ...(router && { router: checkRouter(router.status()) }),
     };
   };
 }
@@ -45,21 +56,25 @@ async function checkPing(ping: () => Promise<void>): Promise<CheckResult> {
   }
 }
 
+type ConsumerStatus = ReturnType<GroupConsumer["status"]>;
+
 function checkConsumer(consumer: GroupConsumer): CheckResult {
   const status = consumer.status();
-  const failure = checkMember(status);
-  if (failure !== undefined) return failure;
-  const paused = status.partitions.filter((partition) => partition.state === "paused");
-  if (paused.length === 0) return { ok: true };
+  return checkMember(status) ?? checkPaused(status, "sync") ?? { ok: true };
+}
+
+function checkMember({ state }: ConsumerStatus): CheckResult | undefined {
+  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
+  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
+  return undefined;
+}
+
+function checkPaused({ partitions }: ConsumerStatus, what: string): CheckResult | undefined {
+  const paused = partitions.filter((partition) => partition.state === "paused");
+  if (paused.length === 0) return undefined;
   const reasons = paused.map(
     ({ topic, partition, reason = "paused", cause }) =>
       `${topic}-${partition}: ${cause === "error" ? "unexpected error: " : ""}${reason}`,
   );
-  return { ok: false, reason: `the sync is paused: ${reasons.join("; ")}` };
-}
-
-function checkMember({ state }: ReturnType<GroupConsumer["status"]>): CheckResult | undefined {
-  if (state === "joining") return { ok: false, reason: "the consumer has not joined its group yet" };
-  if (state === "dead") return { ok: false, reason: "the consumer died; the process ends" };
-  return undefined;
+  return { ok: false, reason: `the ${what} is paused: ${reasons.join("; ")}` };
 }

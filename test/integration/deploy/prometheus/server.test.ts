@@ -158,6 +158,6 @@ describe("a Prometheus with the settings of the guide", () => {
       all.filter(({ health }) => health !== "ok"),
       [],
     );
-    assert.equal(all.length, 19);
+    assert.equal(all.length, 20);
   });
 });
