@@ -114,6 +114,8 @@ describe("the page Events", () => {
     await page.route("**/overview/events", (route) =>
       route.fulfill({ contentType: "text/event-stream", body: `data: ${JSON.stringify(reloading)}\n\n` }),
     );
+    // The page requests it when the stream ends.
+    await page.route("**/api/topicsync/v1/overview", (route) => route.fulfill({ json: reloading }));
     await page.reload();
     await page.getByText("10,000 of about 40,000 topics read.").waitFor();
     const progress = page.getByRole("progressbar", { name: "Topics read" });

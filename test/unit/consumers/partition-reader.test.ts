@@ -141,6 +141,8 @@ describe("the reader of a partition", () => {
     await until("the write failed", () => reader.status().state === "paused");
     await until("the reader reads again", () => reader.status().state === "reading");
     assert.equal(reader.status().offset, 11);
+    // Otherwise it may be reported after the next write has moved the position.
+    await until("the write is reported", () => reported.length === 1);
     await reader.batch(createBatch(11));
     await reader.close();
     assert.deepEqual(
