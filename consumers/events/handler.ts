@@ -3,6 +3,7 @@ import { NotLoadedError, UnavailableError, type RejectionCode } from "../../src/
 import { withTimeout } from "../../src/lib/timeout.ts";
 import { now } from "../../src/lib/platform.ts";
 import {
+  chooseTarget,
   planRoutes,
   toRejections,
   toRoutedEvent,
@@ -159,10 +160,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     const toRouted = (record: OutgoingRecord): RoutedRecord => ({
       ...record,
       topic: deadLetterTopic,
-      partition:
-        record.key === null
-          ? partition.partition % partitions
-          : options.choosePartition(record.key, partitions),
+      partition: chooseTarget(record.key, partitions, options),
     });
     return { send: (letters: readonly OutgoingRecord[]) => transaction.sendEach(letters.map(toRouted)) };
   }

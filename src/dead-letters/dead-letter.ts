@@ -45,7 +45,8 @@ export interface DeadLetter {
 /** Finds the external id in a record. */
 export type IdentifyTopic = (record: Pick<LogRecord, "key" | "value" | "headers">) => string | undefined;
 
-const isDeadLetterHeader = (name: string): boolean =>
+/** Whether a header was added to the record when it became a dead letter, or when it was replayed. */
+export const isDeadLetterHeader = (name: string): boolean =>
   name.startsWith("__connect.errors.") || name.startsWith("topicsync.");
 
 /**

@@ -237,7 +237,7 @@ export function createLiveTopicIndex(
         isFollowing = true;
         following = await feed.follow({ onChanged: handleFeed, onLost: lose });
         followed += 1;
-        // The load is newer than whatever was read before it.
+        // The load is newer than everything that was read before it.
         loading.changedIds.clear();
         await load(loading);
         await lost.promise;

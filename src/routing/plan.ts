@@ -1,5 +1,6 @@
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
+import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
 import { RejectionError, type RejectionCode } from "../lib/errors.ts";
 import { getHeaderText, formatRecordPosition, type LogRecord, type Partition } from "../sync/records.ts";
 import type { EgressNaming } from "./egress.ts";
@@ -78,9 +79,7 @@ export function toRoutedEvent(
 /** The record as it was before it became a dead letter and was replayed. */
 function toOriginal(record: LogRecord): LogRecord {
   const { headers } = record;
-  const own = Object.entries(headers).filter(
-    ([name]) => !name.startsWith("topicsync.") && !name.startsWith("__connect.errors."),
-  );
+  const own = Object.entries(headers).filter(([name]) => !isDeadLetterHeader(name));
   const time = getHeaderText(headers, deadLetterHeader.time);
   return { ...record, timestamp: time ?? record.timestamp, headers: Object.fromEntries(own) };
 }
@@ -97,7 +96,7 @@ function parseIds(text: string | undefined): ReadonlySet<string> | undefined {
 
 /** Plans where events are forwarded to. */
 export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions): RoutePlan {
-  const { partition, naming, getNamespace, unmatchedTopic, choosePartition } = options;
+  const { naming, getNamespace, unmatchedTopic } = options;
   const names = new Set<string>();
   /** By external id. */
   const targets = new Map<string, Target>();
@@ -126,8 +125,7 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
       event,
       externalId,
       topic,
-      // Without a key, the events of a partition stay in their order, too.
-      partition: key === null ? partition.partition % partitions : choosePartition(key, partitions),
+      partition: chooseTarget(key, partitions, options),
       key,
       value,
       timestamp,
@@ -155,6 +153,13 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
     },
   };
 }
+
+/** The partition for a record. Without a key, the events of a partition stay in their order, too. */
+export const chooseTarget = (
+  key: Buffer | null,
+  partitions: number,
+  { partition: { partition }, choosePartition }: Pick<RouteOptions, "partition" | "choosePartition">,
+): number => (key === null ? partition % partitions : choosePartition(key, partitions));
 
 interface Target {
   readonly name: string;
