@@ -54,7 +54,7 @@ interface Subscription {
 interface Knowledge {
   /** The newest version that it has read. */
   read: number;
-  /** The newest version that it was told to read. */
+  /** The newest version that it was asked to read. */
   noticed: number;
 }
 

@@ -26,7 +26,7 @@ export const createEvent = (eventType: string, members: object = {}) => ({
   event: members,
 });
 
-export const textOf = ({ headers }: ReadRecord, name: string): string | undefined =>
+export const getText = ({ headers }: ReadRecord, name: string): string | undefined =>
   getHeaderText(headers, name);
 
 export const defineTopic = (externalId: string, headerQuery: string, contentQuery = "") => ({
@@ -39,7 +39,7 @@ export const defineTopic = (externalId: string, headerQuery: string, contentQuer
 
 /** Within it, the order is kept: the partition of the event, and that of the copy. */
 const toStream = (copy: ReadRecord): string =>
-  `${textOf(copy, "topicsync.event")?.split("-").at(-2) ?? ""} to ${copy.partition}`;
+  `${getText(copy, "topicsync.event")?.split("-").at(-2) ?? ""} to ${copy.partition}`;
 
 /** Scenes with events. */
 export function routerStage(addresses?: StackAddresses) {
@@ -124,13 +124,13 @@ export function routerStage(addresses?: StackAddresses) {
         );
         for (const topic of topics) {
           const ids = copies
-            .filter((copy) => textOf(copy, "topicsync.topic") === topic)
-            .map((copy) => textOf(copy, "topicsync.event") ?? "");
+            .filter((copy) => getText(copy, "topicsync.topic") === topic)
+            .map((copy) => getText(copy, "topicsync.event") ?? "");
           assert.equal(ids.length, expected.length, `${topic}: copies`);
           assert.deepEqual(new Set(ids), new Set(expected), topic);
         }
         for (const [stream, records] of Map.groupBy(copies, toStream)) {
-          const offsets = records.map((copy) => Number(textOf(copy, "topicsync.event")?.split("-").at(-1)));
+          const offsets = records.map((copy) => Number(getText(copy, "topicsync.event")?.split("-").at(-1)));
           assert.ok(
             offsets.every((offset, at) => offset >= (offsets[at - 1] ?? 0)),
             `the order of ${stream}`,

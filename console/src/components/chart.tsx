@@ -106,7 +106,7 @@ function createOptions(element: HTMLElement, lineNames: readonly string[]): uPlo
         label,
         stroke: getColor(`--chart-line-${i + 1}`),
         width: 2,
-        // Told apart without colors as well.
+        // Distinguishable without colors.
         ...(i > 0 && { dash: [5, 4] }),
         points: { show: false },
         value: (plot: uPlot, _: number, line: number, at: number | null) =>

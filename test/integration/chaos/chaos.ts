@@ -59,7 +59,7 @@ function parseCount(text: string): number {
 const maxDifferences = 10;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** What a run found, whatever it sent. */
+/** The result of a run, of announcements or of events. */
 interface Report {
   readonly differences: readonly string[];
   readonly stack: string;
@@ -147,7 +147,7 @@ const toEventRows = ({ counts, announcements, requests }: EventChaosResult): Rep
   ["announcements of topics", sum(announcements)],
   ...listByName(announcements, "  "),
   ["copies", counts.copies],
-  ["most copies of an event", counts.mostCopies],
+  ["most copies of an event", counts.maxCopies],
   ["copies that depend on the time of a change", counts.undecided],
   ["dead letters", counts.letters],
   ...listByName(requests, "requests, "),

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { createCloudEvent, createBinaryHeaders, addFrame } from "../../support/records.ts";
-import { createEvent, defineTopic, routerStage, textOf } from "../../support/router-scene.ts";
+import { createEvent, defineTopic, routerStage, getText } from "../../support/router-scene.ts";
 import { getMetric, getSyncStatus } from "../../support/scene.ts";
 
 const { admin, routerScene } = routerStage();
@@ -13,7 +13,7 @@ type Records = Awaited<ReturnType<ReturnType<typeof routerScene>["readAll"]>>;
 
 /** The event and the topic of each copy, sorted. */
 const toPairs = (copies: Records) =>
-  copies.map((copy) => [textOf(copy, "topicsync.event"), textOf(copy, "topicsync.topic")]).sort();
+  copies.map((copy) => [getText(copy, "topicsync.event"), getText(copy, "topicsync.topic")]).sort();
 
 describe("the router", () => {
   it("forwards each event to every topic whose filters it meets, with its bytes, key, headers and time", async () => {
@@ -44,7 +44,7 @@ describe("the router", () => {
     assert.equal(first?.value?.toString(), value);
     assert.equal(first.key?.toString(), "k1");
     assert.equal(first.timestamp, "1700000000000");
-    assert.equal(textOf(first, "own"), "1");
+    assert.equal(getText(first, "own"), "1");
     const { router } = await getSyncStatus(service);
     assert.deepEqual(router?.counts, { matched: 2, unmatched: 1, forwarded: 3, rejected: {} });
     assert.deepEqual(router.busiest, [
@@ -77,7 +77,7 @@ describe("the router", () => {
     );
     const letters = await scene.readAll(scene.deadLetterTopic);
     assert.deepEqual(
-      letters.map((letter) => [textOf(letter, "topicsync.id"), textOf(letter, "topicsync.code")]),
+      letters.map((letter) => [getText(letter, "topicsync.id"), getText(letter, "topicsync.code")]),
       [
         [`${scene.events}-0-3`, "MALFORMED_JSON"],
         [`${scene.events}-0-4`, "SCHEMA_VIOLATION"],
@@ -87,7 +87,7 @@ describe("the router", () => {
     const [first] = letters;
     assert.equal(first?.value?.toString(), "no JSON");
     assert.equal(first.key?.toString(), "k");
-    assert.match(textOf(first, "__connect.errors.exception.message") ?? "", /^The event is not JSON/);
+    assert.match(getText(first, "__connect.errors.exception.message") ?? "", /^The event is not JSON/);
   });
 
   it("keeps the order of a partition: by key, and without keys in one partition", async () => {
@@ -109,13 +109,13 @@ describe("the router", () => {
     const copies = await scene.readAll(scene.egress);
     assert.equal(copies.length, 400);
     const streams = Map.groupBy(copies, (copy) => {
-      const source = textOf(copy, "topicsync.event")?.split("-").at(-2) ?? "";
+      const source = getText(copy, "topicsync.event")?.split("-").at(-2) ?? "";
       return `${source} ${copy.key?.toString() ?? "none"}`;
     });
     assert.equal(streams.size, 8);
     for (const [name, stream] of streams) {
       assert.equal(new Set(stream.map(({ partition }) => partition)).size, 1, name);
-      const offsets = stream.map((copy) => Number(textOf(copy, "topicsync.event")?.split("-").at(-1)));
+      const offsets = stream.map((copy) => Number(getText(copy, "topicsync.event")?.split("-").at(-1)));
       assert.deepEqual(
         offsets,
         offsets.toSorted((a, b) => a - b),
@@ -148,8 +148,8 @@ describe("the router", () => {
     assert.equal(topics[0]?.partitions.length, 2);
     const [letter] = await scene.readAll(scene.deadLetterTopic);
     assert.ok(letter !== undefined);
-    assert.equal(textOf(letter, "topicsync.code"), "BAD_EGRESS_NAME");
-    assert.equal(textOf(letter, "topicsync.undelivered"), '["no name"]');
+    assert.equal(getText(letter, "topicsync.code"), "BAD_EGRESS_NAME");
+    assert.equal(getText(letter, "topicsync.undelivered"), '["no name"]');
   });
 
   it("never forwards to its own Kafka topics", async () => {
@@ -163,8 +163,8 @@ describe("the router", () => {
     const [letter, ...more] = await scene.readAll(scene.deadLetterTopic);
     assert.ok(letter !== undefined);
     assert.equal(more.length, 0);
-    assert.equal(textOf(letter, "topicsync.code"), "BAD_EGRESS_NAME");
-    assert.equal(textOf(letter, "topicsync.undelivered"), undefined);
+    assert.equal(getText(letter, "topicsync.code"), "BAD_EGRESS_NAME");
+    assert.equal(getText(letter, "topicsync.undelivered"), undefined);
   });
 
   it("sends events that no topic wants to the Kafka topic for them", async () => {
@@ -176,8 +176,8 @@ describe("the router", () => {
     await scene.routed();
     const [record] = await scene.readAll(unmatched);
     assert.ok(record !== undefined);
-    assert.equal(textOf(record, "topicsync.event"), `${scene.events}-0-0`);
-    assert.equal(textOf(record, "topicsync.topic"), undefined);
+    assert.equal(getText(record, "topicsync.event"), `${scene.events}-0-0`);
+    assert.equal(getText(record, "topicsync.topic"), undefined);
   });
 
   it("makes a dead letter of what the egress topic rejects, and forwards everything else once", async () => {
@@ -205,12 +205,12 @@ describe("the router", () => {
     );
     await scene.routed();
     assert.equal((await scene.readAll(`${small}.wide`)).length, 20);
-    const narrow = (await scene.readAll(`${small}.narrow`)).map((copy) => textOf(copy, "topicsync.event"));
+    const narrow = (await scene.readAll(`${small}.narrow`)).map((copy) => getText(copy, "topicsync.event"));
     assert.equal(new Set(narrow).size, 19);
     assert.equal(narrow.length, 19);
     const letters = await scene.readAll(scene.deadLetterTopic);
     assert.deepEqual(
-      letters.map((letter) => [textOf(letter, "topicsync.id"), textOf(letter, "topicsync.code")]),
+      letters.map((letter) => [getText(letter, "topicsync.id"), getText(letter, "topicsync.code")]),
       [[`${scene.events}-0-7`, "EGRESS_REJECTED"]],
     );
   });
@@ -247,7 +247,7 @@ describe("the dead letters of events", () => {
     const [copy, ...more] = await scene.readAll(`${prefix}.missing`);
     assert.ok(copy !== undefined);
     assert.equal(more.length, 0);
-    assert.equal(textOf(copy, "topicsync.event"), `${scene.events}-0-0`);
+    assert.equal(getText(copy, "topicsync.event"), `${scene.events}-0-0`);
     assert.equal(copy.timestamp, "1700000000000");
     assert.deepEqual(Object.keys(copy.headers).sort(), ["own", "topicsync.event", "topicsync.topic"]);
   });

@@ -11,7 +11,7 @@ interface EventCountsProps extends Pick<RouterStatus, "counts"> {
   readonly since: string | null;
 }
 
-/** What became of the events, and the dead letters by code. */
+/** The number of events by outcome, and of dead letters by code. */
 export function EventCounts({ counts, since }: EventCountsProps) {
   if (counts === null) return null;
   const rejected = Object.entries(counts.rejected).toSorted(([, one], [, other]) => other - one);

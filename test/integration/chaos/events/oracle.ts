@@ -35,7 +35,7 @@ export interface EventCounts {
   /** Copies that depend on when the event was matched. */
   undecided: number;
   letters: number;
-  mostCopies: number;
+  maxCopies: number;
 }
 
 /** Compares what was forwarded with the log of events. */
@@ -64,7 +64,7 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
     copies: 0,
     undecided: 0,
     letters: 0,
-    mostCopies: 0,
+    maxCopies: 0,
   };
 
   function takeEvent(entry: LogEntry): void {
@@ -84,7 +84,7 @@ export function createEventOracle({ topic, history, versions }: EventOracleOptio
       history.findReadTime(partition, offset),
     );
     if (required.length + possible.length === 0) counts.unmatched += 1;
-    counts.mostCopies = Math.max(counts.mostCopies, required.length);
+    counts.maxCopies = Math.max(counts.maxCopies, required.length);
     counts.undecided += possible.length;
     const missing = new Set(required);
     events.set(id, { digest, timestamp, move, missing, possible: new Set(possible), found: new Set() });

@@ -48,9 +48,9 @@ const names = {
 } as const;
 const egressPartitions = 3;
 
-/** A change of topics for so many events. */
+/** How many events there are for each change of a topic. */
 const eventsPerChange = 20;
-/** Instances are busy, and read changes anew after an outage of the store. */
+/** Instances are busy, and read changes again after an outage of the store. */
 const propagationMs = 10_000;
 const refreshIntervalMs = 100;
 /** Marks the last record of each partition of the output. */
