@@ -100,6 +100,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   /** Writes and look-ups that failed since the last successful write: each makes the next delay longer. */
   let failures = 0;
   let fetches = 0;
+  /** Fetches that were reported since the last seek. The first of them may have been requested before it. */
+  let fetchesSinceSeek = 0;
+  let sought = 0;
 
   const isClosed = (): boolean => closing.signal.aborted;
   const isPaused = (): boolean => state.kind === "paused";
@@ -137,7 +140,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         if (isClosed()) return;
         writing = Promise.resolve(undefined);
         state = { kind: fetchFrom < next.offset ? "examining" : "reading" };
-        member.seek(partition, fetchFrom);
+        seek(fetchFrom);
         member.resume(partition);
         log.info({ offset: next.offset, pausedMs: Math.round(elapsed() - pausedAt) }, "partition resumed");
         return;
@@ -254,8 +257,28 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       const suspect = isIdle() ? await findSuspect(at) : undefined;
       if (typeof suspect !== "number" || !isIdle()) continue;
       state = { kind: "examining" };
-      member.seek(partition, suspect);
+      seek(suspect);
     }
+  }
+
+  function seek(offset: number): void {
+    sought = offset;
+    fetchesSinceSeek = 0;
+    member.seek(partition, offset);
+  }
+
+  function countFetch(): void {
+    fetches += 1;
+    fetchesSinceSeek += 1;
+  }
+
+  /** Moves the position over offsets at which nothing is delivered: aborted records and markers. */
+  function moveOver(end: number): void {
+    const to = { ...next, offset: end };
+    next = to;
+    writing = writing.then((failedWrite) =>
+      failedWrite !== undefined || isClosed() ? failedWrite : write(handler.prepare([], to.epoch), to),
+    );
   }
 
   /** Examines fetched records before `next`. Returns false when one proves that the log is a new one; reading restarts then. */
@@ -279,7 +302,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
   return {
     async batch(batch) {
-      fetches += 1;
+      countFetch();
       const [first] = batch.records;
       if (first === undefined || isPaused() || !batch.isCurrent()) return;
       if (first.offset < next.offset && !isExamining()) {
@@ -293,6 +316,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
           ? batch.records.filter(({ offset }) => offset >= next.offset)
           : batch.records;
       if (unapplied.length === 0) {
+        if (batch.end > next.offset) moveOver(batch.end);
         batch.advance(batch.end - 1);
         await batch.heartbeat();
         return;
@@ -313,7 +337,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         }
         if (suspicious !== undefined) {
           state = { kind: "examining" };
-          member.seek(partition, suspicious);
+          seek(suspicious);
           return;
         }
         const end = last === batch.records.at(-1) ? batch.end : last.offset + 1;
@@ -328,14 +352,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     },
 
     skipped({ first, end }) {
-      fetches += 1;
-      // A fetch from before a seek may start later than `next`.
-      if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;
-      const to = { ...next, offset: end };
-      next = to;
-      writing = writing.then((failedWrite) =>
-        failedWrite !== undefined || isClosed() ? failedWrite : write(handler.prepare([], to.epoch), to),
-      );
+      countFetch();
+      if (isPaused() || isClosed() || end <= next.offset) return;
+      // Either compaction removed the records between, or the fetch is from before a seek. The next one is not.
+      if (first > next.offset && fetchesSinceSeek === 1) member.seek(partition, sought);
+      else moveOver(end);
     },
 
     status: () => ({

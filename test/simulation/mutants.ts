@@ -212,8 +212,15 @@ export const mutants: readonly Mutant[] = [
     name: "skipped ranges do not move the position",
     world: "sync",
     file: reader,
-    replace: "if (isPaused() || isClosed() || first > next.offset || end <= next.offset) return;",
+    replace: "if (isPaused() || isClosed() || end <= next.offset) return;",
     by: "if (end > 0) return;",
+  },
+  {
+    name: "skipped ranges after removed records do not move the position",
+    world: "sync",
+    file: reader,
+    replace: "if (isPaused() || isClosed() || end <= next.offset) return;",
+    by: "if (isPaused() || isClosed() || end <= next.offset || first > next.offset) return;",
   },
   {
     name: "what was examined before a claim counts as examined after it",

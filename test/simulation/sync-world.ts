@@ -234,7 +234,10 @@ export async function runSyncWorld(
     const timestamp = Math.max(lastTimestamp, startOfTime + Math.floor(clock.getTime())) + 200_000;
     partitionLog.append([{ timestamp, key: null, value: null }]);
     // What is not delivered moves the position, too.
-    if (random.chance(0.3)) partitionLog.append([{ timestamp, key: null, value: null }], "abort");
+    if (random.chance(0.3)) {
+      partitionLog.append([{ timestamp, key: null, value: null }], "abort");
+      if (random.chance(0.5)) partitionLog.compact(lastTimestamp - 1_000);
+    }
   }
   broker.notify();
   await clock.runUntil(clock.getTime() + recoveryMs, hasCaughtUp);

@@ -149,7 +149,8 @@ describe("a log that changed", () => {
     await idempotent.disconnect();
     for (let sent = 0; sent < 3; sent += 1) await producer.send({ topic, messages });
     await announce(0, 1);
-    await waitForCompaction(at, (records) => records === 3);
+    // The active segment may begin with the last large record or with the announcement.
+    await waitForCompaction(at, (records) => records <= 3);
     const service = await start();
     await reached(5);
     assert.deepEqual(await topics.distinct("topic_id"), ["id-0"]);

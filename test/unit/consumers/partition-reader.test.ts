@@ -10,9 +10,9 @@ import { until } from "../../support/poll.ts";
 const partition = { topic: "announcements", partition: 0 };
 const log = await createLogger("silent");
 
-const createBatch = (offset: number): RecordBatch => ({
+const createBatch = (offset: number, timestamp = "2000"): RecordBatch => ({
   partition,
-  records: [{ offset, timestamp: "2000", key: null, value: null, headers: {} }],
+  records: [{ offset, timestamp, key: null, value: null, headers: {} }],
   end: offset + 1,
   advance: () => undefined,
   heartbeat: () => Promise.resolve(true),
@@ -27,6 +27,7 @@ async function createScene(
 ) {
   const seeks: number[] = [];
   const written: number[] = [];
+  const positions: number[] = [];
   const bounds = { low: 0, high: 20 };
   let answers = 0;
   const newer = Promise.withResolvers<number>();
@@ -52,6 +53,7 @@ async function createScene(
       prepare: () => undefined,
       write: (_, { to }) => {
         written.push(to.epoch);
+        positions.push(to.offset);
         return Promise.resolve();
       },
       report: () => undefined,
@@ -70,7 +72,7 @@ async function createScene(
     await until("the broker is asked", () => answers === 2);
     return { handled };
   };
-  return { reader, seeks, newer, written, bounds, deliver };
+  return { reader, seeks, newer, written, positions, bounds, deliver };
 }
 
 describe("the reader of a partition", () => {
@@ -116,6 +118,25 @@ describe("the reader of a partition", () => {
     await reader.batch(createBatch(0));
     await reader.close();
     assert.deepEqual([seeks, written], [[10, 0], [2]]);
+  });
+
+  it("moves its position over markers after examined records", async (t) => {
+    const { reader, newer, deliver, positions } = await createScene(t);
+    const { handled } = await deliver();
+    newer.resolve(9);
+    await handled;
+    await reader.batch({ ...createBatch(9, "1000"), end: 12 });
+    await until("the position moves", () => positions.length > 0);
+    assert.deepEqual(positions, [12]);
+  });
+
+  it("moves its position over what compaction removed, but not for a fetch from before a seek", async (t) => {
+    const { reader, seeks, positions } = await createScene(t);
+    reader.skipped({ first: 12, end: 14 });
+    assert.deepEqual([seeks, positions], [[10, 10], []]);
+    reader.skipped({ first: 11, end: 13 });
+    await until("the position moves", () => positions.length > 0);
+    assert.deepEqual([seeks, positions], [[10, 10], [13]]);
   });
 
   it("reports once a write that was stored although it failed, and continues if that fails", async (t) => {
