@@ -31,6 +31,11 @@ export interface Database {
    * after the name has changed. On a sharded cluster the elections of shards are not visible.
    */
   getPrimary(): string | undefined;
+  /**
+   * Waits until a majority has everything that was read from this primary. Returns false when an election may have lost some of
+   * it. To be called within `run`.
+   */
+  confirmReads(primary: string | undefined): Promise<boolean>;
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
   /**
@@ -191,6 +196,12 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
       ),
 
     getPrimary: () => primary,
+
+    async confirmReads(readFrom) {
+      // MongoDB waits for the write concern of everything before, even though this changes nothing.
+      await db.collection(collections.topics).updateMany({ _id: { $in: [] } }, { $unset: { unused: "" } });
+      return readFrom === primary;
+    },
 
     startSession: () => (transactions ? client.startSession() : undefined),
 

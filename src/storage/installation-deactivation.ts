@@ -45,36 +45,46 @@ export function createInstallationDeactivator(database: Database): InstallationD
       await deactivateRead(batch, reason);
       batch = [];
     }
-    // Also without records: another removal may have deactivated them on the primary only, and an update that changes nothing
-    // waits until a majority has what it saw.
-    await deactivateRead(batch, reason);
+    if (batch.length > 0) await deactivateRead(batch, reason);
+  }
+
+  /** Repeats the work when an election may have lost what it read: a token that was inactive is active again, and was spared. */
+  async function runConfirmed(work: () => Promise<void>): Promise<void> {
+    let primary;
+    do {
+      primary = database.getPrimary();
+      await work();
+    } while (!(await database.confirmReads(primary)));
+  }
+
+  async function deactivateByIds(
+    ids: readonly string[],
+    reason: string,
+    deactivated: Map<string, InstallationKey>,
+  ): Promise<void> {
+    const records = await installations
+      .find(
+        { _id: { $in: ids.filter((id) => !deactivated.has(id)) }, active: true },
+        { projection: { token: 1, application: 1, platform: 1 } },
+      )
+      .toArray();
+    const update = toDeactivation(reason, currentDate());
+    // One update each, to know which records others deactivated meanwhile. The token is the shard key.
+    for (const { _id, token, application, platform } of records) {
+      const { modifiedCount } = await installations.updateOne({ _id, token, active: true }, update);
+      if (modifiedCount === 1) deactivated.set(_id, { token, application, platform });
+    }
   }
 
   return {
     async deactivateByIds(ids, reason) {
-      const records = await database.run(() =>
-        installations
-          .find(
-            { _id: { $in: [...ids] }, active: true },
-            { projection: { token: 1, application: 1, platform: 1 } },
-          )
-          .toArray(),
-      );
-      const update = toDeactivation(reason, currentDate());
-      const deactivated: InstallationKey[] = [];
-      // One update each, to know which records others deactivated meanwhile. The token is the shard key.
-      for (const { _id, token, application, platform } of records) {
-        try {
-          const { modifiedCount } = await database.run(() =>
-            installations.updateOne({ _id, token, active: true }, update),
-          );
-          if (modifiedCount === 1) deactivated.push({ token, application, platform });
-        } catch (error) {
-          if (deactivated.length === 0) throw error;
-          break;
-        }
+      const deactivated = new Map<string, InstallationKey>();
+      try {
+        await database.run(() => runConfirmed(() => deactivateByIds(ids, reason, deactivated)));
+      } catch (error) {
+        if (deactivated.size === 0) throw error;
       }
-      return deactivated;
+      return [...deactivated.values()];
     },
 
     async deactivateUnseen(ids, { unseenSince, reason }) {
@@ -88,14 +98,6 @@ export function createInstallationDeactivator(database: Database): InstallationD
       return count;
     },
 
-    deactivateAll: (request) =>
-      database.run(async () => {
-        let primary;
-        do {
-          primary = database.getPrimary();
-          await deactivateActive(request);
-          // An election may have lost what was read: a token that was inactive is active again, and was spared.
-        } while (primary !== database.getPrimary());
-      }),
+    deactivateAll: (request) => database.run(() => runConfirmed(() => deactivateActive(request))),
   };
 }

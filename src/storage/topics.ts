@@ -114,6 +114,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     claim: (key) => positions.claim(key),
     findPositions: (group, topic) => positions.findPositions(group, topic),
     getPrimary: positions.getPrimary,
+    confirmReads: (primary) => database.run(() => database.confirmReads(primary)),
 
     async begin(step) {
       const batch = await positions.begin(step);

@@ -30,6 +30,8 @@ export interface StoredDefinition extends TopicDefinition {
  * update is gone. A missing position is derived from the stored topics, where batches are all or nothing.
  */
 export interface TopicStore extends BatchStore<TopicWrites> {
+  /** Waits until a majority has everything that was read from this primary; false when an election may have lost some of it. */
+  confirmReads(primary: string | undefined): Promise<boolean>;
   /** Stores a new topic. Throws UniqueViolationError. */
   insert(topic: Topic): Promise<void>;
   findByExternalIds(externalIds: readonly string[]): Promise<Topic[]>;

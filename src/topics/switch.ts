@@ -61,7 +61,7 @@ export function createTopicSwitch({
     return { active, last };
   }
 
-  /** Returns undefined when its external id was taken, but is free again: the caller retries. */
+  /** Returns undefined when another call enabled it, or freed its external id: the caller looks again. */
   async function restore({ topic }: RetiredTopic): Promise<SwitchResult | undefined> {
     requireReadableFilters(topic);
     try {
@@ -71,8 +71,8 @@ export function createTopicSwitch({
     } catch (error) {
       if (!(error instanceof RejectionError)) throw error;
       const [holder] = await store.findByExternalIds([topic.externalId]);
-      // A concurrent call enabled it.
-      if (holder?.id === topic.id) return { topic: holder, changed: false };
+      // A concurrent call enabled it, or its external id is free again.
+      if (holder?.id === topic.id) return undefined;
       if (holder === undefined && error.code === "DUPLICATE_EXTERNAL_ID") return undefined;
       throw error;
     }
@@ -81,8 +81,10 @@ export function createTopicSwitch({
   return {
     async disable(externalId, user) {
       for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        const primary = store.getPrimary();
         const { active, last } = await find(externalId);
         if (active === undefined) {
+          if (!(await store.confirmReads(primary))) continue;
           if (last === undefined) throw createUnknownTopicError(externalId);
           return { topic: last.topic, changed: false };
         }
@@ -102,11 +104,14 @@ export function createTopicSwitch({
 
     async enable(externalId) {
       for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        const primary = store.getPrimary();
         const { active, last } = await find(externalId);
         const disabled = last?.retiredBy.kind === "http" ? last : undefined;
         // Where another topic has taken the external id, the store rejects the disabled one, with the reason.
-        if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id))
+        if (active !== undefined && (disabled === undefined || disabled.topic.id === active.id)) {
+          if (!(await store.confirmReads(primary))) continue;
           return { topic: active, changed: false };
+        }
         if (last?.retiredBy.kind === "announcement") throw createEnableRejection(externalId, last.retiredBy);
         if (disabled === undefined) throw createUnknownTopicError(externalId);
         const restored = await restore(disabled);

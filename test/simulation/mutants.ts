@@ -147,8 +147,7 @@ export const mutants: readonly Mutant[] = [
     name: "a suspicion counts as proof of a new log",
     world: "sync",
     file: reader,
-    replace:
-      '          state = { kind: "examining" };\n          member.seek(partition, suspicious);\n          return;',
+    replace: '          state = { kind: "examining" };\n          seek(suspicious);\n          return;',
     by: '          findings = { endedEpoch: next.epoch, examinedTo: 0 };\n          pause("the log is a new one");\n          return;',
   },
   {
@@ -335,9 +334,24 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a removal that finds nothing does not wait for a majority",
     world: "registrations",
-    file: "src/storage/installation-deactivation.ts",
-    replace: "    await deactivateRead(batch, reason);\n  }\n",
-    by: "    if (batch.length > 0) await deactivateRead(batch, reason);\n  }\n",
+    file: "src/storage/database.ts",
+    replace:
+      'await db.collection(collections.topics).updateMany({ _id: { $in: [] } }, { $unset: { unused: "" } });',
+    by: "",
+  },
+  {
+    name: "a topic that was read as disabled is acknowledged at once",
+    world: "sync",
+    file: "src/topics/switch.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n          if (last",
+    by: "if (last",
+  },
+  {
+    name: "a topic that was read as enabled is acknowledged at once",
+    world: "sync",
+    file: "src/topics/switch.ts",
+    replace: "if (!(await store.confirmReads(primary))) continue;\n          return",
+    by: "return",
   },
   {
     name: "a user's removal is not repeated after an election",
@@ -350,9 +364,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an administrator's removal is not repeated after an election",
     world: "registrations",
-    file: "src/storage/installation-deactivation.ts",
-    replace: "while (primary !== database.getPrimary());",
-    by: "while (false);",
+    file: "src/storage/database.ts",
+    replace: "return readFrom === primary;",
+    by: "return true;",
     schedule: "removal-of-all-spares-a-token-that-an-election-reactivates",
   },
   {

@@ -267,6 +267,18 @@ export function createOracle(options: OracleOptions) {
         );
     },
 
+    /** A user was told that the topic is active, or is not, which was true at some moment since the call. */
+    onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
+      const first = versions.findLastIndex(({ commit }) => commit <= during.from);
+      const held = versions
+        .slice(Math.max(first, 0))
+        .some(({ commit, topics }) => commit <= during.majority && topics.has(externalId) === isActive);
+      if (!held)
+        fail(
+          `the topic ${externalId} was acknowledged as ${isActive ? "enabled" : "disabled"}, but may not be`,
+        );
+    },
+
     /** What is stored must be what the last version says. */
     compare(stored: readonly Document[]): void {
       const { topics } = getLast();

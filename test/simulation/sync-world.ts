@@ -138,6 +138,7 @@ export async function runSyncWorld(
     if (service === undefined) return;
     const externalId = formatId(action.id);
     const perform = async (): Promise<void> => {
+      const from = server.getLastCommit();
       switch (action.do) {
         case "create": {
           const { topic } = await service.topics.create(toDefinition(action.id, action.variant), "admin");
@@ -146,11 +147,16 @@ export async function runSyncWorld(
         }
         case "disable":
           await service.topicSwitch.disable(externalId, "admin");
+          onSwitched(externalId, false, from);
           break;
         case "enable":
           await service.topicSwitch.enable(externalId);
+          onSwitched(externalId, true, from);
           break;
       }
+    };
+    const onSwitched = (id: string, isActive: boolean, from: number): void => {
+      if (isReplicaSet) oracle.onSwitched(id, isActive, { from, majority: server.getMajority() });
     };
     clock.schedule(host, 0, () => {
       perform().then(

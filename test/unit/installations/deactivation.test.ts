@@ -64,7 +64,7 @@ describe("deactivating all users' tokens", () => {
     assert.equal(await isActive("other platform"), true);
     assert.equal(await isActive("other application"), true);
     assert.equal((await records.findOne({ token: "dead already" }))?.deactivated_reason, "Unregistered");
-    assert.deepEqual(updates, [250, 250, 100]);
+    assert.deepEqual(updates, [250, 250, 100, 0]);
   });
 
   it("deactivates records without times, written by another program", async () => {

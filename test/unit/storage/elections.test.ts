@@ -5,11 +5,13 @@ import { before, describe, it } from "node:test";
 import { ObjectId, type MongoClient } from "mongodb";
 
 import { PrimaryChangedError, type PositionStep } from "../../../src/sync/positions.ts";
+import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { createDatabaseOf } from "../../../src/storage/database.ts";
 import { createPositions } from "../../../src/storage/positions.ts";
 import { connectDatabase } from "../../support/database.ts";
+import { installation, type InstallationRecord } from "../../support/installations.ts";
 
-const { database, log } = await connectDatabase();
+const { db, database, log } = await connectDatabase();
 
 /** A client that reports what it is told about the servers. */
 function createClient() {
@@ -71,5 +73,29 @@ describe("a batch that was decided on another primary", () => {
     await batch.commit();
     await batch.end();
     assert.equal((await positions.claim(key))?.offset, 5);
+  });
+});
+
+describe("an administrator's request to deactivate installations", () => {
+  it("includes one that was read as inactive on data that an election loses", async () => {
+    const installations = db.collection<InstallationRecord>("sys_push_notif_app_install");
+    const [active, reactivated] = [installation("a"), installation("b", { active: false })];
+    await installations.insertMany([active, reactivated]);
+    let confirmed = 0;
+    const deactivator = createInstallationDeactivator({
+      ...database,
+      async confirmReads() {
+        confirmed += 1;
+        if (confirmed > 1) return true;
+        await installations.updateOne({ _id: reactivated._id }, { $set: { active: true } });
+        return false;
+      },
+    });
+    const deactivated = await deactivator.deactivateByIds([active._id, reactivated._id], "lost");
+    assert.deepEqual(
+      deactivated.map(({ token }) => token),
+      [active.token, reactivated.token],
+    );
+    assert.equal(await installations.countDocuments({ active: true }), 0);
   });
 });
