@@ -24,8 +24,8 @@ export interface TopicFeed {
   /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**
-   * Reports every change after it resolves. Calls `lost` once and ends when changes may have been missed.
-   * Throws UnavailableError.
+   * Reports every change after it resolves. Calls `onLost` once and ends when changes may have been missed,
+   * but not once it has thrown or was closed. Throws UnavailableError.
    */
   follow(listener: FeedListener): Promise<Following>;
 }

@@ -46,7 +46,8 @@ const namespaces = ["a", "b", "bad name"];
 interface Subscription {
   readonly process: Host;
   readonly listener: FeedListener;
-  isLost: boolean;
+  /** `closed`: the process has closed it, or could not open it, and hears nothing of it any more. */
+  state: "open" | "lost" | "closed";
   deliversAt: number;
 }
 
@@ -132,7 +133,7 @@ export function createRouterTopics(
       clock.getTime() + random.between(1, random.chance(0.8) ? 20 : maxFeedDelayMs),
     );
     clock.schedule(process, subscription.deliversAt - clock.getTime(), () => {
-      if (subscription.isLost) return;
+      if (subscription.state !== "open") return;
       const known = getKnowledge(process, id);
       known.noticed = Math.max(known.noticed, number);
       listener.onChanged([{ externalId: id, updatedOn: definition && storedAt }]);
@@ -151,8 +152,8 @@ export function createRouterTopics(
   }
 
   /** Nothing that is still on its way is delivered. */
-  function end(subscription: Subscription): void {
-    subscription.isLost = true;
+  function end(subscription: Subscription, state: "lost" | "closed"): void {
+    subscription.state = state;
     subscriptions = subscriptions.filter((one) => one !== subscription);
   }
 
@@ -162,9 +163,10 @@ export function createRouterTopics(
     change,
     loseFeeds(process) {
       for (const subscription of subscriptions.filter((one) => one.process === process)) {
-        end(subscription);
+        end(subscription, "lost");
         clock.schedule(process, random.between(0, maxLossNoticeMs), () => {
-          subscription.listener.onLost(new UnavailableError("the feed is lost"));
+          if (subscription.state === "lost")
+            subscription.listener.onLost(new UnavailableError("the feed is lost"));
         });
       }
     },
@@ -178,14 +180,17 @@ export function createRouterTopics(
       },
       find: async (wanted) => noteRead(process, await ask(() => readAll(wanted))),
       async follow(listener) {
-        const subscription = { process, listener, isLost: false, deliversAt: 0 };
-        await ask(() => subscriptions.push(subscription)).catch((error: unknown) => {
-          end(subscription);
+        const subscription: Subscription = { process, listener, state: "open", deliversAt: 0 };
+        await ask(() => {
+          // The request may arrive after the process has given it up.
+          if (subscription.state === "open") subscriptions.push(subscription);
+        }).catch((error: unknown) => {
+          end(subscription, "closed");
           throw error;
         });
         return {
           close() {
-            end(subscription);
+            end(subscription, "closed");
             return Promise.resolve();
           },
         };
