@@ -40,6 +40,13 @@ interface Delivered {
   readonly known: Knowledges;
 }
 
+/** A batch that a process has stored: the ids of its events. */
+interface StoredBatch {
+  readonly certain: readonly string[];
+  /** Forwarded nowhere, and deleted from the log since they were fetched: whether they are in it cannot be seen. */
+  readonly possible: ReadonlySet<string>;
+}
+
 /** What a transaction does with one event. */
 interface Outcome {
   readonly copies: readonly EgressRecord[];
@@ -55,8 +62,8 @@ export function createRouterOracle(options: RouterOracleOptions) {
   /** By partition. */
   const positions = new Map<number, number>();
   const forwarded: EgressRecord[] = [];
-  /** The events of each batch that a process has stored and not reported. */
-  const unreported = new Map<Host, string[]>();
+  /** The batches that a process has stored and not reported. */
+  const unreported = new Map<Host, StoredBatch[]>();
   let checks = 0;
 
   const formatId = (partition: number, offset: number): string => `${topic}-${partition}-${offset}`;
@@ -218,16 +225,25 @@ export function createRouterOracle(options: RouterOracleOptions) {
       }
       checkOrder(records);
       forwarded.push(...records);
-      const events = [...ids].filter((id) => isEvent(findDelivery(process, id, beganAt))).toSorted(byOffset);
-      unreported.set(process, [...(unreported.get(process) ?? []), events.join()]);
+      const certain = [...ids].filter((id) => isEvent(findDelivery(process, id, beganAt)));
+      const possible = new Set<string>();
+      for (let offset = from; offset < to; offset += 1) {
+        const id = formatId(partition, offset);
+        if (!ids.has(id) && isEvent(findDelivery(process, id, beganAt))) possible.add(id);
+      }
+      unreported.set(process, [...(unreported.get(process) ?? []), { certain, possible }]);
     },
 
     onReported(process: Host, { events }: RoutedBatch): void {
-      const batch = events.map(({ id }) => id).join();
-      if (batch === "") return;
+      const reported = events.map(({ id }) => id);
+      if (reported.length === 0) return;
       const waiting = unreported.get(process) ?? [];
-      const at = waiting.indexOf(batch);
-      if (at === -1) throw new Violation(`a report of a batch that was not stored so: ${batch}`);
+      const at = waiting.findIndex(
+        ({ certain, possible }) =>
+          [...certain, ...reported.filter((id) => possible.has(id))].toSorted(byOffset).join() ===
+          reported.join(),
+      );
+      if (at === -1) throw new Violation(`a report of a batch that was not stored so: ${reported.join()}`);
       waiting.splice(at, 1);
     },
 
