@@ -109,6 +109,7 @@ export function createLiveTopicIndex(
   /** The update time of what this process wrote, by external id. */
   const ownWrites = new Map<string, number>();
 
+  const isClosed = (): boolean => closing.signal.aborted;
   const serving = (): TopicIndex | undefined => ("serving" in state ? state.serving : undefined);
   const currentLoad = (): Load | undefined => ("loading" in state ? state.loading : undefined);
 
@@ -128,7 +129,7 @@ export function createLiveTopicIndex(
 
   /** Reads stale topics until none are left. */
   async function refresh(): Promise<void> {
-    while (stale.size > 0 && !closing.signal.aborted) {
+    while (stale.size > 0 && !isClosed()) {
       rereading = new Set([...stale].slice(0, topicsPerRead));
       for (const id of rereading) stale.delete(id);
       try {
@@ -151,7 +152,7 @@ export function createLiveTopicIndex(
 
   function markStale(externalIds: readonly string[]): void {
     // Once closed, nothing reads them any more.
-    if (closing.signal.aborted) return;
+    if (isClosed()) return;
     for (const id of externalIds) {
       stale.add(id);
       currentLoad()?.changedIds.add(id);
@@ -198,18 +199,21 @@ export function createLiveTopicIndex(
     return loading;
   }
 
-  async function load(loading: Load): Promise<void> {
+  async function load(): Promise<void> {
+    if (isClosed()) return;
+    // Into an empty index: what was applied while the feed opened may have been removed unnoticed.
+    const loading = beginLoad();
     const { index, changedIds } = loading;
     let reportedAt = Date.now();
     for await (const topic of feed.streamAll()) {
-      if (closing.signal.aborted) return;
+      if (isClosed()) return;
       if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
       loading.topicsRead += 1;
       if (Date.now() - reportedAt < progressIntervalMs) continue;
       reportedAt = Date.now();
       log.info({ topics: loading.topicsRead }, "loading topics");
     }
-    if (closing.signal.aborted) return;
+    if (isClosed()) return;
     state = { mode: "live", serving: index };
     firstLoad.resolve(undefined);
     live.resolve(undefined);
@@ -219,7 +223,7 @@ export function createLiveTopicIndex(
 
   /** Follows the feed and loads; starts over whenever changes may have been missed. */
   async function run(): Promise<void> {
-    while (!closing.signal.aborted) {
+    while (!isClosed()) {
       let following: Following | undefined;
       const lost = Promise.withResolvers<undefined>();
       lost.promise.catch(() => undefined);
@@ -233,13 +237,11 @@ export function createLiveTopicIndex(
       closing.signal.addEventListener("abort", end);
       try {
         ownWrites.clear();
-        const loading = beginLoad();
+        beginLoad();
         isFollowing = true;
         following = await feed.follow({ onChanged: handleFeed, onLost: lose });
         followed += 1;
-        // The load is newer than everything that was read before it.
-        loading.changedIds.clear();
-        await load(loading);
+        await load();
         await lost.promise;
       } catch (error) {
         log.warn({ reason: getErrorMessage(error) }, "topics must be loaded again");

@@ -16,8 +16,8 @@ const topic = (externalId: string): PickableTopic => ({
   contentQuery: "a=1",
 });
 
-/** An index whose loads and look-ups the test resolves. */
-function createScene(options = {}) {
+/** An index whose loads and look-ups the test resolves. Its feed opens once `opened` resolves. */
+function createScene(options = {}, opened: Promise<unknown> = Promise.resolve()) {
   const listeners: FeedListener[] = [];
   const loads: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
   const lookups: PromiseWithResolvers<readonly PickableTopic[]>[] = [];
@@ -33,9 +33,10 @@ function createScene(options = {}) {
         lookups.push(lookup);
         return lookup.promise;
       },
-      follow(listener) {
+      async follow(listener) {
         listeners.push(listener);
-        return Promise.resolve({ close: () => Promise.resolve() });
+        await opened;
+        return { close: () => Promise.resolve() };
       },
     },
     pino({ level: "silent" }),
@@ -71,6 +72,35 @@ describe("the index of topics while it loads", () => {
     await until("the topics are loaded", () => index.status().topics > 0);
     assert.equal(index.status().topics, 1);
     await index.close();
+  });
+});
+
+describe("the index of topics while its feed opens", () => {
+  it("forgets a topic that this process wrote and another one removed before the feed was open", async () => {
+    const opened = Promise.withResolvers<undefined>();
+    const { index, listeners, loads } = createScene({}, opened.promise);
+    index.start();
+    await until("the feed is being opened", () => listeners.length === 1);
+    const now = new Date();
+    const source = { kind: "http", user: "user" } as const;
+    index.changed({ created: [{ ...topic("removed"), source, createdOn: now, updatedOn: now }] });
+    opened.resolve(undefined);
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([topic("other")]);
+    await until("the topics are loaded", () => index.status().topics > 0);
+    assert.equal(index.status().topics, 1);
+    await index.close();
+  });
+
+  it("stays closed when the feed opens late", async () => {
+    const opened = Promise.withResolvers<undefined>();
+    const { index, listeners, loads } = createScene({}, opened.promise);
+    index.start();
+    await until("the feed is being opened", () => listeners.length === 1);
+    const closed = index.close();
+    opened.resolve(undefined);
+    await closed;
+    assert.deepEqual([index.status().mode, loads.length], ["closed", 0]);
   });
 });
 
