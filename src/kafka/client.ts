@@ -30,7 +30,7 @@ import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createStableOffsets } from "./workarounds/stable-offsets.ts";
 import { createSockets, type KafkaClient } from "./sockets.ts";
-import { encodeRecordsAtOnce } from "./workarounds/record-encoder.ts";
+import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
@@ -90,7 +90,7 @@ export function createBroker(
   log: Logger,
 ): Broker {
   boundFetches(config.maxBatchBytes);
-  encodeRecordsAtOnce();
+  encodeRequestsAtOnce();
   hideAbortedTransactions();
   keepGroupDenials();
   stopIdleChecks();

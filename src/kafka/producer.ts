@@ -76,7 +76,7 @@ export function createProducer({ kafka, dropConnection }: KafkaClient, topic: st
  * wrong when one of them is no safe integer, such as one in nanoseconds.
  */
 export const canShareBatch = (one: OutgoingRecord, other: OutgoingRecord): boolean =>
-  one.timestamp === other.timestamp || [one, other].every(hasSafeTimestamp);
+  one.timestamp === other.timestamp || (hasSafeTimestamp(one) && hasSafeTimestamp(other));
 
 const hasSafeTimestamp = ({ timestamp }: OutgoingRecord): boolean =>
   Number.isSafeInteger(Number(timestamp ?? 0));
@@ -105,19 +105,20 @@ export function* splitIntoBatches<Record extends OutgoingRecord>(
 /** About what a record takes in a batch. */
 export function estimateBytes({ key, value, headers }: OutgoingRecord): number {
   let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
-  for (const [name, given] of Object.entries(headers)) {
-    for (const one of Array.isArray(given) ? given : [given]) bytes += name.length + (one?.length ?? 0) + 2;
+  for (const name of Object.keys(headers)) {
+    const given = headers[name];
+    if (Array.isArray(given)) for (const one of given) bytes += name.length + one.length + 2;
+    else bytes += name.length + (given?.length ?? 0) + 2;
   }
   return bytes;
 }
 
-export const toMessage = ({ key, value, headers, timestamp, partition }: OutgoingRecord): Message => ({
-  key,
-  value,
-  headers: { ...headers },
-  ...(timestamp === undefined ? {} : { timestamp }),
-  ...(partition === undefined ? {} : { partition }),
-});
+export function toMessage({ key, value, headers, timestamp, partition }: OutgoingRecord): Message {
+  const message: Message = { key, value, headers };
+  if (timestamp !== undefined) message.timestamp = timestamp;
+  if (partition !== undefined) message.partition = partition;
+  return message;
+}
 
 /** Derives the offset of each message from the first offset per partition, which the broker acknowledges. */
 function locate(

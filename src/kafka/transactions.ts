@@ -15,6 +15,7 @@ import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
 import { findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
 import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
+import { setGroups } from "./workarounds/message-groups.ts";
 import type { CommittedOffset, StableOffsets } from "./workarounds/stable-offsets.ts";
 
 export interface TransactionsOptions {
@@ -177,36 +178,50 @@ function findRejection(error: unknown): SendRejection | undefined {
   return { reason: "not-acceptable", message: "Kafka denies its user Write on it" };
 }
 
+/** What a request sends to a Kafka topic. */
+interface TopicRequest {
+  readonly messages: Message[];
+  readonly byPartition: Record<number, Message[]>;
+  readonly bytesByPartition: Record<number, number>;
+}
+
 /** Splits records into requests of limited size, overall and for each partition. */
 function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMessages[]> {
-  let messages = new Map<string, Message[]>();
-  let bytesByPartition = new Map<string, number>();
+  let topics = new Map<string, TopicRequest>();
   let totalBytes = 0;
   let first: RoutedRecord | undefined;
   for (const record of records) {
     const { topic, partition } = record;
-    const recordBytes = estimateBytes(record);
-    const partitionBytes = (bytesByPartition.get(`${topic}-${partition}`) ?? 0) + recordBytes;
-    const isFull = partitionBytes > maxBytesPerPartition || totalBytes + recordBytes > maxBytesPerRequest;
+    const bytes = estimateBytes(record);
     first ??= record;
+    const isFull =
+      (topics.get(topic)?.bytesByPartition[partition] ?? 0) + bytes > maxBytesPerPartition ||
+      totalBytes + bytes > maxBytesPerRequest;
     if (totalBytes > 0 && (isFull || !canShareBatch(first, record))) {
-      yield toTopicMessages(messages);
-      messages = new Map();
-      bytesByPartition = new Map();
+      yield toTopicMessages(topics);
+      topics = new Map();
       totalBytes = 0;
       first = record;
     }
-    const ofTopic = messages.get(topic);
-    if (ofTopic === undefined) messages.set(topic, [toMessage(record)]);
-    else ofTopic.push(toMessage(record));
-    bytesByPartition.set(`${topic}-${partition}`, totalBytes === 0 ? recordBytes : partitionBytes);
-    totalBytes += recordBytes;
+    let request = topics.get(topic);
+    if (request === undefined) {
+      request = { messages: [], byPartition: {}, bytesByPartition: {} };
+      topics.set(topic, request);
+    }
+    const message = toMessage(record);
+    request.messages.push(message);
+    (request.byPartition[partition] ??= []).push(message);
+    request.bytesByPartition[partition] = (request.bytesByPartition[partition] ?? 0) + bytes;
+    totalBytes += bytes;
   }
-  if (totalBytes > 0) yield toTopicMessages(messages);
+  if (totalBytes > 0) yield toTopicMessages(topics);
 }
 
-const toTopicMessages = (messages: ReadonlyMap<string, Message[]>): TopicMessages[] =>
-  [...messages].map(([topic, ofTopic]) => ({ topic, messages: ofTopic }));
+const toTopicMessages = (topics: ReadonlyMap<string, TopicRequest>): TopicMessages[] =>
+  [...topics].map(([topic, { messages, byPartition }]) => ({
+    topic,
+    messages: setGroups(messages, byPartition),
+  }));
 
 /**
  * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and

@@ -129,11 +129,10 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
       key,
       value,
       timestamp,
-      headers: {
-        ...headers,
-        ...(externalId === undefined ? {} : { [routedEventHeader.topic]: externalId }),
-        [routedEventHeader.event]: event.id,
-      },
+      headers:
+        externalId === undefined
+          ? { ...headers, [routedEventHeader.event]: event.id }
+          : { ...headers, [routedEventHeader.topic]: externalId, [routedEventHeader.event]: event.id },
     };
   }
 
