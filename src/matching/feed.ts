@@ -1,11 +1,15 @@
 import type { FilterTexts } from "./filter/topic-filters.ts";
 
-/** The fields of a stored topic that picking needs. */
-export interface PickableTopic extends FilterTexts {
-  readonly id: string;
+/** What the index keeps of a stored topic. */
+export interface IndexedTopic extends FilterTexts {
   readonly externalId: string;
-  readonly name: string;
   readonly namespace: string;
+}
+
+/** The fields of a stored topic that picking needs. */
+export interface PickableTopic extends IndexedTopic {
+  readonly id: string;
+  readonly name: string;
   readonly headerQuery: string;
   readonly contentQuery: string;
 }
@@ -20,7 +24,7 @@ export interface TopicChange {
 /** The stored topics and every change to them, by any process. */
 export interface TopicFeed {
   /** Streams all topics. Throws UnavailableError. */
-  streamAll(): AsyncIterable<PickableTopic>;
+  streamAll(): AsyncIterable<IndexedTopic>;
   /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**

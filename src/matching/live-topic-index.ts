@@ -3,7 +3,7 @@ import type { Logger } from "../lib/logger.ts";
 import { sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
-import type { Following, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
+import type { Following, IndexedTopic, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
 import { createPicker } from "./picker/picker.ts";
@@ -118,7 +118,7 @@ export function createLiveTopicIndex(
   const isUnread = (externalId: string): boolean => stale.has(externalId) || rereading.has(externalId);
 
   /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
-  function apply(externalId: string, topic: PickableTopic | undefined): void {
+  function apply(externalId: string, topic: IndexedTopic | undefined): void {
     rereading.delete(externalId);
     currentLoad()?.changedIds.add(externalId);
     for (const index of [serving(), currentLoad()?.index]) {
@@ -328,7 +328,7 @@ function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
   const texts = new Map<string, string>();
   const unreadable = new Set<string>();
   return {
-    set(topic: PickableTopic): void {
+    set(topic: IndexedTopic): void {
       const { externalId } = topic;
       try {
         picker.set(externalId, topic);

@@ -69,8 +69,20 @@ export async function* streamRecords<R, T>(
   cursor: AbstractCursor<R>,
   convert: (record: R) => T,
 ): AsyncGenerator<T> {
+  const fetchNext = (): Promise<boolean> => {
+    const fetched = database.run(() => cursor.hasNext());
+    // Nobody awaits the last one when the consumer stops early.
+    fetched.catch(() => undefined);
+    return fetched;
+  };
   try {
-    while (await database.run(() => cursor.hasNext())) yield* cursor.readBufferedDocuments().map(convert);
+    let fetched = fetchNext();
+    while (await fetched) {
+      const records = cursor.readBufferedDocuments();
+      // The store prepares the next records while these are consumed.
+      fetched = fetchNext();
+      yield* records.map(convert);
+    }
   } finally {
     // The server drops a cursor by itself in time; a failure here must not hide why reading ended.
     await cursor.close().catch(() => undefined);

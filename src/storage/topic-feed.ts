@@ -10,7 +10,14 @@ import { classify } from "./failures.ts";
 import { findByExternalIds } from "./topic-records.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { streamRecords } from "./queries.ts";
-import { pickedFields, toPickable, type RetiredRecord, type TopicRecord } from "./topic-records.ts";
+import {
+  indexedFields,
+  pickedFields,
+  toIndexed,
+  toPickable,
+  type RetiredRecord,
+  type TopicRecord,
+} from "./topic-records.ts";
 
 /** Small enough for a picker to take in without blocking the event loop. */
 const topicsPerBatch = 1_000;
@@ -128,7 +135,10 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   }
 
   return {
-    streamAll: () => streamTopics(database),
+    streamAll: () => {
+      const cursor = topics.find({}, { projection: indexedFields, batchSize: topicsPerBatch });
+      return streamRecords(database, cursor, toIndexed);
+    },
 
     find: async (externalIds) =>
       (await findByExternalIds({ database, topics }, externalIds, { projection: pickedFields })).map(

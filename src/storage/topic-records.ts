@@ -1,6 +1,6 @@
 import type { Collection, FindOptions } from "mongodb";
 
-import type { PickableTopic } from "../matching/feed.ts";
+import type { IndexedTopic, PickableTopic } from "../matching/feed.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { formatRecordPosition } from "../sync/records.ts";
 import type { StoredDefinition } from "../topics/stores.ts";
@@ -86,6 +86,24 @@ export const pickedFields = {
   header_query: 1,
   content_query: 1,
 } as const;
+
+/** The fields that an index of topics needs, as a projection. */
+export const indexedFields = {
+  _id: 0,
+  topic_id: 1,
+  namespace: 1,
+  header_query: 1,
+  content_query: 1,
+} as const;
+
+export const toIndexed = (
+  record: Pick<TopicRecord, "topic_id" | "namespace" | "header_query" | "content_query">,
+): IndexedTopic => ({
+  externalId: record.topic_id,
+  namespace: record.namespace,
+  headerQuery: record.header_query,
+  contentQuery: record.content_query,
+});
 
 const toDefinition = (record: Pick<TopicRecord, keyof typeof pickedFields>): TopicDefinition => ({
   externalId: record.topic_id,

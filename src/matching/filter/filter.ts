@@ -57,12 +57,20 @@ export type FilterMember = "headerQuery" | "contentQuery";
 export const isOperator = (name: string): name is Operator => (operators as readonly string[]).includes(name);
 
 /** Merges the equalities of each name into one condition: together they are OR (TMF630). */
-export function mergeEquals({ conditions }: Filter): Filter {
+export function mergeEquals(filter: Filter): Filter {
+  const { conditions } = filter;
   const equals = conditions.filter(({ operator }) => operator === "eq");
-  if (equals.length < 2) return { conditions };
+  // Few filters repeat a name, and a million are read at the start.
+  const hasRepeated = equals.some(({ path }, at) =>
+    equals.some((other, i) => i < at && isSame(path, other.path)),
+  );
+  if (!hasRepeated) return filter;
   const byPath = Map.groupBy(equals, ({ path }) => JSON.stringify(path));
   const merged = [...byPath.values()].flatMap(([first, ...others]) =>
     first === undefined ? [] : { ...first, values: [first, ...others].flatMap(({ values }) => values) },
   );
   return { conditions: [...merged, ...conditions.filter(({ operator }) => operator !== "eq")] };
 }
+
+const isSame = (path: readonly string[], other: readonly string[]): boolean =>
+  path.length === other.length && path.every((name, at) => name === other[at]);

@@ -25,14 +25,13 @@ export interface RootedCondition extends Condition {
  * FilterSyntaxError.
  */
 export function readFilters(texts: FilterTexts): RootedCondition[] {
-  return members.flatMap((member) => {
+  const rooted: RootedCondition[] = [];
+  for (const member of members) {
     const { conditions } = mergeEquals(parseMemberFilter(member, texts[member] ?? ""));
-    return conditions.map((condition) => ({
-      ...condition,
-      member,
-      path: addEventPrefix(member, condition.path),
-    }));
-  });
+    for (const { path, operator, values } of conditions)
+      rooted.push({ path: addEventPrefix(member, path), operator, values, member });
+  }
+  return rooted;
 }
 
 /** Returns at most one error per filter. */

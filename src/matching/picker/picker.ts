@@ -3,7 +3,7 @@ import { createChecks, type Check } from "./checks.ts";
 import { createEventValues } from "./event-values.ts";
 import type { KeyTable } from "./key-table.ts";
 import { createKeyTables } from "./key-tables.ts";
-import { createSlots, type SlotKind } from "./slots.ts";
+import { createSlots, type Slot, type SlotKind } from "./slots.ts";
 
 /** An index of topics by their filters: finds the topics that an event belongs to. */
 export interface Picker {
@@ -53,21 +53,18 @@ export function createPicker(): Picker {
       return;
     }
     const plan = planKeys(conditions);
-    const parts = plan.keyParts
-      .map(({ path, kind, values }) => ({ slot: slots.acquire(path, kind), values }))
-      .sort((a, b) => a.slot.number - b.slot.number);
+    const parts = plan.keyParts.map(({ path, kind, values }) => ({
+      slot: slots.acquire(path, kind),
+      values,
+    }));
+    parts.sort((a, b) => a.slot.number - b.slot.number);
     const table = tables.getOrAdd(parts.map(({ slot }) => slot));
     const number = freeNumbers.pop() ?? topics.length;
-    let lastEntry = 0;
-    for (const texts of combine(parts.map(({ values }) => values))) {
-      const key = parts.map(({ slot }, at) => slot.values.acquire(texts[at] ?? ""));
-      lastEntry = table.add(key, number, lastEntry);
-    }
     const topic: KeyedTopic = {
       externalId,
       number,
       table,
-      lastEntry,
+      lastEntry: addKeys(table, parts, number),
       checks: plan.checked.length === 0 ? noChecks : plan.checked.map((condition) => checks.add(condition)),
       lastEventNumber: 0,
     };
@@ -146,29 +143,58 @@ const maxKeysPerTopic = 64;
  * found by having a value at its first path.
  */
 function planKeys(conditions: readonly RootedCondition[]): {
-  keyParts: KeyPart[];
-  checked: RootedCondition[];
+  keyParts: readonly KeyPart[];
+  checked: readonly RootedCondition[];
 } {
-  const equalities = conditions
-    .filter(({ operator }) => operator === "eq")
-    .map((condition) => ({ condition, values: [...new Set(condition.values)] }))
-    .sort((a, b) => a.values.length - b.values.length);
-  const keyParts: KeyPart[] = [];
-  const keyed = new Set<RootedCondition>();
-  let keyCount = 1;
-  for (const { condition, values } of equalities) {
-    if (keyParts.length > 0 && keyCount * values.length > maxKeysPerTopic) break;
-    keyCount *= values.length;
-    keyParts.push({ path: condition.path, kind: "equal", values });
-    keyed.add(condition);
+  const equalities: (KeyPart & { readonly condition: RootedCondition })[] = [];
+  for (const condition of conditions) {
+    const { path, operator, values } = condition;
+    if (operator !== "eq") continue;
+    const distinct = values.length === 1 ? values : [...new Set(values)];
+    equalities.push({ path, kind: "equal", values: distinct, condition });
   }
+  equalities.sort((a, b) => a.values.length - b.values.length);
+  let keyed = 0;
+  let keyCount = 1;
+  for (const { values } of equalities) {
+    if (keyed > 0 && keyCount * values.length > maxKeysPerTopic) break;
+    keyCount *= values.length;
+    keyed += 1;
+  }
+  if (keyed === conditions.length) return { keyParts: equalities, checked: [] };
+  const keyParts = equalities.slice(0, keyed);
+  const inKeys = new Set(keyParts.map(({ condition }) => condition));
   const [first] = conditions;
-  if (keyParts.length === 0 && first !== undefined)
-    keyParts.push({ path: first.path, kind: "present", values: [""] });
-  return { keyParts, checked: conditions.filter((condition) => !keyed.has(condition)) };
+  return {
+    keyParts:
+      keyed > 0 || first === undefined ? keyParts : [{ path: first.path, kind: "present", values: [""] }],
+    checked: conditions.filter((condition) => !inKeys.has(condition)),
+  };
 }
 
-/** Every way to take one item of each list. */
-function combine<T>(lists: readonly (readonly T[])[]): T[][] {
-  return lists.reduce<T[][]>((all, list) => all.flatMap((one) => list.map((item) => [...one, item])), [[]]);
+interface SlotValues {
+  readonly slot: Slot;
+  readonly values: readonly string[];
+}
+
+/** Adds an entry for every way to take one value of each part. Returns the last one. */
+function addKeys(table: KeyTable, parts: readonly SlotValues[], topic: number): number {
+  const chosen = parts.map(({ values: [first = ""] }) => first);
+  let lastEntry = 0;
+
+  function choose(from: number): void {
+    const part = parts[from];
+    if (part === undefined) {
+      const key = parts.map(({ slot }, at) => slot.values.acquire(chosen[at] ?? ""));
+      lastEntry = table.add(key, topic, lastEntry);
+      return;
+    }
+    for (const value of part.values) {
+      chosen[from] = value;
+      choose(from + 1);
+    }
+  }
+
+  choose(0);
+  return lastEntry;
 }
