@@ -8,6 +8,7 @@ import {
   advance,
   findStart,
   nothingApplied,
+  nothingFound,
   provesNewEpoch,
   suspectOffset,
   warnAboutLongAbsence,
@@ -64,7 +65,12 @@ const idleCheckIntervalMs = 60_000;
 type State =
   | { readonly kind: "paused"; readonly reason: string; readonly cause: PauseCause | undefined }
   | { readonly kind: "reading" }
-  | { readonly kind: "examining" };
+  | { readonly kind: "examining"; readonly newerFrom: Findings["newerFrom"] };
+
+/** Where records that may belong to a new epoch begin. */
+interface Suspect extends Pick<Findings, "newerFrom"> {
+  readonly from: number;
+}
 
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 interface FailedWrite<Prepared> {
@@ -93,7 +99,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let state: State = { kind: "paused", reason: "the position is being looked up", cause: undefined };
   let stored: Position | undefined;
   let next: Position = { offset: 0, epoch: 1 };
-  let findings: Findings = { endedEpoch: 0, examinedTo: 0 };
+  let findings = nothingFound;
   let writing: Promise<FailedWrite<Prepared> | undefined> = options.previousClosed.then(() => undefined);
   /** Resolves when every stored batch is reported. */
   let reporting: Promise<void> = Promise.resolve();
@@ -136,10 +142,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         const failedWrite = unconfirmed;
         unconfirmed = undefined;
         confirmWrite(failedWrite, claimed);
-        const fetchFrom = await locate(claimed);
+        const { fetchFrom, newerFrom } = await locate(claimed);
         if (isClosed()) return;
         writing = Promise.resolve(undefined);
-        state = { kind: fetchFrom < next.offset ? "examining" : "reading" };
+        state = fetchFrom < next.offset ? { kind: "examining", newerFrom } : { kind: "reading" };
         seek(fetchFrom);
         member.resume(partition);
         log.info({ offset: next.offset, pausedMs: Math.round(elapsed() - pausedAt) }, "partition resumed");
@@ -184,7 +190,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   /** Sets `stored` and `next` by the stored position and the log. Returns where fetching starts. Throws UnavailableError. */
-  async function locate(claimed: ClaimedPosition | undefined): Promise<number> {
+  async function locate(
+    claimed: ClaimedPosition | undefined,
+  ): Promise<Pick<Findings, "newerFrom"> & { readonly fetchFrom: number }> {
     const bounds = (await watch.fetchBounds()).get(partition.partition);
     if (bounds === undefined) throw new UnavailableError("Kafka does not know the partition");
     // Only at the start: later, a position is old because nothing was announced.
@@ -195,7 +203,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       log.warn({ position: claimed?.offset, logStart: bounds.low, logEnd: bounds.high }, warning);
     stored = claimed;
     next = start.position;
-    return fetchFrom;
+    return { fetchFrom, newerFrom: view.firstNewer ?? Infinity };
   }
 
   /** The first offset with a later timestamp than anything applied; undefined when unknown. Throws UnavailableError. */
@@ -238,9 +246,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   /** Where records before `next` must be examined from; undefined when none must, "unknown" when Kafka does not respond. */
-  async function findSuspect(at: Position): Promise<number | "unknown" | undefined> {
+  async function findSuspect(at: Position): Promise<Suspect | "unknown" | undefined> {
     try {
-      return suspectOffset(at, await findFirstNewer(at), findings.examinedTo);
+      const firstNewer = await findFirstNewer(at);
+      const from = suspectOffset(at, firstNewer, findings);
+      return from === undefined ? undefined : { from, newerFrom: firstNewer ?? Infinity };
     } catch (error) {
       failures += 1;
       log.warn({ reason: getErrorMessage(error) }, "log look-up failed");
@@ -255,10 +265,13 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       const isIdle = (): boolean => !isClosed() && !isPaused() && next === at && fetches === fetchesBefore;
       await sleep(idleCheckIntervalMs, closing.signal);
       const suspect = isIdle() ? await findSuspect(at) : undefined;
-      if (typeof suspect !== "number" || !isIdle()) continue;
-      state = { kind: "examining" };
-      seek(suspect);
+      if (suspect !== undefined && suspect !== "unknown" && isIdle()) startExamination(suspect);
     }
+  }
+
+  function startExamination({ from, newerFrom }: Suspect): void {
+    state = { kind: "examining", newerFrom };
+    seek(from);
   }
 
   function seek(offset: number): void {
@@ -286,15 +299,19 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     for (const record of records) {
       if (record.offset >= next.offset) break;
       if (!provesNewEpoch(record, next)) continue;
-      findings = { endedEpoch: next.epoch, examinedTo: 0 };
+      findings = { ...nothingFound, endedEpoch: next.epoch };
       pause("the log is a new one");
       return false;
     }
-    if (isExamining() && end > next.offset) {
-      state = { kind: "reading" };
-      findings = { ...findings, examinedTo: next.offset };
-    }
+    endExamination(end);
     return true;
+  }
+
+  /** At once when the position is reached: what is fetched later may be of another log. */
+  function endExamination(fetchedTo: number): void {
+    if (state.kind !== "examining" || fetchedTo < next.offset) return;
+    findings = { ...findings, examinedTo: next.offset, newerFrom: state.newerFrom };
+    state = { kind: "reading" };
   }
 
   startPositioning();
@@ -336,8 +353,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
           return;
         }
         if (suspicious !== undefined) {
-          state = { kind: "examining" };
-          seek(suspicious);
+          startExamination(suspicious);
           return;
         }
         const end = last === batch.records.at(-1) ? batch.end : last.offset + 1;
@@ -353,10 +369,14 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
 
     skipped({ first, end }) {
       countFetch();
-      if (isPaused() || isClosed() || end <= next.offset) return;
-      // Either compaction removed the records between, or the fetch is from before a seek. The next one is not.
-      if (first > next.offset && fetchesSinceSeek === 1) member.seek(partition, sought);
-      else moveOver(end);
+      if (isPaused() || isClosed() || end < next.offset) return;
+      if (first > sought && fetchesSinceSeek === 1) {
+        // Either compaction removed the records between, or the fetch is from before the seek. The next one is not.
+        member.seek(partition, sought);
+        return;
+      }
+      endExamination(end);
+      if (end > next.offset) moveOver(end);
     },
 
     status: () => ({

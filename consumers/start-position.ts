@@ -24,7 +24,14 @@ export interface Findings {
   readonly endedEpoch: number;
   /** Every record before this offset was examined and belongs to the position's epoch. */
   readonly examinedTo: number;
+  /**
+   * Where what is newer than anything applied began when the examination started; Infinity when nowhere. It never moves back in
+   * the same log, so an earlier one shows that the records before `examinedTo` are not those that were examined.
+   */
+  readonly newerFrom: number;
 }
+
+export const nothingFound: Findings = { endedEpoch: 0, examinedTo: 0, newerFrom: Infinity };
 
 export interface Start {
   /** The next record to apply. */
@@ -44,13 +51,13 @@ export const nothingApplied = 0;
 export function findStart(
   stored: Position | undefined,
   { low, high, firstNewer }: LogView,
-  { endedEpoch, examinedTo }: Findings,
+  findings: Findings,
 ): Start {
   if (stored === undefined)
     return { position: { offset: low, epoch: 1, newest: nothingApplied }, fetchFrom: low };
   const isCut = stored.offset > high;
   // Without a known timestamp no record could prove anything.
-  if (stored.epoch <= endedEpoch || (isCut && stored.newest === undefined)) {
+  if (stored.epoch <= findings.endedEpoch || (isCut && stored.newest === undefined)) {
     return {
       position: { offset: low, epoch: stored.epoch + 1, newest: nothingApplied },
       fetchFrom: low,
@@ -72,17 +79,17 @@ export function findStart(
       warning: "stored offset out of range: records were deleted before they were read",
     };
   }
-  return { position: stored, fetchFrom: suspectOffset(stored, firstNewer, examinedTo) ?? stored.offset };
+  return { position: stored, fetchFrom: suspectOffset(stored, firstNewer, findings) ?? stored.offset };
 }
 
 /** The offset from which records before the position have to be examined; undefined when none has to be. */
 export function suspectOffset(
   { offset }: Position,
   firstNewer: number | undefined,
-  examinedTo: number,
+  { examinedTo, newerFrom }: Findings,
 ): number | undefined {
   if (firstNewer === undefined) return undefined;
-  const from = Math.max(firstNewer, examinedTo);
+  const from = firstNewer < newerFrom ? firstNewer : Math.max(firstNewer, examinedTo);
   return from < offset ? from : undefined;
 }
 

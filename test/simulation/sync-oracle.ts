@@ -94,6 +94,8 @@ export function createOracle(options: OracleOptions) {
     const actual = toEffect(commit.changes);
     let closest: string | undefined;
     let explanation: Explanation | undefined;
+    /** By records of another epoch's log, which may be alike. */
+    let doubtful: Explanation | undefined;
     /** Several versions may explain the same changes, with other outcomes of single records. */
     const counts: Counts[] = [];
     for (const version of versions.toReversed()) {
@@ -106,10 +108,12 @@ export function createOracle(options: OracleOptions) {
           findLostRecord(range, attempt, known);
         closest ??= problem;
         if (problem !== undefined) continue;
-        explanation ??= attempt;
+        if (findOtherEpoch(last, attempt, { partition, epochKey }) === undefined) explanation ??= attempt;
+        else doubtful ??= attempt;
         counts.push(attempt.counts);
       }
     }
+    explanation ??= doubtful;
     if (explanation !== undefined) {
       const key = `${commit.client.name}/${partition}`;
       unreported.set(key, [...(unreported.get(key) ?? []), { commit: commit.number, counts }]);
@@ -151,11 +155,9 @@ export function createOracle(options: OracleOptions) {
         fail(`the sys_id of ${id} changed without a tombstone`);
     }
     const isLogKnown = log !== undefined && records.length > 0;
-    for (const [name, other] of last.logOfEpoch)
-      if (isLogKnown && other === log && name.startsWith(`${partition}/`) && name !== epochKey)
-        fail(
-          `the log of epoch ${name.split("/")[1] ?? ""} of partition ${partition} was read again as epoch ${after.epoch}`,
-        );
+    const other = findOtherEpoch(last, explanation, { partition, epochKey });
+    if (other !== undefined)
+      fail(`the log of epoch ${other} of partition ${partition} was read again as epoch ${after.epoch}`);
     return {
       ...withChanges(last, actual),
       commit: number,
@@ -163,6 +165,18 @@ export function createOracle(options: OracleOptions) {
       movedBy: new Map(last.movedBy).set(partition, number),
       logOfEpoch: isLogKnown ? new Map(last.logOfEpoch).set(epochKey, log) : last.logOfEpoch,
     };
+  }
+
+  /** Another epoch that the records of an explanation belong to. */
+  function findOtherEpoch(
+    last: Version,
+    { records, log }: Explanation,
+    { partition, epochKey }: { partition: number; epochKey: string },
+  ): string | undefined {
+    if (records.length === 0) return undefined;
+    for (const [name, other] of last.logOfEpoch)
+      if (other === log && name.startsWith(`${partition}/`) && name !== epochKey) return name.split("/")[1];
+    return undefined;
   }
 
   /** What users do over HTTP. */

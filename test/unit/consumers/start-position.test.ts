@@ -3,7 +3,13 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import { advance, findStart, provesNewEpoch, suspectOffset } from "../../../consumers/start-position.ts";
+import {
+  advance,
+  findStart,
+  nothingFound,
+  provesNewEpoch,
+  suspectOffset,
+} from "../../../consumers/start-position.ts";
 import type { Position } from "../../../src/sync/positions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 
@@ -16,7 +22,6 @@ const createRecord = (offset: number, timestamp: number | string): LogRecord => 
 });
 
 const stored: Position = { offset: 10, epoch: 1, newest: 1_000 };
-const nothingFound = { endedEpoch: 0, examinedTo: 0 };
 const log = { low: 0, high: 20, firstNewer: undefined };
 
 describe("reading starts", () => {
@@ -37,7 +42,11 @@ describe("reading starts", () => {
   it("before the position if the broker has later timestamps, to examine them", () => {
     const { position, fetchFrom } = findStart(stored, { ...log, firstNewer: 7 }, nothingFound);
     assert.deepEqual([position, fetchFrom], [stored, 7]);
-    const again = findStart(stored, { ...log, firstNewer: 7 }, { endedEpoch: 0, examinedTo: 9 });
+    const again = findStart(
+      stored,
+      { ...log, firstNewer: 7 },
+      { ...nothingFound, examinedTo: 9, newerFrom: 7 },
+    );
     assert.equal(again.fetchFrom, 9);
   });
 
@@ -52,7 +61,7 @@ describe("reading starts", () => {
   });
 
   it("in the next epoch once a record has proved that the last one ended", () => {
-    const ended = { endedEpoch: 1, examinedTo: 0 };
+    const ended = { ...nothingFound, endedEpoch: 1 };
     assert.deepEqual(findStart(stored, log, ended).position, { offset: 0, epoch: 2, newest: 0 });
     const moved: Position = { offset: 3, epoch: 2, newest: 2_000 };
     assert.deepEqual(findStart(moved, log, ended).position, moved);
@@ -85,9 +94,15 @@ describe("a record before the position", () => {
   });
 
   it("is suspicious only if it was not examined yet", () => {
-    assert.equal(suspectOffset(stored, 4, 6), 6);
-    assert.equal(suspectOffset(stored, 4, 10), undefined);
-    assert.equal(suspectOffset(stored, 10, 0), undefined);
-    assert.equal(suspectOffset(stored, undefined, 0), undefined);
+    const examined = (examinedTo: number, newerFrom = 4) => ({ ...nothingFound, examinedTo, newerFrom });
+    assert.equal(suspectOffset(stored, 4, examined(6)), 6);
+    assert.equal(suspectOffset(stored, 4, examined(10)), undefined);
+    assert.equal(suspectOffset(stored, 10, nothingFound), undefined);
+    assert.equal(suspectOffset(stored, undefined, nothingFound), undefined);
+  });
+
+  it("is suspicious again if newer records begin earlier than when it was examined", () => {
+    const examined = { ...nothingFound, examinedTo: 10, newerFrom: 4 };
+    assert.equal(suspectOffset(stored, 3, examined), 3);
   });
 });
