@@ -75,6 +75,9 @@ interface Load {
   readonly index: TopicIndex;
   /** Topics that changed since the load began. */
   readonly changedIds: Set<string>;
+  /** Topics that are to be read once more before the load is served. */
+  readonly unconfirmed: Set<string>;
+  readonly confirmed: PromiseWithResolvers<undefined>;
   topicsRead: number;
 }
 
@@ -84,7 +87,8 @@ interface Load {
  * Invariant: a topic in an index is never replaced by an older version of itself.
  *   - A load skips `changedIds`, of which it may read an older version. Those that still wait to be read again
  *     it takes: until then an older version is better than none.
- *   - A re-read skips topics that this process wrote meanwhile: a write removes them from `rereading`.
+ *   - A re-read skips topics that this process wrote meanwhile: a write removes them from `rereading`. At the end of
+ *     a load, it skips all of them: it may have begun before the load read them. They are read once more first.
  * Invariant: every changed topic is in `stale` or `rereading` until it has been read again. Only the echo of a
  *   write of this process (`ownWrites`) is not read again.
  */
@@ -94,6 +98,7 @@ export function createLiveTopicIndex(
   { keepsNamespaces = false }: { readonly keepsNamespaces?: boolean } = {},
 ): LiveTopicIndex {
   const closing = new AbortController();
+  const closed = Promise.withResolvers<undefined>();
   const firstLoad = Promise.withResolvers<undefined>();
   let state: State = { mode: "idle" };
   /** False once the feed is lost, even before everything is loaded again. */
@@ -120,8 +125,11 @@ export function createLiveTopicIndex(
   /** Brings one topic up to date, in both indexes while reloading; undefined removes it. */
   function apply(externalId: string, topic: IndexedTopic | undefined): void {
     rereading.delete(externalId);
-    currentLoad()?.changedIds.add(externalId);
-    for (const index of [serving(), currentLoad()?.index]) {
+    const load = currentLoad();
+    load?.changedIds.add(externalId);
+    if (load?.unconfirmed.delete(externalId) === true && load.unconfirmed.size === 0)
+      load.confirmed.resolve(undefined);
+    for (const index of [serving(), load?.index]) {
       if (topic === undefined) index?.delete(externalId);
       else index?.set(topic);
     }
@@ -161,6 +169,8 @@ export function createLiveTopicIndex(
     refreshLoop ??= refresh()
       .catch((error: unknown) => {
         log.error({ err: error }, "topic refresh failed");
+        // What is read again cannot be awaited then.
+        currentLoad()?.confirmed.resolve(undefined);
       })
       .finally(() => {
         refreshLoop = undefined;
@@ -189,6 +199,8 @@ export function createLiveTopicIndex(
     const loading = {
       index: createTopicIndex(log, keepsNamespaces),
       changedIds: new Set<string>(),
+      unconfirmed: new Set<string>(),
+      confirmed: Promise.withResolvers<undefined>(),
       topicsRead: 0,
     };
     const previous = serving();
@@ -197,6 +209,16 @@ export function createLiveTopicIndex(
         ? { mode: "loading", loading }
         : { mode: "reloading", serving: previous, loading };
     return loading;
+  }
+
+  /** Reads topics of which the load and a re-read at the same time may have found different versions. */
+  async function confirm({ unconfirmed, confirmed }: Load): Promise<void> {
+    const inProgress = [...rereading];
+    rereading.clear();
+    for (const id of [...stale, ...inProgress]) unconfirmed.add(id);
+    if (unconfirmed.size === 0) return;
+    markStale(inProgress);
+    await Promise.race([confirmed.promise, closed.promise]);
   }
 
   async function load(): Promise<void> {
@@ -213,6 +235,7 @@ export function createLiveTopicIndex(
       reportedAt = Date.now();
       log.info({ topics: loading.topicsRead }, "loading topics");
     }
+    await confirm(loading);
     if (isClosed()) return;
     state = { mode: "live", serving: index };
     firstLoad.resolve(undefined);
@@ -309,6 +332,7 @@ export function createLiveTopicIndex(
 
     async close() {
       closing.abort();
+      closed.resolve(undefined);
       state = { mode: "closed" };
       firstLoad.resolve(undefined);
       live.resolve(undefined);
