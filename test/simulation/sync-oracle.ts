@@ -110,7 +110,10 @@ export function createOracle(options: OracleOptions) {
         if (problem !== undefined) continue;
         if (findOtherEpoch(last, attempt, { partition, epochKey }) !== undefined) doubtful ??= attempt;
         // A batch without records may be one of a log that nobody can read any more, which explains too much.
-        else if (explanation === undefined || (explanation.records.length === 0 && attempt.records.length > 0))
+        else if (
+          explanation === undefined ||
+          (explanation.records.length === 0 && attempt.records.length > 0)
+        )
           explanation = attempt;
         counts.push(attempt.counts);
       }
