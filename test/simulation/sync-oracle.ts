@@ -56,6 +56,8 @@ export function createOracle(options: OracleOptions) {
   const unreported = new Map<string, readonly UnreportedBatch[]>();
   /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
   const createdBy = new Map<string, number>();
+  /** Logs whose records explain a batch of an epoch that can be explained without records, too. */
+  const possibleLogs = new Map<string, ReadonlySet<PartitionLog>>();
   let checks = 0;
 
   const getLast = (): Version => versions.at(-1) ?? initial;
@@ -85,8 +87,9 @@ export function createOracle(options: OracleOptions) {
     };
     const epochKey = `${partition}/${after.epoch}`;
     const known = last.logOfEpoch.get(epochKey);
-    const candidates = getDelivered(commit.client, partition).filter(({ log }) =>
-      mayBe(log, known, range.from),
+    const possible = new Set(possibleLogs.get(epochKey));
+    const candidates = getDelivered(commit.client, partition).filter(
+      ({ log }) => possible.has(log) || mayBe(log, known, range.from),
     );
     const movedBy = last.movedBy.get(partition) ?? 0;
 
@@ -108,18 +111,18 @@ export function createOracle(options: OracleOptions) {
           findLostRecord(range, attempt, known);
         closest ??= problem;
         if (problem !== undefined) continue;
-        if (findOtherEpoch(last, attempt, { partition, epochKey }) !== undefined) doubtful ??= attempt;
-        // A batch without records may be one of a log that nobody can read any more, which explains too much.
-        else if (
-          explanation === undefined ||
-          (explanation.records.length === 0 && attempt.records.length > 0)
-        )
-          explanation = attempt;
+        if (findOtherEpoch(last, attempt, { partition, epochKey }) !== undefined) {
+          doubtful ??= attempt;
+        } else {
+          explanation ??= attempt;
+          if (attempt.log !== undefined && attempt.records.length > 0) possible.add(attempt.log);
+        }
         counts.push(attempt.counts);
       }
     }
     explanation ??= doubtful;
     if (explanation !== undefined) {
+      possibleLogs.set(epochKey, explanation.records.length > 0 ? new Set() : possible);
       const key = `${commit.client.name}/${partition}`;
       unreported.set(key, [...(unreported.get(key) ?? []), { commit: commit.number, counts }]);
       return advance(last, commit, { partition, after, epochKey, explanation, actual });
