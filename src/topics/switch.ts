@@ -71,9 +71,8 @@ export function createTopicSwitch({
     } catch (error) {
       if (!(error instanceof RejectionError)) throw error;
       const [holder] = await store.findByExternalIds([topic.externalId]);
-      // A concurrent call enabled it, or its external id is free again.
-      if (holder?.id === topic.id) return undefined;
-      if (holder === undefined && error.code === "DUPLICATE_EXTERNAL_ID") return undefined;
+      const isFree = holder === undefined && error.code === "DUPLICATE_EXTERNAL_ID";
+      if (isFree || holder?.id === topic.id) return undefined;
       throw error;
     }
   }

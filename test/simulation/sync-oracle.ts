@@ -280,7 +280,7 @@ export function createOracle(options: OracleOptions) {
       unreported.set(key, batches.slice(index + 1));
     },
 
-    /** A user was told that the topic is stored. */
+    /** Checks an acknowledged request: the topic is stored on a majority. */
     onCreated(sysId: string, majority: number): void {
       const commit = createdBy.get(sysId);
       if (commit === undefined || commit > majority)
@@ -289,7 +289,7 @@ export function createOracle(options: OracleOptions) {
         );
     },
 
-    /** A user was told that the topic is active, or is not, which was true at some moment since the call. */
+    /** Checks an acknowledged request: the topic was active, or was not, at some moment since the call. */
     onSwitched(externalId: string, isActive: boolean, during: { from: number; majority: number }): void {
       const first = versions.findLastIndex(({ commit }) => commit <= during.from);
       const held = versions
