@@ -18,7 +18,7 @@ export interface Platform {
 export type Cancel = () => void;
 
 let platform: Platform = {
-  now: Date.now,
+  now: () => Date.now(),
   elapsed: () => performance.now(),
   schedule(delayMs, action) {
     const timer = setTimeout(action, delayMs);

@@ -8,23 +8,26 @@ import { collections } from "./names.ts";
 /** A slow store needs some milliseconds for each record. */
 const recordsPerUpdate = 250;
 
-type SeenRecord = Pick<InstallationRecord, "_id" | "last_seen_on">;
+type SeenRecord = Pick<InstallationRecord, "_id" | "sys_updated_on">;
 
 /** Deactivates installations in MongoDB. */
 export function createInstallationDeactivator(database: Database): InstallationDeactivator {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   async function deactivateRead(records: readonly SeenRecord[], reason: string): Promise<void> {
+    const now = currentDate();
     // A record written by another program may have no time, or a text instead.
-    const seen = records.map(({ last_seen_on }) => Number(last_seen_on)).filter(Number.isFinite);
+    const times = records.map(({ sys_updated_on }) => Number(sys_updated_on)).filter(Number.isFinite);
+    const newest = Math.max(0, ...times);
     await installations.updateMany(
       {
         _id: { $in: records.map(({ _id }) => _id) },
         active: true,
         // Records registered again since they were read stay active, even if the store runs this late.
-        last_seen_on: { $not: { $gt: new Date(Math.max(0, ...seen)) } },
+        sys_updated_on: { $not: { $gt: new Date(newest) } },
       },
-      toDeactivation(reason, currentDate()),
+      // Not older than the newest, so that registrations that come later are newer than it.
+      toDeactivation(reason, now, new Date(Math.max(now.getTime(), newest))),
     );
   }
 
@@ -36,7 +39,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
   async function deactivateActive({ application, platform, reason }: DeactivateAllRequest): Promise<void> {
     const records = installations.find(
       { application, platform },
-      { projection: { active: 1, last_seen_on: 1 }, batchSize: recordsPerUpdate },
+      { projection: { active: 1, sys_updated_on: 1 }, batchSize: recordsPerUpdate },
     );
     let batch: SeenRecord[] = [];
     for await (const record of records) {

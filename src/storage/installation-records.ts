@@ -17,9 +17,10 @@ export interface InstallationRecord {
   previous_owners?: { user: string; until: Date }[];
 }
 
-/** The update that deactivates an installation. */
-export const toDeactivation = (reason: string, now: Date) => ({
-  $set: { active: false, sys_updated_on: now, deactivated_on: now, deactivated_reason: reason },
+/** The update that deactivates an installation. Its time never goes back: another instance's clock may be ahead. */
+export const toDeactivation = (reason: string, now: Date, updatedOn = now) => ({
+  $set: { active: false, deactivated_on: now, deactivated_reason: reason },
+  $max: { sys_updated_on: updatedOn },
 });
 
 export const fromInstallationRecord = (record: InstallationRecord): Installation => ({

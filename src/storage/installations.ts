@@ -3,13 +3,8 @@ import type { Filter, MongoServerError } from "mongodb";
 import { UnavailableError } from "../lib/errors.ts";
 import { currentDate, sleep } from "../lib/platform.ts";
 import { toKeyText, type InstallationKey } from "../installations/installation.ts";
-import type {
-  InstallationStore,
-  InstallationWrite,
-  RegisterWrite,
-  RemoveWrite,
-} from "../installations/stores.ts";
-import type { Database } from "./database.ts";
+import type { InstallationStore, InstallationWrite, RegisterWrite } from "../installations/stores.ts";
+import { splitIntoChunks, type Database } from "./database.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
@@ -22,13 +17,17 @@ interface Attempt {
   readonly stored?: Pick<InstallationRecord, "user" | "sys_updated_on">;
 }
 
-type SeenRecord = Pick<InstallationRecord, keyof InstallationKey | "user" | "last_seen_on">;
+/** A record that another program wrote may have no time. */
+type ActiveRecord = Pick<InstallationRecord, "_id" | keyof InstallationKey | "user"> &
+  Partial<Pick<InstallationRecord, "sys_updated_on">>;
 
-/** When the tokens that a write deactivates were registered last: the beginning of time when there are none. */
-type GetLastSeen = (write: InstallationWrite) => Date;
+/** The active records that a write deactivates, as they were read. */
+type GetTargets = (write: InstallationWrite) => readonly ActiveRecord[];
 
 /** Bounds the size of a record; the oldest are dropped. */
 const maxPreviousOwners = 20;
+/** Only the removal of a user with very many tokens has more: the size of a command is limited. */
+const statementsPerCommand = 1_000;
 /** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
 /** Added for each round from the third on. */
@@ -45,23 +44,24 @@ export function createInstallationStore(database: Database, newId: () => string)
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const primary = database.getPrimary();
-    const getLastSeen = await readLastSeen(attempts.map(({ write }) => write));
+    const getTargets = await readTargets(attempts.map(({ write }) => write));
     const now = currentDate();
     const statements: UpdateStatement[] = [];
     const attemptByStatement: Attempt[] = [];
     for (const attempt of attempts) {
-      for (const statement of toStatements(attempt, { now, newId, getLastSeen })) {
+      for (const statement of toStatements(attempt, { now, newId, getTargets })) {
         statements.push(statement);
         attemptByStatement.push(attempt);
       }
     }
     const retried = new Set<Attempt>();
-    for (const { index, error } of await updateAll(database, installations, statements)) {
-      const attempt = attemptByStatement[index];
-      if (attempt === undefined) continue;
-      if (isRetryable(error)) retried.add(attempt);
-      else failures[attempt.index] = translateErrors(error);
-    }
+    for (const [number, chunk] of splitIntoChunks(statements, statementsPerCommand).entries())
+      for (const { index, error } of await updateAll(database, installations, chunk)) {
+        const attempt = attemptByStatement[number * statementsPerCommand + index];
+        if (attempt === undefined) continue;
+        if (isRetryable(error)) retried.add(attempt);
+        else failures[attempt.index] = translateErrors(error);
+      }
     // An election may have lost what was read: a token that was inactive is active again, and was spared.
     if (primary !== database.getPrimary())
       for (const attempt of attempts) if (deactivates(attempt.write)) retried.add(attempt);
@@ -70,10 +70,10 @@ export function createInstallationStore(database: Database, newId: () => string)
   }
 
   /**
-   * Reads when the tokens that these writes deactivate were registered last. A statement that the store runs late, after it
-   * was repeated and acknowledged, must not deactivate what was registered again meanwhile.
+   * Reads what these writes deactivate. A statement that the store runs late, after it was repeated and
+   * acknowledged, must not deactivate what was registered meanwhile.
    */
-  async function readLastSeen(writes: readonly InstallationWrite[]): Promise<GetLastSeen> {
+  async function readTargets(writes: readonly InstallationWrite[]): Promise<GetTargets> {
     const removals = writes.filter((write) => write.kind === "remove");
     const replaced = writes.flatMap((write) =>
       write.kind === "register" && write.previousToken !== undefined ? [write.previousToken] : [],
@@ -88,24 +88,20 @@ export function createInstallationStore(database: Database, newId: () => string)
           }),
       replaced.length === 0 ? [] : readActive({ token: { $in: replaced } }),
     ]);
-    const latest = new Map<string, number>();
-    const add = (key: string, { last_seen_on }: SeenRecord): void => {
-      // Another program may have written a text.
-      latest.set(key, Math.max(latest.get(key) ?? 0, Number(last_seen_on) || 0));
-    };
-    for (const record of owned) add(toOwnerKey(record), record);
-    for (const record of previous) add(toReplacedKey(record, record.user), record);
-    return (write) => {
-      const key =
+    const targets = new Map([
+      ...Map.groupBy(owned, toOwnerKey),
+      ...Map.groupBy(previous, (record) => toReplacedKey(record, record.user)),
+    ]);
+    return (write) =>
+      targets.get(
         write.kind === "remove"
           ? toOwnerKey(write)
-          : toReplacedKey({ ...write.key, token: write.previousToken ?? "" }, write.user);
-      return new Date(latest.get(key) ?? 0);
-    };
+          : toReplacedKey({ ...write.key, token: write.previousToken ?? "" }, write.user),
+      ) ?? [];
   }
 
-  function readActive(filter: Filter<InstallationRecord>): Promise<SeenRecord[]> {
-    const projection = { _id: 0, token: 1, application: 1, platform: 1, user: 1, last_seen_on: 1 } as const;
+  function readActive(filter: Filter<InstallationRecord>): Promise<ActiveRecord[]> {
+    const projection = { token: 1, application: 1, platform: 1, user: 1, sys_updated_on: 1 } as const;
     return installations.find({ ...filter, active: true }, { projection }).toArray();
   }
 
@@ -152,16 +148,21 @@ const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflic
 interface StatementContext {
   readonly now: Date;
   readonly newId: () => string;
-  readonly getLastSeen: GetLastSeen;
+  readonly getTargets: GetTargets;
 }
 
-const toStatements = (
+function toStatements(
   { write, stored }: Attempt,
-  { now, newId, getLastSeen }: StatementContext,
-): UpdateStatement[] =>
-  write.kind === "remove"
-    ? [toRemoval(write, now, getLastSeen(write))]
-    : [toRegistration(write, { stored, now, id: newId() }), ...toReplacement(write, now, getLastSeen(write))];
+  { now, newId, getTargets }: StatementContext,
+): UpdateStatement[] {
+  const targets = getTargets(write);
+  if (write.kind === "remove")
+    return targets.length === 0 ? [confirmation] : toRemovals(targets, write.reason, now);
+  return [
+    toRegistration(write, { stored, now, id: newId() }),
+    ...(write.previousToken === write.key.token ? [] : toRemovals(targets, "replaced by a new token", now)),
+  ];
+}
 
 const toOwnerKey = ({
   application,
@@ -172,13 +173,11 @@ const toOwnerKey = ({
 
 const toReplacedKey = (key: InstallationKey, user: string): string => JSON.stringify([toKeyText(key), user]);
 
-/** Matches records that were not registered since, and those without a time. */
-const notSeenSince = (time: Date) => ({ last_seen_on: { $not: { $gt: time } } });
-
 /**
  * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that
- * came meanwhile. So it matches no record that is newer than itself; if there is one, the unique index
- * rejects the upsert. A record without a time, written by another program, matches.
+ * came meanwhile, nor another user's registration. So it matches only records that are older than itself; if
+ * there is a newer one, the unique index rejects the upsert. A record without a time, written by another
+ * program, matches.
  */
 function toRegistration(
   { key: { token, application, platform }, user }: RegisterWrite,
@@ -186,7 +185,7 @@ function toRegistration(
 ): UpdateStatement {
   const owner = stored?.user ?? user;
   // Another instance's clock may be ahead.
-  const updatedOn = stored !== undefined && stored.sys_updated_on > now ? stored.sys_updated_on : now;
+  const updatedOn = new Date(Math.max(now.getTime(), (Number(stored?.sys_updated_on) || 0) + 1));
   const seen = { active: true, sys_updated_on: updatedOn, last_seen_on: now };
   const update = {
     $unset: { deactivated_on: "", deactivated_reason: "" } as const,
@@ -194,7 +193,7 @@ function toRegistration(
   };
   const moved = { $each: [{ user: owner, until: now }], $slice: -maxPreviousOwners };
   return {
-    q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gt: updatedOn } } },
+    q: { token, application, platform, user: owner, sys_updated_on: { $not: { $gte: updatedOn } } },
     u:
       owner === user
         ? { $set: seen, ...update }
@@ -203,23 +202,16 @@ function toRegistration(
   };
 }
 
-/** Deactivates the token that a registration replaces, unless it belongs to another user. */
-function toReplacement(
-  { key, user, previousToken }: RegisterWrite,
-  now: Date,
-  lastSeen: Date,
-): UpdateStatement[] {
-  if (previousToken === undefined || previousToken === key.token) return [];
-  const q = { ...key, token: previousToken, user, active: true, ...notSeenSince(lastSeen) };
-  return [{ q, u: toDeactivation("replaced by a new token", now) }];
-}
+/** Deactivates records that are still as they were read. */
+const toRemovals = (records: readonly ActiveRecord[], reason: string, now: Date): UpdateStatement[] =>
+  records.map(({ _id, token, sys_updated_on = null }) => ({
+    q: { _id, token, active: true, sys_updated_on },
+    u: toDeactivation(reason, now),
+  }));
 
-const toRemoval = (
-  { application, platform, user, reason }: RemoveWrite,
-  now: Date,
-  lastSeen: Date,
-): UpdateStatement => ({
-  q: { application, platform, user, active: true, ...notSeenSince(lastSeen) },
-  u: toDeactivation(reason, now),
+/** Changes nothing. Its acknowledgement says that a majority has what was read: the user has no active token. */
+const confirmation: UpdateStatement = {
+  q: { _id: { $in: [] } },
+  u: { $set: { active: false } },
   multi: true,
-});
+};

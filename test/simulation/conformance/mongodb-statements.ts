@@ -125,11 +125,19 @@ export const statementScenes: readonly Scene[] = [
       const ids = async (filter: object) =>
         (await installations.find(filter).toArray()).map(({ _id }) => _id).toSorted();
       await note("not after", () => ids({ last_seen_on: { $not: { $gt: at(2) } } }));
+      await note("older", () => ids({ last_seen_on: { $not: { $gte: at(2) } } }));
       await note("after", () => ids({ last_seen_on: { $gt: at(2) } }));
       await note("before", () => ids({ last_seen_on: { $lt: at(2) } }));
       await note("not after the beginning of time", () =>
         ids({ active: true, last_seen_on: { $not: { $gt: new Date(0) } } }),
       );
+      await note("as it was read, absent", () => ids({ last_seen_on: null }));
+      await note("as it was read, a time", () => ids({ last_seen_on: at(2) }));
+      await note("as it was read, a text", () => ids({ last_seen_on: "2030-01-01" }));
+      await note("the later of two times", async () => {
+        await installations.updateMany({}, { $max: { last_seen_on: at(2) } });
+        return readAll(installations);
+      });
     },
   },
   {
@@ -211,7 +219,7 @@ export const statementScenes: readonly Scene[] = [
           application: "app",
           platform: "fcm",
           user,
-          sys_updated_on: { $not: { $gt: updatedOn } },
+          sys_updated_on: { $not: { $gte: updatedOn } },
         },
         update: {
           $set: { active: true, sys_updated_on: updatedOn, last_seen_on: updatedOn },
@@ -228,6 +236,7 @@ export const statementScenes: readonly Scene[] = [
       await upsert("a new record", "a", "ada", at(2));
       await upsert("the same record", "b", "ada", at(3));
       await upsert("an older statement", "c", "ada", at(1));
+      await upsert("the same statement again", "c", "ada", at(3));
       await upsert("another user's token", "d", "bob", at(4));
       await note("the records after what was rejected", () => readAll(installations));
 
@@ -335,7 +344,8 @@ export const statementScenes: readonly Scene[] = [
       await note("without errors", () =>
         send([
           upsert("d", "token d"),
-          { q: { user: "ada", active: true, last_seen_on: { $not: { $gt: at(1) } } }, u: off, multi: true },
+          { q: { _id: "a", token: "token a", active: true, last_seen_on: at(1) }, u: off },
+          { q: { _id: { $in: [] } }, u: off, multi: true },
         ]),
       );
       await note("with upserts that the unique index rejects", () =>

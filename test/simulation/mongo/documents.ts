@@ -48,9 +48,20 @@ const getType = (value: unknown): string => (value instanceof Date ? "date" : ty
 const isAfter = (a: unknown, b: unknown): boolean =>
   getType(a) === getType(b) && (a as number) > (b as number);
 
+const typesInOrder = ["undefined", "number", "string", "object", "boolean", "date"];
+
+/** In MongoDB's order, in which every value of a type comes before those of the next type. */
+function comesBefore(a: unknown, b: unknown): boolean {
+  const [rankA, rankB] = [a ?? undefined, b ?? undefined].map((value) =>
+    typesInOrder.indexOf(getType(value)),
+  );
+  return rankA === rankB ? isAfter(b, a) : (rankA ?? 0) < (rankB ?? 0);
+}
+
 const operators: Readonly<Record<string, (value: unknown, operand: unknown) => boolean>> = {
   $in: (value, operand) => (operand as unknown[]).some((one) => isEqual(value, one)),
   $gt: (value, operand) => isAfter(value, operand),
+  $gte: (value, operand) => isAfter(value, operand) || isEqual(value, operand),
   $lt: (value, operand) => isAfter(operand, value),
   $not: (value, operand) => !matchesCondition(value, operand),
 };
@@ -70,6 +81,7 @@ export const matches = (document: Document, filter: Filter): boolean =>
 
 export interface Update {
   readonly $set?: Document;
+  readonly $max?: Document;
   readonly $setOnInsert?: Document;
   readonly $unset?: Document;
   readonly $push?: Readonly<Record<string, { readonly $each: readonly unknown[]; readonly $slice: number }>>;
@@ -77,7 +89,7 @@ export interface Update {
   readonly $pullAll?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-const knownOperators = new Set(["$set", "$setOnInsert", "$unset", "$push", "$addToSet", "$pullAll"]);
+const knownOperators = new Set(["$set", "$max", "$setOnInsert", "$unset", "$push", "$addToSet", "$pullAll"]);
 
 const asList = (value: unknown): readonly unknown[] => (value ?? []) as readonly unknown[];
 
@@ -87,8 +99,10 @@ export function applyUpdate(document: Document, update: Document, isInsert: bool
   if (!names.some((name) => name.startsWith("$"))) return { _id: document["_id"], ...update };
   for (const name of names)
     if (!knownOperators.has(name)) throw new Error(`the simulated store has no operator ${name}`);
-  const { $set, $setOnInsert, $unset, $push, $addToSet, $pullAll } = update as Update;
+  const { $set, $max, $setOnInsert, $unset, $push, $addToSet, $pullAll } = update as Update;
   const changed: Record<string, unknown> = { ...document, ...$set, ...(isInsert ? $setOnInsert : {}) };
+  for (const [name, value] of Object.entries($max ?? {}))
+    if (comesBefore(changed[name], value)) changed[name] = value;
   for (const [name, { $each, $slice }] of Object.entries($push ?? {}))
     changed[name] = [...asList(changed[name]), ...$each].slice($slice);
   for (const [name, value] of Object.entries($addToSet ?? {})) {

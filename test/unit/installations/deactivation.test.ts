@@ -69,7 +69,7 @@ describe("deactivating all users' tokens", () => {
 
   it("deactivates records without times, written by another program", async () => {
     const tokens = ["without", "with null", "with a text"];
-    const foreign = [{}, { last_seen_on: null }, { last_seen_on: "2026-01-01 00:00:00" }];
+    const foreign = [{}, { sys_updated_on: null }, { sys_updated_on: "2026-01-01 00:00:00" }];
     await db
       .collection("sys_push_notif_app_install")
       .insertMany(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { describe, it, mock } from "node:test";
 
 import type { Document } from "mongodb";
 
@@ -32,6 +32,12 @@ const installations = createInstallationStore(watched, newId);
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
 
 const createKey = () => ({ token: unique("token"), application: "agent", platform: "ios" });
+/** Sets the clock of this process back while it does something. */
+async function withClockBehind(work: () => Promise<void>): Promise<void> {
+  mock.timers.enable({ apis: ["Date"], now: Date.now() - 5_000 });
+  await work();
+  mock.timers.reset();
+}
 const register = async (key: ReturnType<typeof createKey>, user = "ann") => {
   assert.deepEqual(await installations.write([{ kind: "register", key, user }]), []);
 };
@@ -55,6 +61,20 @@ describe("a registration that the store repeats late", () => {
     assert.deepEqual(others, []);
   });
 
+  it("does not make a token active again that was removed by an instance whose clock is behind", async () => {
+    const key = createKey();
+    sent.length = 0;
+    await register(key);
+    await withClockBehind(() => remove(key));
+    const [late] = sent;
+    assert.ok(late !== undefined);
+    await database.command(late);
+    assert.deepEqual(
+      (await find(key)).map(({ active }) => active),
+      [false],
+    );
+  });
+
   it("does not take a token back that has moved to another user", async () => {
     const key = createKey();
     await register(key, "bob");
@@ -69,6 +89,41 @@ describe("a registration that the store repeats late", () => {
   });
 });
 
+describe("a removal that the store repeats late", () => {
+  for (const clock of ["right", "behind"])
+    it(`spares tokens that were registered meanwhile by an instance whose clock is ${clock}`, async () => {
+      const [key, other] = [createKey(), createKey()];
+      await register(key);
+      sent.length = 0;
+      await remove(key);
+      const late = sent.splice(0);
+      const registerBoth = async (): Promise<void> => {
+        await register(key);
+        await register(other);
+      };
+      await (clock === "behind" ? withClockBehind(registerBoth) : registerBoth());
+      for (const one of late) await database.command(one);
+      assert.equal((await find(key))[0]?.active, true);
+      assert.equal((await find(other))[0]?.active, true);
+    });
+});
+
+describe("a removal", () => {
+  it("deactivates more tokens than fit into one command", async () => {
+    const user = unique("user");
+    const tokens = Array.from({ length: 2_500 }, () => installation(unique("token"), { user }));
+    await records.insertMany(tokens);
+    sent.length = 0;
+    await remove(
+      { ...createKey(), application: tokens[0]?.application ?? "", platform: tokens[0]?.platform ?? "" },
+      user,
+    );
+    assert.equal(sent.length, 3);
+    assert.equal(await records.countDocuments({ user, active: true }), 0);
+    assert.equal(await records.countDocuments({ user, deactivated_reason: "removed" }), 2_500);
+  });
+});
+
 describe("a registration", () => {
   it("succeeds after a change by an instance whose clock is ahead", async () => {
     const key = createKey();
@@ -78,7 +133,7 @@ describe("a registration", () => {
     await register(key);
     const [record] = await find(key);
     assert.equal(record?.active, true);
-    assert.deepEqual(record.sys_updated_on, ahead, "it never goes back");
+    assert.deepEqual(record.sys_updated_on, new Date(ahead.getTime() + 1), "it always increases");
     assert.ok(record.last_seen_on >= before && record.last_seen_on <= new Date());
   });
 });
