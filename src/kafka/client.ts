@@ -21,6 +21,8 @@ import type {
 } from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
+import { createCluster } from "./workarounds/clusters.ts";
+import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { keepGroupDenials } from "./workarounds/denied-groups.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
@@ -34,7 +36,7 @@ import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
-import { createCluster, createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
+import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
 /** The client for Kafka. */
@@ -161,7 +163,11 @@ export function createBroker(
       createRoutingTransactions({
         partition,
         groupId,
-        createClient: () => createClient(fastRetry),
+        createClient() {
+          const client = createClient(fastRetry);
+          rememberCoordinators(client.kafka);
+          return client;
+        },
         offsets: stableOffsets,
         log,
       }),
