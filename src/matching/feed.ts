@@ -23,8 +23,8 @@ export interface TopicChange {
 
 /** The stored topics and every change to them, by any process. */
 export interface TopicFeed {
-  /** Streams all topics. Throws UnavailableError. */
-  streamAll(): AsyncIterable<IndexedTopic>;
+  /** Streams all topics, in batches that are small enough to be indexed at once. Throws UnavailableError. */
+  streamAll(): AsyncIterable<readonly IndexedTopic[]>;
   /** Throws UnavailableError. */
   find(externalIds: readonly string[]): Promise<readonly PickableTopic[]>;
   /**

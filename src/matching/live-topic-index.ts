@@ -227,10 +227,11 @@ export function createLiveTopicIndex(
     const loading = beginLoad();
     const { index, changedIds } = loading;
     let reportedAt = Date.now();
-    for await (const topic of feed.streamAll()) {
+    for await (const topics of feed.streamAll()) {
       if (isClosed()) return;
-      if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
-      loading.topicsRead += 1;
+      for (const topic of topics)
+        if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
+      loading.topicsRead += topics.length;
       if (Date.now() - reportedAt < progressIntervalMs) continue;
       reportedAt = Date.now();
       log.info({ topics: loading.topicsRead }, "loading topics");

@@ -101,16 +101,27 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
   /** By external id. */
   const targets = new Map<string, Target>();
 
-  function addTarget(externalId: string): void {
-    if (targets.has(externalId)) return;
-    const name = naming.fixedName ?? naming.getName({ externalId, namespace: getNamespace(externalId) });
+  /** That of all topics, where its name is fixed. */
+  let fixedTarget: Target | undefined;
+
+  function createTarget(name: string): Target {
     const fault = naming.findFault(name);
-    targets.set(externalId, { name, fault });
     if (fault === undefined) names.add(name);
+    return { name, fault };
+  }
+
+  function getTarget(externalId: string): Target {
+    if (naming.fixedName !== undefined) return (fixedTarget ??= createTarget(naming.fixedName));
+    let target = targets.get(externalId);
+    if (target === undefined) {
+      target = createTarget(naming.getName({ externalId, namespace: getNamespace(externalId) }));
+      targets.set(externalId, target);
+    }
+    return target;
   }
 
   for (const { topics, isUnmatched } of events) {
-    for (const externalId of topics) addTarget(externalId);
+    for (const externalId of topics) getTarget(externalId);
     if (isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
   }
 
@@ -142,7 +153,7 @@ export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions
       for (const event of events) {
         const wanted = event.isUnmatched ? [undefined] : event.topics;
         for (const externalId of wanted) {
-          const target = externalId === undefined ? toUnmatched(unmatchedTopic) : targets.get(externalId);
+          const target = externalId === undefined ? toUnmatched(unmatchedTopic) : getTarget(externalId);
           if (target === undefined) continue;
           const partitions = target.fault ?? found.get(target.name);
           if (typeof partitions === "number") yield createCopy(event, externalId, target.name, partitions);

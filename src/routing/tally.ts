@@ -52,7 +52,20 @@ export function createRouterTally(): RouterTally {
   const rejected: Partial<Record<RejectionCode, number>> = {};
   let byTopic = new Map<string, number>();
 
-  const sort = (): (readonly [string, number])[] => [...byTopic].toSorted(([, a], [, b]) => b - a);
+  /** Keeps the quarter with the most events. Sorting the counts alone takes a fraction of the time that sorting the topics takes. */
+  function forgetRare(): void {
+    const counts = Uint32Array.from(byTopic.values()).toSorted();
+    const kept = Math.ceil(counts.length / 4);
+    const least = counts.at(-kept) ?? 0;
+    let room = kept - counts.filter((count) => count > least).length;
+    const busiest = new Map<string, number>();
+    for (const [externalId, count] of byTopic) {
+      if (count < least) continue;
+      if (count === least) room -= 1;
+      if (count > least || room >= 0) busiest.set(externalId, count);
+    }
+    byTopic = busiest;
+  }
 
   return {
     since: new Date(),
@@ -64,11 +77,12 @@ export function createRouterTally(): RouterTally {
         for (const externalId of topics) byTopic.set(externalId, (byTopic.get(externalId) ?? 0) + 1);
       }
       for (const code of batch.rejected) rejected[code] = (rejected[code] ?? 0) + 1;
-      if (byTopic.size > maxCounted) byTopic = new Map(sort().slice(0, maxCounted / 2));
+      if (byTopic.size > maxCounted) forgetRare();
     },
     getCounts: () => ({ ...total, rejected: { ...rejected } }),
     listBusiest: () =>
-      sort()
+      [...byTopic]
+        .toSorted(([, a], [, b]) => b - a)
         .slice(0, maxListed)
         .map(([externalId, events]) => ({ externalId, events })),
   };

@@ -60,15 +60,24 @@ export const toPrefixRange = (prefix: string): { $gte: string; $lt: string } => 
   $lt: `${prefix}\u{10FFFF}`,
 });
 
-/**
- * Yields the records of a cursor, converted, as fast as they are consumed, and closes the cursor. Records
- * written meanwhile may be missing. Throws UnavailableError.
- */
+/** Yields the records of a cursor, converted; see streamBatches. */
 export async function* streamRecords<R, T>(
   database: Database,
   cursor: AbstractCursor<R>,
   convert: (record: R) => T,
 ): AsyncGenerator<T> {
+  for await (const batch of streamBatches(database, cursor, convert)) yield* batch;
+}
+
+/**
+ * Yields the batches of a cursor, converted, as fast as they are consumed, and closes the cursor. Records
+ * written meanwhile may be missing. Throws UnavailableError.
+ */
+export async function* streamBatches<R, T>(
+  database: Database,
+  cursor: AbstractCursor<R>,
+  convert: (record: R) => T,
+): AsyncGenerator<readonly T[]> {
   const fetchNext = (): Promise<boolean> => {
     const fetched = database.run(() => cursor.hasNext());
     // Nobody awaits the last one when the consumer stops early.
@@ -81,7 +90,7 @@ export async function* streamRecords<R, T>(
       const records = cursor.readBufferedDocuments();
       // The store prepares the next records while these are consumed.
       fetched = fetchNext();
-      yield* records.map(convert);
+      yield records.map(convert);
     }
   } finally {
     // The server drops a cursor by itself in time; a failure here must not hide why reading ended.

@@ -9,7 +9,7 @@ import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
 import { findByExternalIds } from "./topic-records.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { streamRecords } from "./queries.ts";
+import { streamBatches, streamRecords } from "./queries.ts";
 import {
   indexedFields,
   pickedFields,
@@ -137,7 +137,7 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   return {
     streamAll: () => {
       const cursor = topics.find({}, { projection: indexedFields, batchSize: topicsPerBatch });
-      return streamRecords(database, cursor, toIndexed);
+      return streamBatches(database, cursor, toIndexed);
     },
 
     find: async (externalIds) =>

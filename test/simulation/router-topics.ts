@@ -176,7 +176,7 @@ export function createRouterTopics(
     createFeed: (process) => ({
       async *streamAll() {
         for (let at = 0; at < ids.length; at += topicsPerPage)
-          yield* noteRead(process, await ask(() => readAll(ids.slice(at, at + topicsPerPage))));
+          yield noteRead(process, await ask(() => readAll(ids.slice(at, at + topicsPerPage))));
       },
       find: async (wanted) => noteRead(process, await ask(() => readAll(wanted))),
       async follow(listener) {

@@ -26,7 +26,7 @@ function createScene(options = {}, opened: Promise<unknown> = Promise.resolve())
       async *streamAll() {
         const load = Promise.withResolvers<readonly PickableTopic[]>();
         loads.push(load);
-        yield* await load.promise;
+        yield await load.promise;
       },
       find() {
         const lookup = Promise.withResolvers<readonly PickableTopic[]>();
