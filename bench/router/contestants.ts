@@ -25,8 +25,11 @@ export const createFloor = ({ events, egress, groupId }: Job): Contestant => ({
   }),
 });
 
-/** The service with its router. */
-export const createRouter = ({ events, egress, groupId }: Job, base: Contestant = service): Contestant => ({
+/** An instance of the service with its router. */
+export const createRouter = (
+  { events, egress, groupId }: Job,
+  { base = service, instance = 1 }: { readonly base?: Contestant; readonly instance?: number } = {},
+): Contestant => ({
   name: "router",
   async command(workspace) {
     const command = await base.command(workspace);
@@ -38,7 +41,7 @@ export const createRouter = ({ events, egress, groupId }: Job, base: Contestant 
         KAFKA_EVENTS_GROUP_ID: groupId,
         KAFKA_EGRESS_TOPIC: egress,
       },
-      logFile: join(workspace.folder, `${groupId}.log`),
+      logFile: join(workspace.folder, `${groupId}.${instance}.log`),
     };
   },
 });

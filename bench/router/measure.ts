@@ -11,7 +11,7 @@ import { getExternalId, parseEventNumber, type EventLog } from "./events.ts";
 
 export interface Rate {
   readonly perSecond: number;
-  /** CPU time of the contestant per event. */
+  /** CPU time of the contestant's processes per event. */
   readonly cpuMicros: number;
 }
 
@@ -23,23 +23,29 @@ const warmUpShare = 1 / 4;
 async function countForwarded(broker: Broker, { groupId, events }: Job): Promise<number> {
   try {
     const offsets = await broker.fetchCommittedOffsets({ groupId, topic: events });
-    return [...offsets.values()].reduce((sum, { offset }) => sum + offset, 0);
+    return sum([...offsets.values()].map(({ offset }) => offset));
   } catch (error) {
     if (error instanceof UnavailableError) return 0;
     throw error;
   }
 }
 
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
+
 /** Waits until all events are forwarded. NaN if the first look finds all of them. */
 export async function measureRate(
   broker: Broker,
   job: Job,
-  { pid, events, onProgress }: { pid: number; events: number; onProgress: (done: number) => void },
+  {
+    pids,
+    events,
+    onProgress,
+  }: { pids: readonly number[]; events: number; onProgress: (done: number) => void },
 ): Promise<Rate> {
   let from: { done: number; at: number; cpu: number } | undefined;
   for (;;) {
     const done = await countForwarded(broker, job);
-    const [at, cpu] = [performance.now(), readCpuMicros(pid)];
+    const [at, cpu] = [performance.now(), sum(pids.map(readCpuMicros))];
     onProgress(done);
     if (done > 0 && done >= warmUpShare * events) from ??= { done, at, cpu };
     if (done >= events && from !== undefined) {

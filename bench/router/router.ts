@@ -22,7 +22,7 @@ import { createFloor, createRouter, type Job } from "./contestants.ts";
 import { createBodies, fillLog, type EventLog } from "./events.ts";
 import { installKafkaStreams } from "./kafka-streams.ts";
 import { measureLatency } from "./latency.ts";
-import { checkForwarded, measureRate, readLoadedTime } from "./measure.ts";
+import { checkForwarded, measureRate, readLoadedTime, sum } from "./measure.ts";
 import {
   compareWithTargets,
   reportLatencies,
@@ -72,7 +72,8 @@ interface Forwarder {
   readonly maxTopics: number;
   /** Whether it adds the header with the topic. */
   readonly hasHeaders: boolean;
-  readonly create: (job: Job) => Contestant;
+  /** One for each of its processes. */
+  readonly create: (job: Job) => readonly [Contestant, ...Contestant[]];
 }
 
 /** Measures on the first store. `program`: the service. */
@@ -84,12 +85,31 @@ export async function measureRouter(
   const [store] = stack.stores;
   if (store === undefined) throw new Error("there is no store to measure on");
   const forwarders: Forwarder[] = [
-    { way: "floor", maxTopics: Infinity, hasHeaders: false, create: createFloor },
-    { way: "router", maxTopics: Infinity, hasHeaders: true, create: (job) => createRouter(job, program) },
+    { way: "floor", maxTopics: Infinity, hasHeaders: false, create: (job) => [createFloor(job)] },
+    {
+      way: "router",
+      maxTopics: Infinity,
+      hasHeaders: true,
+      create: (job) => [createRouter(job, { base: program })],
+    },
+    {
+      way: "routers",
+      maxTopics: maxPeerTopics,
+      hasHeaders: true,
+      create: (job) => [
+        createRouter(job, { base: program }),
+        createRouter(job, { base: program, instance: 2 }),
+      ],
+    },
   ];
   if (options.peer) {
     const create = await installKafkaStreams(stack);
-    forwarders.push({ way: "streams", maxTopics: maxPeerTopics, hasHeaders: true, create });
+    forwarders.push({
+      way: "streams",
+      maxTopics: maxPeerTopics,
+      hasHeaders: true,
+      create: (job) => [create(job)],
+    });
   }
   return measureAll({ stack, store, forwarders, options });
 }
@@ -170,21 +190,21 @@ async function measureOne(
   const { events, topics, partitions } = log;
   const job: Job = { events: log.topic, egress: `${groupId}.egress`, groupId, topics, partitions };
   await createTopic(bench, job.egress);
-  const contestant = forwarder.create(job);
-  const { logFile } = await contestant.command(workspace);
+  const contestants = forwarder.create(job);
+  const { logFile } = await contestants[0].command(workspace);
   const progress = createLongProgress(title, events, 0);
   const startedAt = Date.now();
-  const rate = await withContestant(contestant, workspace, async ({ pid }) => ({
+  const rate = await withContestants(contestants, workspace, async (pids) => ({
     ...(await measureRate(broker, job, {
-      pid,
+      pids,
       events,
       onProgress: (done) => {
         progress.at(done);
       },
     })),
-    peakMb: readMemoryMb(pid, "VmHWM"),
+    peakMb: sum(pids.map((pid) => readMemoryMb(pid, "VmHWM"))),
   }));
-  const loadedAt = forwarder.way === "router" ? await readLoadedTime(logFile) : NaN;
+  const loadedAt = forwarder.way.startsWith("router") ? await readLoadedTime(logFile) : NaN;
   progress.end(
     `${title}: ${Math.round(rate.perSecond)}/s, ${rate.cpuMicros.toFixed(1)} µs, ${rate.peakMb} MB`,
   );
@@ -210,7 +230,7 @@ async function measureLatencies(bench: Bench, workspace: Workspace, topics: numb
     };
     await createTopic(bench, job.egress);
     await using source = await openTopic(stack.broker.address, job.events, partitions);
-    const latency = await withContestant(create(job), workspace, () =>
+    const latency = await withContestants(create(job), workspace, () =>
       measureLatency(stack.broker.address, job, { producer: source.producer, seconds }),
     );
     const log = { topic: job.events, events: latency.events, topics, partitions };
@@ -220,6 +240,18 @@ async function measureLatencies(bench: Bench, workspace: Workspace, topics: numb
   }
   return found;
 }
+
+/** Runs contestants side by side. */
+const withContestants = <T>(
+  [first, ...others]: readonly Contestant[],
+  workspace: Workspace,
+  watch: (pids: readonly number[]) => Promise<T>,
+): Promise<T> =>
+  first === undefined
+    ? watch([])
+    : withContestant(first, workspace, ({ pid }) =>
+        withContestants(others, workspace, (pids) => watch([pid, ...pids])),
+      );
 
 async function createTopic({ stack, options }: Bench, topic: string): Promise<void> {
   await (await openTopic(stack.broker.address, topic, options.partitions))[Symbol.asyncDispose]();
