@@ -80,7 +80,7 @@ interface FailedWrite<Prepared> {
 
 /**
  * Creates a reader, which starts at once by looking up its position. While a batch is being written, the next is fetched
- * and prepared.
+ * and prepared, unless the end of the log was reached.
  *
  * Invariants:
  * - At most one write is in progress. `writing` never rejects; it resolves to the write if that failed.
@@ -365,6 +365,8 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         await whileBeating(batch, writing);
         return;
       }
+      // There is nothing to prepare meanwhile. Records that arrive now are in the next batch then, and not in the one after it.
+      if (batch.isAtEnd) await whileBeating(batch, writing);
     },
 
     skipped({ first, end }) {

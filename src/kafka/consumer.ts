@@ -183,10 +183,12 @@ interface HeartbeatState {
 
 function toBatch(payload: EachBatchPayload, heartbeat: HeartbeatState): RecordBatch {
   const { batch } = payload;
+  const end = Number(batch.lastOffset()) + 1;
   return {
     partition: { topic: batch.topic, partition: batch.partition },
     records: batch.messages.map(toLogRecord),
-    end: Number(batch.lastOffset()) + 1,
+    end,
+    isAtEnd: end >= Number(batch.highWatermark),
     advance: (offset) => {
       payload.resolveOffset(String(offset));
     },

@@ -62,6 +62,8 @@ export interface RecordBatch {
   readonly records: readonly LogRecord[];
   /** The offset after everything fetched, the markers of transactions included. */
   readonly end: number;
+  /** Whether the log had no more records when these were fetched. */
+  readonly isAtEnd: boolean;
   /** The next fetch continues after this record. */
   advance(offset: number): void;
   /** Sends a heartbeat; false when the batch must be left because the group is rebalancing. */

@@ -249,6 +249,8 @@ export function createKafkaClient({
           partition: { topic: broker.topic, partition },
           records: records.map(toLogRecord),
           end,
+          // Only a hint, so both are simulated.
+          isAtEnd: end % 2 === 0,
           advance(offset) {
             // As in kafkajs, an advance over the last record covers the markers after it.
             if (isCurrent()) state.offset = offset === records.at(-1)?.offset ? end : offset + 1;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { createPartitionReader } from "../../../consumers/partition-reader.ts";
@@ -14,6 +15,7 @@ const createBatch = (offset: number, timestamp = "2000"): RecordBatch => ({
   partition,
   records: [{ offset, timestamp, key: null, value: null, headers: {} }],
   end: offset + 1,
+  isAtEnd: true,
   advance: () => undefined,
   heartbeat: () => Promise.resolve(true),
   isCurrent: () => true,
@@ -91,6 +93,19 @@ describe("the reader of a partition", () => {
     await handled;
     assert.deepEqual([written, seeks], [[], [10, 7]]);
   });
+
+  for (const isAtEnd of [true, false])
+    it(`takes the next batch ${isAtEnd ? "after" : "during"} the write of one ${isAtEnd ? "at" : "before"} the end of the log`, async (t) => {
+      const write = Promise.withResolvers<undefined>();
+      const { reader, newer } = await createScene(t, {}, { write: () => write.promise });
+      newer.resolve(20);
+      let isTaken = false;
+      const handled = reader.batch({ ...createBatch(10), isAtEnd }).then(() => (isTaken = true));
+      await setImmediate();
+      assert.equal(isTaken, !isAtEnd);
+      write.resolve(undefined);
+      await handled;
+    });
 
   it("writes nothing once it is closed", async (t) => {
     const { reader, newer, deliver, written } = await createScene(t);
