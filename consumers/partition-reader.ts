@@ -55,6 +55,8 @@ const firstRetryDelayMs = 250;
 /** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
 const idleCheckIntervalMs = 60_000;
+/** How long an examination counts that had no timestamp to compare with: nothing would show that the log is a new one since. */
+const untimedExaminationMs = 1_000;
 
 /**
  * What the reader does with its partition:
@@ -100,6 +102,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   let stored: Position | undefined;
   let next: Position = { offset: 0, epoch: 1 };
   let findings = nothingFound;
+  let examined = { at: 0, isTimed: false };
   let writing: Promise<FailedWrite<Prepared> | undefined> = options.previousClosed.then(() => undefined);
   /** Resolves when every stored batch is reported. */
   let reporting: Promise<void> = Promise.resolve();
@@ -246,10 +249,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   }
 
   /** Where records before `next` must be examined from; undefined when none must, "unknown" when Kafka does not respond. */
-  async function findSuspect(at: Position): Promise<Suspect | "unknown" | undefined> {
+  async function findSuspect(at: Position, known: Findings): Promise<Suspect | "unknown" | undefined> {
     try {
       const firstNewer = await findFirstNewer(at);
-      const from = suspectOffset(at, firstNewer, findings);
+      const from = suspectOffset(at, firstNewer, known);
       return from === undefined ? undefined : { from, newerFrom: firstNewer ?? Infinity };
     } catch (error) {
       failures += 1;
@@ -258,13 +261,17 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     }
   }
 
+  const countsAsExamined = ({ newest }: Position): boolean =>
+    examined.isTimed || (newest === nothingApplied && elapsed() - examined.at <= untimedExaminationMs);
+
   /** A new log that ends at `next` delivers nothing, so it is looked for while nothing arrives. */
   async function checkWhileIdle(): Promise<void> {
     while (!isClosed()) {
       const [at, fetchesBefore] = [next, fetches];
       const isIdle = (): boolean => !isClosed() && !isPaused() && next === at && fetches === fetchesBefore;
       await sleep(idleCheckIntervalMs, closing.signal);
-      const suspect = isIdle() ? await findSuspect(at) : undefined;
+      // What was examined then may have been another log.
+      const suspect = isIdle() ? await findSuspect(at, nothingFound) : undefined;
       if (suspect !== undefined && suspect !== "unknown" && isIdle()) startExamination(suspect);
     }
   }
@@ -311,6 +318,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   function endExamination(fetchedTo: number): void {
     if (state.kind !== "examining" || fetchedTo < next.offset) return;
     findings = { ...findings, examinedTo: next.offset, newerFrom: state.newerFrom };
+    examined = { at: elapsed(), isTimed: next.newest !== nothingApplied };
     state = { kind: "reading" };
   }
 
@@ -340,7 +348,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       }
       // A recreated log that has outgrown the position shows no other sign. The query runs while the last write is still
       // in progress, and ends before anything of this batch is written.
-      const suspect = findSuspect(next);
+      const suspect = findSuspect(next, countsAsExamined(next) ? findings : nothingFound);
       for (const records of splitIntoBatches(unapplied, limit.get)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;

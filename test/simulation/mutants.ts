@@ -238,6 +238,14 @@ export const mutants: readonly Mutant[] = [
     schedule: "new-log-that-ends-at-the-position",
   },
   {
+    name: "what was examined before counts while nothing arrives",
+    world: "sync",
+    file: reader,
+    replace: "await findSuspect(at, nothingFound)",
+    by: "await findSuspect(at, findings)",
+    schedule: "new-log-of-the-same-length-after-aborted-records-only",
+  },
+  {
     name: "topics with repeated ids are decided without a look-up",
     world: "sync",
     file: service,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 
 import type { BatchHandler } from "../../../consumers/batch.ts";
 import { createPartitionReader } from "../../../consumers/partition-reader.ts";
@@ -92,6 +92,19 @@ describe("the reader of a partition", () => {
     newer.resolve(7);
     await handled;
     assert.deepEqual([written, seeks], [[], [10, 7]]);
+  });
+
+  it("examines the log again before it applies the first records, unless it has just done so", async (t) => {
+    const { reader, newer, seeks, positions } = await createScene(t, { newest: 0 });
+    newer.resolve(20);
+    reader.skipped({ first: 0, end: 10 });
+    // The Kafka topic may be deleted and created again meanwhile.
+    await setTimeout(1_100);
+    await reader.batch(createBatch(10));
+    assert.deepEqual([seeks, positions], [[0, 0], []]);
+    reader.skipped({ first: 0, end: 10 });
+    await reader.batch(createBatch(10));
+    assert.deepEqual([seeks, positions], [[0, 0], [11]]);
   });
 
   for (const isAtEnd of [true, false])
