@@ -36,8 +36,11 @@ let platform: Platform = {
   fillRandom: (bytes) => void randomFillSync(bytes),
 };
 
-export function replacePlatform(other: Platform): void {
+/** Returns the platform that is replaced. */
+export function replacePlatform(other: Platform): Platform {
+  const former = platform;
   platform = other;
+  return former;
 }
 
 export const now = (): number => platform.now();

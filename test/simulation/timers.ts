@@ -17,8 +17,10 @@ export async function withSimulatedTimers<T>(run: () => Promise<T>): Promise<T> 
       const timer: Timer = { cancel: schedule(delayMs, action), unref: () => timer };
       return timer;
     },
-    clearTimeout(timer: Timer | null | undefined): void {
-      timer?.cancel();
+    clearTimeout(timer: Timer | NodeJS.Timeout | null | undefined): void {
+      // Connections to real servers may have timers from before.
+      if (timer !== null && timer !== undefined && "cancel" in timer) timer.cancel();
+      else clearTimeout(timer ?? undefined);
     },
   };
   Object.assign(globalThis, fakes);

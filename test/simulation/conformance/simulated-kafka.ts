@@ -1,4 +1,4 @@
-import { createClock, createHost, type Host } from "../clock.ts";
+import { createClock, createHost, type Clock, type Host } from "../clock.ts";
 import { createKafkaBroker, topicAbsenceMs } from "../kafka/broker.ts";
 import { createKafkaClient } from "../kafka/client.ts";
 import { createNetwork } from "../network.ts";
@@ -90,8 +90,13 @@ export async function runSimulated<T>(
     },
   };
 
+  return playScene(clock, outside, () => scene(kafka));
+}
+
+/** Lets the time of a scene pass until it ends. */
+export async function playScene<T>(clock: Clock, outside: Host, scene: () => Promise<T>): Promise<T> {
   const progress = { isDone: false };
-  const outcome = scene(kafka).finally(() => {
+  const outcome = scene().finally(() => {
     progress.isDone = true;
   });
   // Reported below, after the clock has stopped.

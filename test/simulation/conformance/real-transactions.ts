@@ -1,0 +1,47 @@
+import { connectBroker } from "../../support/broker.ts";
+import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { unique } from "../../support/names.ts";
+import { sharedStack, testKafka } from "../../support/stack.ts";
+import type { TransactionsUnderTest } from "./kafka-transaction-scenes.ts";
+
+/** Connects to the shared broker; runs each scene with new topics and a new group. */
+export async function createRealTransactions() {
+  const { admin } = testKafka(sharedStack().kafka);
+  const broker = await connectBroker();
+  await admin.connect();
+
+  return async function run<T>(scene: (kafka: TransactionsUnderTest) => Promise<T>): Promise<T> {
+    const [events, topic, smallTopic] = ["events", "egress", "small"].map(unique) as [string, string, string];
+    await createKafkaTopics(
+      admin,
+      { topic: events, numPartitions: 1 },
+      { topic, numPartitions: 2 },
+      {
+        topic: smallTopic,
+        numPartitions: 1,
+        configEntries: [{ name: "max.message.bytes", value: "1000" }],
+      },
+    );
+    const groupId = unique("router");
+    await using resources = new AsyncDisposableStack();
+    return await scene({
+      topic,
+      smallTopic,
+      createTransactions() {
+        const transactions = broker.createTransactions({
+          partition: { topic: events, partition: 0 },
+          groupId,
+        });
+        resources.defer(() => transactions.close());
+        return transactions;
+      },
+      async readCommitted(name) {
+        const values: string[][] = name === topic ? [[], []] : [[]];
+        const { signal } = new AbortController();
+        for await (const { partition, record } of broker.read(name, { abort: signal }))
+          values[partition]?.push(String(record.value));
+        return values;
+      },
+    });
+  };
+}
