@@ -140,8 +140,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isClosed()) return;
       try {
         const claimed = await handler.claim();
-        // While it was paused, the log may have been replaced by another one, which nobody has examined.
-        findings = { ...findings, examinedTo: 0 };
+        // While it was paused, the log may have been replaced by another one, which nobody has examined; and an owner that has
+        // moved the position since has found the end of an epoch by itself.
+        findings = isMovedByOthers(claimed) ? nothingFound : { ...findings, examinedTo: 0 };
         const failedWrite = unconfirmed;
         unconfirmed = undefined;
         confirmWrite(failedWrite, claimed);
@@ -162,6 +163,9 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       }
     }
   }
+
+  const isMovedByOthers = (claimed: ClaimedPosition | undefined): boolean =>
+    claimed?.isOurs === false && (claimed.offset !== stored?.offset || claimed.epoch !== stored.epoch);
 
   async function waitAfterFailure(): Promise<void> {
     if (failures === 0) return;

@@ -225,8 +225,8 @@ export const mutants: readonly Mutant[] = [
     name: "what was examined before a claim counts as examined after it",
     world: "sync",
     file: reader,
-    replace: "findings = { ...findings, examinedTo: 0 };",
-    by: "",
+    replace: "{ ...findings, examinedTo: 0 }",
+    by: "findings",
     schedule: "two-new-logs-while-a-partition-is-paused",
   },
   {
@@ -236,6 +236,14 @@ export const mutants: readonly Mutant[] = [
     replace: "checkWhileIdle().catch(onFailed);",
     by: "void checkWhileIdle;",
     schedule: "new-log-that-ends-at-the-position",
+  },
+  {
+    name: "the end of an epoch stays known after another owner moved on in it",
+    world: "sync",
+    file: reader,
+    replace: "isMovedByOthers(claimed) ? nothingFound : { ...findings, examinedTo: 0 }",
+    by: "{ ...findings, examinedTo: 0 }",
+    schedule: "proof-of-a-new-log-after-another-owner-moved-on",
   },
   {
     name: "what was examined before counts while nothing arrives",

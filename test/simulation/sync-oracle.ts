@@ -312,9 +312,11 @@ export function createOracle(options: OracleOptions) {
           fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
     },
 
-    getLogOfPosition(partition: number): PartitionLog | undefined {
+    /** Whether the position of a partition may be one in this log. */
+    mayBeInLog(partition: number, log: PartitionLog): boolean {
       const { positions, logOfEpoch } = getLast();
-      return logOfEpoch.get(`${partition}/${positions.get(partition)?.epoch ?? 1}`);
+      const epochKey = `${partition}/${positions.get(partition)?.epoch ?? 1}`;
+      return logOfEpoch.get(epochKey) === log || possibleLogs.get(epochKey)?.has(log) === true;
     },
     countChecks: () => checks,
   };

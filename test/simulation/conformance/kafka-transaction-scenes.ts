@@ -16,7 +16,7 @@ export interface TransactionsUnderTest {
 
 export interface TransactionScene {
   readonly name: string;
-  play(kafka: TransactionsUnderTest): Promise<unknown>;
+  readonly play: (kafka: TransactionsUnderTest) => Promise<unknown>;
 }
 
 const at = (offset: number) => ({ offset, epoch: 2, newest: 5 });
