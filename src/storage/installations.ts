@@ -92,12 +92,12 @@ export function createInstallationStore(database: Database, newId: () => string)
       ...Map.groupBy(owned, toOwnerKey),
       ...Map.groupBy(previous, (record) => toReplacedKey(record, record.user)),
     ]);
-    return (write) =>
-      targets.get(
-        write.kind === "remove"
-          ? toOwnerKey(write)
-          : toReplacedKey({ ...write.key, token: write.previousToken ?? "" }, write.user),
-      ) ?? [];
+    return (write) => {
+      if (write.kind === "remove") return targets.get(toOwnerKey(write)) ?? [];
+      const { key, user, previousToken } = write;
+      if (previousToken === undefined || previousToken === key.token) return [];
+      return targets.get(toReplacedKey({ ...key, token: previousToken }, user)) ?? [];
+    };
   }
 
   function readActive(filter: Filter<InstallationRecord>): Promise<ActiveRecord[]> {
@@ -160,7 +160,7 @@ function toStatements(
     return targets.length === 0 ? [confirmation] : toRemovals(targets, write.reason, now);
   return [
     toRegistration(write, { stored, now, id: newId() }),
-    ...(write.previousToken === write.key.token ? [] : toRemovals(targets, "replaced by a new token", now)),
+    ...toRemovals(targets, "replaced by a new token", now),
   ];
 }
 
