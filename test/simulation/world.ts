@@ -1,7 +1,7 @@
 /** What the simulated worlds share: a clock, chance, a store, a network, processes that die and are started again. */
 import type { Logger } from "pino";
 
-import { replacePlatform } from "../../src/lib/platform.ts";
+import { replacePlatform, type Platform } from "../../src/lib/platform.ts";
 import { createClock, createHost, type Clock, type Host } from "./clock.ts";
 import type { Dialect, MongoServer, ServerOptions } from "./mongo/commands.ts";
 import { createMongoServer } from "./mongo/server.ts";
@@ -67,6 +67,21 @@ export interface WorldOptions<Service> {
 
 export const startOfTime = Date.UTC(2026, 0, 1);
 
+/** Time and chance of a simulated world. `ids`: for the bytes of ids, which so do not depend on other chance. */
+export const createSimulatedPlatform = (
+  clock: Clock,
+  { random, ids }: { readonly random: Random; readonly ids: Random },
+): Platform => ({
+  now: () => startOfTime + Math.floor(clock.getTime() + clock.getHost().skewMs),
+  elapsed: clock.getTime,
+  schedule: (delayMs, action) => clock.schedule(clock.getHost(), delayMs, action),
+  scheduleSoon: (action) => clock.schedule(clock.getHost(), 0, action),
+  random: random.next,
+  fillRandom(bytes) {
+    for (let index = 0; index < bytes.length; index += 1) bytes[index] = ids.between(0, 256);
+  },
+});
+
 export function createWorld<Service>(options: WorldOptions<Service>): World<Service> {
   const { seed, onTrace, start, stop, onGone } = options;
   const random = createRandom(seed);
@@ -87,16 +102,7 @@ export function createWorld<Service>(options: WorldOptions<Service>): World<Serv
   let started = 0;
   const lines = new Map<string, number>();
 
-  replacePlatform({
-    now: () => startOfTime + Math.floor(clock.getTime() + clock.getHost().skewMs),
-    elapsed: clock.getTime,
-    schedule: (delayMs, action) => clock.schedule(clock.getHost(), delayMs, action),
-    scheduleSoon: (action) => clock.schedule(clock.getHost(), 0, action),
-    random: random.next,
-    fillRandom(bytes) {
-      for (let index = 0; index < bytes.length; index += 1) bytes[index] = ids.between(0, 256);
-    },
-  });
+  replacePlatform(createSimulatedPlatform(clock, { random, ids }));
 
   function trace(getText: () => string): void {
     onTrace?.(`${clock.getTime().toFixed(1).padStart(9)} ${clock.getHost().name.padEnd(13)} ${getText()}`);

@@ -1,4 +1,4 @@
-/** What the router's transactions leave behind, and how they fail, whoever begins them. */
+/** What the router's transactions leave behind, and how they fail. */
 import { getErrorMessage } from "../../../src/lib/errors.ts";
 import type { RoutedRecord, RoutingTransactions } from "../../../src/routing/transactions.ts";
 

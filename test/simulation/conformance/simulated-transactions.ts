@@ -7,6 +7,7 @@ import { createProducerClient } from "../kafka/producer-client.ts";
 import { createNetwork } from "../network.ts";
 import { createRandom } from "../random.ts";
 import { withSimulatedTimers } from "../timers.ts";
+import { createSimulatedPlatform } from "../world.ts";
 import type { TransactionsUnderTest } from "./kafka-transaction-scenes.ts";
 import { playScene } from "./simulated-kafka.ts";
 
@@ -29,16 +30,7 @@ export async function runSimulatedTransactions<T>(
   // Leaders do not change here.
   const withoutFaults = { ...random, chance: () => false };
 
-  const platform = replacePlatform({
-    now: clock.getTime,
-    elapsed: clock.getTime,
-    schedule: (delayMs, action) => clock.schedule(clock.getHost(), delayMs, action),
-    scheduleSoon: (action) => clock.schedule(clock.getHost(), 0, action),
-    random: random.next,
-    fillRandom(bytes) {
-      for (let index = 0; index < bytes.length; index += 1) bytes[index] = random.between(0, 256);
-    },
-  });
+  const platform = replacePlatform(createSimulatedPlatform(clock, { random, ids: createRandom(seed + 1) }));
   const kafka: TransactionsUnderTest = {
     topic,
     smallTopic,
