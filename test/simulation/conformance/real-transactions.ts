@@ -1,6 +1,7 @@
 import { connectBroker } from "../../support/broker.ts";
 import { createKafkaTopics } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
+import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
 import type { TransactionsUnderTest } from "./kafka-transaction-scenes.ts";
 
@@ -9,6 +10,16 @@ export async function createRealTransactions() {
   const { admin } = testKafka(sharedStack().kafka);
   const broker = await connectBroker();
   await admin.connect();
+  // The scenes repeat nothing, unlike the router, and a new broker loads its coordinators with the first transaction.
+  await until("the coordinators are loaded", async () => {
+    const topic = unique("warm-up");
+    await createKafkaTopics(admin, { topic, numPartitions: 1 });
+    const transactions = broker.createTransactions({ partition: { topic, partition: 0 }, groupId: topic });
+    await transactions.claim();
+    await (await transactions.begin({ offset: 1, epoch: 1 })).commit();
+    await transactions.close();
+    return true;
+  });
 
   return async function run<T>(scene: (kafka: TransactionsUnderTest) => Promise<T>): Promise<T> {
     const [events, topic, smallTopic] = ["events", "egress", "small"].map(unique) as [string, string, string];
