@@ -4,16 +4,8 @@ import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
 import { FencedError, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
 import { createBatchLimit, splitIntoBatches, whileBeating, type BatchHandler } from "./batch.ts";
-import {
-  advance,
-  findStart,
-  nothingApplied,
-  nothingFound,
-  provesNewEpoch,
-  suspectOffset,
-  warnAboutLongAbsence,
-  type Findings,
-} from "./start-position.ts";
+import { createLogExaminer, type Suspect } from "./log-examiner.ts";
+import { advance } from "./start-position.ts";
 
 export type PauseCause = "outage" | "error";
 
@@ -55,24 +47,17 @@ const firstRetryDelayMs = 250;
 /** Short, because the failed call has already waited for its own timeout. */
 const maxRetryDelayMs = 1_000;
 const idleCheckIntervalMs = 60_000;
-/** How long an examination counts that had no timestamp to compare with: nothing would show that the log is a new one since. */
-const untimedExaminationMs = 1_000;
 
 /**
  * What the reader does with its partition:
  * - `paused`: nothing is fetched; the stored position is looked up until that succeeds;
  * - `reading`: records from `next` on are prepared and written;
- * - `examining`: records before `next` are fetched once more, since they may belong to a new epoch (start-position.ts).
+ * - `examining`: records before `next` are fetched once more, since they may belong to a new epoch (log-examiner.ts).
  */
 type State =
   | { readonly kind: "paused"; readonly reason: string; readonly cause: PauseCause | undefined }
   | { readonly kind: "reading" }
-  | { readonly kind: "examining"; readonly newerFrom: Findings["newerFrom"] };
-
-/** Where records that may belong to a new epoch begin. */
-interface Suspect extends Pick<Findings, "newerFrom"> {
-  readonly from: number;
-}
+  | { readonly kind: "examining"; readonly newerFrom: number };
 
 /** A write that failed. It may have been stored nevertheless: only the response to its commit was lost. */
 interface FailedWrite<Prepared> {
@@ -97,12 +82,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
   const { partition, member, watch, handler, onFailed } = options;
   const log = options.log.child({ partition: `${partition.topic}-${partition.partition}` });
   const limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
+  const examiner = createLogExaminer({ partition, watch, log });
   const closing = new AbortController();
   let state: State = { kind: "paused", reason: "the position is being looked up", cause: undefined };
   let stored: Position | undefined;
   let next: Position = { offset: 0, epoch: 1 };
-  let findings = nothingFound;
-  let examined = { at: 0, isTimed: false };
   let writing: Promise<FailedWrite<Prepared> | undefined> = options.previousClosed.then(() => undefined);
   /** Resolves when every stored batch is reported. */
   let reporting: Promise<void> = Promise.resolve();
@@ -140,17 +124,17 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       if (isClosed()) return;
       try {
         const claimed = await handler.claim();
-        // While it was paused, the log may have been replaced by another one, which nobody has examined; and an owner that has
-        // moved the position since has found the end of an epoch by itself.
-        findings = isMovedByOthers(claimed) ? nothingFound : { ...findings, examinedTo: 0 };
         const failedWrite = unconfirmed;
         unconfirmed = undefined;
         confirmWrite(failedWrite, claimed);
-        const { fetchFrom, newerFrom } = await locate(claimed);
+        const start = await examiner.start(claimed, stored);
         if (isClosed()) return;
+        stored = claimed;
+        next = start.position;
         writing = Promise.resolve(undefined);
-        state = fetchFrom < next.offset ? { kind: "examining", newerFrom } : { kind: "reading" };
-        seek(fetchFrom);
+        const { fetchFrom: from, newerFrom } = start;
+        state = from < next.offset ? { kind: "examining", newerFrom } : { kind: "reading" };
+        seek(from);
         member.resume(partition);
         log.info({ offset: next.offset, pausedMs: Math.round(elapsed() - pausedAt) }, "partition resumed");
         return;
@@ -163,9 +147,6 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       }
     }
   }
-
-  const isMovedByOthers = (claimed: ClaimedPosition | undefined): boolean =>
-    claimed?.isOurs === false && (claimed.offset !== stored?.offset || claimed.epoch !== stored.epoch);
 
   async function waitAfterFailure(): Promise<void> {
     if (failures === 0) return;
@@ -194,31 +175,6 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       }
       resolve(undefined);
     });
-  }
-
-  /** Sets `stored` and `next` by the stored position and the log. Returns where fetching starts. Throws UnavailableError. */
-  async function locate(
-    claimed: ClaimedPosition | undefined,
-  ): Promise<Pick<Findings, "newerFrom"> & { readonly fetchFrom: number }> {
-    const bounds = (await watch.fetchBounds()).get(partition.partition);
-    if (bounds === undefined) throw new UnavailableError("Kafka does not know the partition");
-    // Only at the start: later, a position is old because nothing was announced.
-    if (stored === undefined) await warnAboutLongAbsence(claimed, bounds, { watch, log });
-    const view = { ...bounds, firstNewer: await findFirstNewer(claimed) };
-    const { warning, fetchFrom, ...start } = findStart(claimed, view, findings);
-    if (warning !== undefined)
-      log.warn({ position: claimed?.offset, logStart: bounds.low, logEnd: bounds.high }, warning);
-    stored = claimed;
-    next = start.position;
-    return { fetchFrom, newerFrom: view.firstNewer ?? Infinity };
-  }
-
-  /** The first offset with a later timestamp than anything applied; undefined when unknown. Throws UnavailableError. */
-  async function findFirstNewer(at: Position | undefined): Promise<number | undefined> {
-    if (at?.newest === undefined) return undefined;
-    // Everything is newer. To find that by time, the broker would decompress the first batch, however large it is.
-    if (at.newest === nothingApplied) return (await watch.fetchBounds()).get(partition.partition)?.low;
-    return (await watch.findFirstSince(at.newest + 1)).get(partition.partition);
   }
 
   /** Never throws. Returns the write if it failed. */
@@ -252,21 +208,18 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     pause(getErrorMessage(error), cause);
   }
 
-  /** Where records before `next` must be examined from; undefined when none must, "unknown" when Kafka does not respond. */
-  async function findSuspect(at: Position, known: Findings): Promise<Suspect | "unknown" | undefined> {
+  /** "unknown" when Kafka does not respond. */
+  async function awaitSuspect(
+    finding: Promise<Suspect | undefined>,
+  ): Promise<Suspect | "unknown" | undefined> {
     try {
-      const firstNewer = await findFirstNewer(at);
-      const from = suspectOffset(at, firstNewer, known);
-      return from === undefined ? undefined : { from, newerFrom: firstNewer ?? Infinity };
+      return await finding;
     } catch (error) {
       failures += 1;
       log.warn({ reason: getErrorMessage(error) }, "log look-up failed");
       return "unknown";
     }
   }
-
-  const countsAsExamined = ({ newest }: Position): boolean =>
-    examined.isTimed || (newest === nothingApplied && elapsed() - examined.at <= untimedExaminationMs);
 
   /** A new log that ends at `next` delivers nothing, so it is looked for while nothing arrives. */
   async function checkWhileIdle(): Promise<void> {
@@ -275,7 +228,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       const isIdle = (): boolean => !isClosed() && !isPaused() && next === at && fetches === fetchesBefore;
       await sleep(idleCheckIntervalMs, closing.signal);
       // What was examined then may have been another log.
-      const suspect = isIdle() ? await findSuspect(at, nothingFound) : undefined;
+      const suspect = isIdle() ? await awaitSuspect(examiner.findSuspectAnew(at)) : undefined;
       if (suspect !== undefined && suspect !== "unknown" && isIdle()) startExamination(suspect);
     }
   }
@@ -305,24 +258,10 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     );
   }
 
-  /** Examines fetched records before `next`. Returns false when one proves that the log is a new one; reading restarts then. */
-  function examine({ records, end }: RecordBatch): boolean {
-    for (const record of records) {
-      if (record.offset >= next.offset) break;
-      if (!provesNewEpoch(record, next)) continue;
-      findings = { ...nothingFound, endedEpoch: next.epoch };
-      pause("the log is a new one");
-      return false;
-    }
-    endExamination(end);
-    return true;
-  }
-
   /** At once when the position is reached: what is fetched later may be of another log. */
   function endExamination(fetchedTo: number): void {
     if (state.kind !== "examining" || fetchedTo < next.offset) return;
-    findings = { ...findings, examinedTo: next.offset, newerFrom: state.newerFrom };
-    examined = { at: elapsed(), isTimed: next.newest !== nothingApplied };
+    examiner.complete(next, state.newerFrom);
     state = { kind: "reading" };
   }
 
@@ -339,7 +278,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
         pause("the stored offset is out of range");
         return;
       }
-      if (!examine(batch)) return;
+      if (examiner.provesNewLog(batch.records, next)) {
+        pause("the log is a new one");
+        return;
+      }
+      endExamination(batch.end);
       const unapplied =
         first.offset < next.offset
           ? batch.records.filter(({ offset }) => offset >= next.offset)
@@ -352,7 +295,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       }
       // A recreated log that has outgrown the position shows no other sign. The query runs while the last write is still
       // in progress, and ends before anything of this batch is written.
-      const suspect = findSuspect(next, countsAsExamined(next) ? findings : nothingFound);
+      const suspect = awaitSuspect(examiner.findSuspect(next));
       for (const records of splitIntoBatches(unapplied, limit.get)) {
         const last = records.at(-1);
         if (last === undefined || isClosed() || !batch.isCurrent()) return;

@@ -17,6 +17,7 @@ export interface Mutant {
 const positions = "src/storage/positions.ts";
 const batch = "consumers/batch.ts";
 const reader = "consumers/partition-reader.ts";
+const examiner = "consumers/log-examiner.ts";
 const startPosition = "consumers/start-position.ts";
 const handler = "consumers/announcements/handler.ts";
 const service = "src/topics/service.ts";
@@ -124,8 +125,8 @@ export const mutants: readonly Mutant[] = [
     name: "after a failed write the next one follows without a claim",
     world: "sync",
     file: reader,
-    replace: "    pause(getErrorMessage(error), cause);\n  }\n\n  /** Where",
-    by: "  }\n\n  /** Where",
+    replace: '    pause(getErrorMessage(error), cause);\n  }\n\n  /** "unknown"',
+    by: '  }\n\n  /** "unknown"',
   },
   {
     name: "a failed write is reported as stored without a look at its owner",
@@ -146,9 +147,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a suspicion counts as proof of a new log",
     world: "sync",
-    file: reader,
-    replace: "          startExamination(suspicious);\n          return;",
-    by: '          findings = { ...nothingFound, endedEpoch: next.epoch };\n          pause("the log is a new one");\n          return;',
+    file: examiner,
+    replace: "if (!provesNewEpoch(record, position)) continue;",
+    by: "",
   },
   {
     name: "a log that ends before the position counts as a new one",
@@ -224,7 +225,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "what was examined before a claim counts as examined after it",
     world: "sync",
-    file: reader,
+    file: examiner,
     replace: "{ ...findings, examinedTo: 0 }",
     by: "findings",
     schedule: "two-new-logs-while-a-partition-is-paused",
@@ -240,17 +241,25 @@ export const mutants: readonly Mutant[] = [
   {
     name: "the end of an epoch stays known after another owner moved on in it",
     world: "sync",
-    file: reader,
-    replace: "isMovedByOthers(claimed) ? nothingFound : { ...findings, examinedTo: 0 }",
+    file: examiner,
+    replace: "isMovedByOthers(claimed, before) ? nothingFound : { ...findings, examinedTo: 0 }",
     by: "{ ...findings, examinedTo: 0 }",
     schedule: "proof-of-a-new-log-after-another-owner-moved-on",
   },
   {
+    name: "the end of a log marks where newer records begin",
+    world: "sync",
+    file: examiner,
+    replace: "firstNewer !== undefined && firstNewer < bounds.high",
+    by: "firstNewer !== undefined",
+    schedule: "two-new-logs-during-one-examination",
+  },
+  {
     name: "what was examined before counts while nothing arrives",
     world: "sync",
-    file: reader,
-    replace: "await findSuspect(at, nothingFound)",
-    by: "await findSuspect(at, findings)",
+    file: examiner,
+    replace: "findSuspect(position, nothingFound)",
+    by: "findSuspect(position, findings)",
     schedule: "new-log-of-the-same-length-after-aborted-records-only",
   },
   {
