@@ -30,7 +30,7 @@ export interface LogExaminer {
   complete(position: Position, newerFrom: number): void;
 }
 
-interface ExaminedStart extends Start {
+interface ExaminedStart extends Omit<Start, "warning"> {
   readonly newerFrom: number;
 }
 
@@ -103,9 +103,9 @@ export function createLogExaminer({
       const { bounds, firstNewer, newerFrom } = await findNewer(claimed?.newest);
       // Only at the start: later, a position is old because nothing was announced.
       if (before === undefined) await warnAboutLongAbsence(claimed, bounds, { watch, log });
-      const start = findStart(claimed, { ...bounds, firstNewer }, findings);
-      if (start.warning !== undefined)
-        log.warn({ position: claimed?.offset, logStart: bounds.low, logEnd: bounds.high }, start.warning);
+      const { warning, ...start } = findStart(claimed, { ...bounds, firstNewer }, findings);
+      if (warning !== undefined)
+        log.warn({ position: claimed?.offset, logStart: bounds.low, logEnd: bounds.high }, warning);
       return { ...start, newerFrom };
     },
 
