@@ -1,22 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 
-import {
-  buildJavaArgs,
-  prepareClassArchive,
-  prepareKafkaJava,
-  runClass,
-} from "../../src/embedded/kafka-java.ts";
-import {
-  kafkaReadyLine,
-  loggingProperties,
-  formatServerProperties,
-} from "../../src/embedded/kafka-settings.ts";
+import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
 import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
-import { startProcess, waitUntilReady } from "../../src/embedded/process.ts";
-import { toolsFolder } from "../unit/embedded/local.ts";
+import { startKafkaNode } from "./kafka-node.ts";
 
 /** A broker with access control. */
 export interface AclBroker {
@@ -57,28 +46,10 @@ export async function startAclBroker(users: readonly string[]): Promise<AclBroke
     "listener.name.guarded.sasl.enabled.mechanisms=PLAIN",
     `listener.name.guarded.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required ${logins};`,
   ];
-  const file = join(folder, "server.properties");
-  const logging = join(folder, "log4j2.properties");
-  writeFileSync(file, settings.join("\n"));
-  writeFileSync(logging, loggingProperties);
-
-  const java = await prepareKafkaJava({ toolsFolder, report: () => undefined });
-  const flags = [`-Dlog4j2.configurationFile=${logging}`];
-  const args = ["format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAA", "--config", file];
-  await runClass(java, { mainClass: "kafka.tools.StorageTool", args, flags });
-  const archive = prepareClassArchive(java);
-  const server = await startProcess({
-    command: java.command,
-    args: [...buildJavaArgs(java, "kafka.Kafka", ["-Xmx512m", ...archive.flags, ...flags]), file],
-    logFile: join(folder, "kafka.log"),
-  });
+  const server = await startKafkaNode(folder, settings);
   after(async () => {
     await server.stop();
-    await archive.keep();
     rmSync(folder, { recursive: true, force: true });
-  });
-  await waitUntilReady(server, async () => (await server.readLastOutput()).includes(kafkaReadyLine), {
-    name: "the broker with access control",
   });
   return { address, guarded };
 }

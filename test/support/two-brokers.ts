@@ -1,0 +1,127 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+
+import kafkajs from "kafkajs";
+
+import { formatServerProperties } from "../../src/embedded/kafka-settings.ts";
+import type { ServerProcess } from "../../src/embedded/process.ts";
+import { findFreePort, localhost } from "../../src/embedded/tcp-port.ts";
+import { startKafkaNode } from "./kafka-node.ts";
+import { until } from "./poll.ts";
+
+/** A broker of a cluster. */
+export interface Node {
+  /** Kafka's id of it, for `replicaAssignment`. */
+  readonly id: number;
+  readonly address: string;
+  stop(): Promise<void>;
+  /** Ends it without a warning, as a crash does: it keeps its partitions until its session expires, after three seconds. */
+  kill(): Promise<void>;
+  /** Starts it again with the same data and port. */
+  start(): Promise<void>;
+  /** Suspends the process, as a long garbage collection does. */
+  freeze(): void;
+  thaw(): void;
+}
+
+/** Two brokers of one cluster. */
+export interface TwoBrokers {
+  /** Also the controller. It has the offsets of all groups and the state of all transactions. */
+  readonly first: Node;
+  readonly second: Node;
+  /** The addresses of both. */
+  readonly addresses: string;
+}
+
+const controllerId = 1;
+
+/**
+ * Starts two brokers for this file only. Create topics with `replicaAssignment: [{ partition: 0, replicas: [second.id] }]` to
+ * choose the leaders; without, Kafka distributes partitions to both.
+ */
+export async function startTwoBrokers(moreSettings: readonly string[] = []): Promise<TwoBrokers> {
+  const folder = mkdtempSync(join(tmpdir(), "topicsync-cluster-"));
+  const controllerPort = await findFreePort();
+  const running = new Set<ServerProcess>();
+  after(async () => {
+    await Promise.all([...running].map((server) => server.stop()));
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function startNode(id: number): Promise<Node> {
+    const port = await findFreePort();
+    const address = `${localhost}:${port}`;
+    const data = join(folder, String(id));
+    const settings = [
+      formatServerProperties({
+        logs: join(data, "logs"),
+        metadata: join(data, "metadata"),
+        port,
+        controllerPort,
+      }),
+      // In a properties file the last value of a key is used.
+      ...(id === controllerId ? [] : toBrokerOnly(id, address)),
+      // The files of deleted topics stay mapped for a minute otherwise, and tests delete many.
+      "log.segment.delete.delay.ms=1000",
+      ...moreSettings,
+    ];
+    let server: ServerProcess;
+    const launch = async (): Promise<void> => {
+      server = await startKafkaNode(data, settings);
+      running.add(server);
+    };
+    const end = async (signal?: "SIGKILL"): Promise<void> => {
+      running.delete(server);
+      if (signal === undefined) await server.stop();
+      else process.kill(server.pid, signal);
+      await server.ended;
+    };
+    await launch();
+    return {
+      id,
+      address,
+      start: launch,
+      stop: () => end(),
+      kill: () => end("SIGKILL"),
+      freeze: () => void process.kill(server.pid, "SIGSTOP"),
+      thaw: () => void process.kill(server.pid, "SIGCONT"),
+    };
+  }
+
+  const first = await startNode(controllerId);
+  await createInternalTopics(first.address);
+  const second = await startNode(controllerId + 1);
+  return { first, second, addresses: `${first.address},${second.address}` };
+}
+
+/** Only the last of these settings in a file count. */
+const toBrokerOnly = (id: number, address: string): readonly string[] => [
+  `node.id=${id}`,
+  "process.roles=broker",
+  `listeners=PLAINTEXT://${address}`,
+];
+
+/** While there is only one broker, so that it gets all of their partitions. */
+async function createInternalTopics(address: string): Promise<void> {
+  const kafka = new kafkajs.Kafka({
+    brokers: [address],
+    logLevel: kafkajs.logLevel.NOTHING,
+    retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 40 },
+  });
+  const admin = kafka.admin();
+  const producer = kafka.producer({
+    transactionalId: "first",
+    createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+  });
+  try {
+    await Promise.all([admin.connect(), producer.connect()]);
+    await until("there is a coordinator of groups", () => admin.fetchOffsets({ groupId: "first" }));
+    await until("there is a coordinator of transactions", async () =>
+      (await producer.transaction()).abort().then(() => true),
+    );
+  } finally {
+    await Promise.all([admin.disconnect(), producer.disconnect()]);
+  }
+}
