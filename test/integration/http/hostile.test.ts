@@ -103,6 +103,44 @@ describe("an oversized request", () => {
   });
 });
 
+describe("a Content-Type of thousands of spaces", () => {
+  const spaces = " ".repeat(15_700);
+  const signIn = (type: string): string =>
+    head(
+      "POST /api/topicsync/v1/session HTTP/1.1",
+      `Content-Type: application/json${type}`,
+      "Content-Length: 2",
+    ) + "{}";
+
+  it("is rejected for its length, without an account, thirty times on one connection", async () => {
+    const { responses } = await send(
+      service.url,
+      signIn(`${spaces}x`).repeat(30) + head("GET /healthz HTTP/1.1", close),
+    );
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [...Array.from({ length: 30 }, () => 415), 200],
+    );
+    for (const { body } of responses.slice(0, -1))
+      assert.equal(JSON.parse(body).error.message, "The Content-Type exceeds 256 characters.");
+  });
+
+  it("is rejected with 400 by the push operations", async () => {
+    const request = post(authorization, close, "Content-Length: 2").replace("json", `json;${spaces}x`);
+    assertLast(await send(service.url, request, "{}"), 400, "UNSUPPORTED_MEDIA_TYPE");
+  });
+
+  it("is rejected from 257 characters on", async () => {
+    const statuses = [];
+    for (const length of [256, 257]) {
+      const type = ";charset=utf-8".padStart(length - "application/json".length);
+      const { responses } = await send(service.url, signIn(type) + head("GET /healthz HTTP/1.1", close));
+      statuses.push(responses[0]?.status);
+    }
+    assert.deepEqual(statuses, [400, 415], "the first one lacks the members of a login");
+  });
+});
+
 describe("a body with Expect: 100-continue", () => {
   it("is requested after credentials and headers are checked", async () => {
     const body = registration();

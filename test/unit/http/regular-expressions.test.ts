@@ -1,0 +1,118 @@
+/**
+ * Requests come from strangers, so no regular expression that sees them may need more than a constant time per character.
+ * Each is run on long texts of one repeated piece that it almost matches, the usual way to make one backtrack.
+ */
+import assert from "node:assert/strict";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+
+import ts from "typescript";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** What parses requests: our own code, and what Express and we use of others. */
+const sources = [
+  "{http,schemas}/**/*.ts",
+  "src/{users,sessions,lib,topics,installations,dead-letters}/**/*.ts",
+  "node_modules/{accepts,basic-auth,content-type,cookie,forwarded,media-typer,negotiator,parseurl,proxy-addr,type-is}/**/*.js",
+];
+
+interface Expression {
+  readonly place: string;
+  readonly expression: RegExp;
+}
+
+/** Finds the literals, and the patterns of schemas. */
+function findExpressions(): Expression[] {
+  return sources
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((file) => statSync(`${root}/${file}`).isFile())
+    .toSorted()
+    .flatMap((file) => {
+      const text = readFileSync(`${root}/${file}`, "utf8");
+      const nodes = flattenNodes(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
+      return [
+        ...nodes.filter(ts.isRegularExpressionLiteral).map((literal) => parseLiteral(literal.text)),
+        ...nodes
+          .filter(ts.isPropertyAssignment)
+          .filter(({ name }) => name.getText() === "pattern")
+          .flatMap(({ initializer }) =>
+            ts.isStringLiteralLike(initializer) ? [new RegExp(initializer.text, "u")] : [],
+          ),
+      ].map((expression) => ({ place: `${file}: ${String(expression)}`, expression }));
+    });
+}
+
+const flattenNodes = (node: ts.Node): ts.Node[] => [node, ...node.getChildren().flatMap(flattenNodes)];
+
+function parseLiteral(text: string): RegExp {
+  const end = text.lastIndexOf("/");
+  return new RegExp(text.slice(1, end), text.slice(end + 1).replaceAll(/[gy]/g, ""));
+}
+
+const common = [..." \t\n;,:./\\\"'%=a0A_-~"];
+
+/** Characters of the expression itself, and some of each usual class, alone and in pairs. */
+function findPieces({ source }: RegExp): string[] {
+  const own = new Set([...source.replaceAll(/\\[A-Za-z]/g, ""), ...common]);
+  const pairs = common.flatMap((one) =>
+    [...own].filter((other) => other !== one).map((other) => one + other),
+  );
+  return [...own, ...pairs];
+}
+
+/** What an anchored expression expects first: `bearer ` of `^bearer +(\S+)`. */
+const findPrefix = ({ source }: RegExp): string =>
+  /^\^([\w =:;,-]*(?![*+?{])[\w =:;,-](?![*+?{]))/.exec(source)?.[1] ?? "\u0001";
+
+const shortLength = 300;
+const factor = 32;
+
+/**
+ * How much more a character of a long text costs than one of a short text: about 1, and about `factor` if the cost is
+ * quadratic. The smallest of several measurements, as other programs use the processor as well.
+ */
+function measureGrowth({ expression }: Expression, make: (length: number) => string): number {
+  const [short, long] = [make(shortLength), make(factor * shortLength)];
+  const growths: number[] = [];
+  do {
+    const startedAt = performance.now();
+    for (let i = 0; i < factor; i += 1) expression.test(short);
+    const shortTime = performance.now() - startedAt;
+    expression.test(long);
+    const longTime = performance.now() - startedAt - shortTime;
+    growths.push(longTime / shortTime);
+  } while (Math.min(...growths) > maxGrowth && growths.length < 5);
+  return Math.min(...growths);
+}
+
+const maxGrowth = factor / 3;
+
+function findSlowText(one: Expression): string | undefined {
+  const prefix = findPrefix(one.expression);
+  for (const piece of findPieces(one.expression)) {
+    const make = (length: number): string => `${prefix}${piece.repeat(length / piece.length)}\u0001`;
+    if (measureGrowth(one, make) > maxGrowth) return JSON.stringify(prefix + piece);
+  }
+  return undefined;
+}
+
+describe("a regular expression that sees requests", () => {
+  const found = findExpressions();
+
+  it("needs a time in proportion to the text", () => {
+    assert.ok(found.length > 50, "few were found");
+    const slow = found.flatMap((one) => {
+      const text = findSlowText(one);
+      return text === undefined ? [] : [`${one.place} on ${text} repeated`];
+    });
+    assert.deepEqual(slow, []);
+  });
+
+  for (const expression of [/\s*;\s*/, /^\s+|\s+$/u, /^charset=\s*\s*$/, /0+$/u]) {
+    it(`is found otherwise: ${String(expression)}`, () => {
+      assert.notEqual(findSlowText({ place: "", expression }), undefined);
+    });
+  }
+});
