@@ -114,6 +114,7 @@ export function createApp(options: AppOptions): Express {
       authenticate: createAuthentication(options),
       audit,
       streams: createEventStreams(stopping),
+      publicUrl,
     }),
   );
   app.use(notFound);

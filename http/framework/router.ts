@@ -8,6 +8,7 @@ import type { User } from "../../src/users/user.ts";
 import { authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
 import type { Handler, RequestContext } from "./context.ts";
+import { rejectCrossSite } from "./cross-site.ts";
 import { methodNotAllowed } from "./error-response.ts";
 import { HttpError } from "./errors.ts";
 import type { EventStreams } from "./event-stream.ts";
@@ -20,6 +21,8 @@ export interface RouterOptions {
   readonly authenticate: AuthenticateRequest;
   readonly audit: Audit;
   readonly streams: EventStreams;
+  /** Where browsers reach the service, if known. */
+  readonly publicUrl: string | undefined;
 }
 
 /** Creates the router of the operations. A known path with another method returns 405. */
@@ -63,8 +66,9 @@ const recordRoute =
 
 /** The handlers of an operation, in order. The body is not read before the caller is authorized. */
 function createHandlers(operation: Operation, options: RouterOptions): Handler[] {
-  const { access, body, page, replies } = operation;
+  const { access, body, method, page, replies } = operation;
   const handlers: Handler[] = [];
+  if (method !== "GET") handlers.push(rejectCrossSite(options.publicUrl));
   if (page !== undefined) handlers.push(pageSecurityHeaders(page));
   if (access !== "anybody") handlers.push(authenticateWith(options.authenticate));
   if (access !== "anybody" && access !== "user") handlers.push(requireRole(access));

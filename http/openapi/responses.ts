@@ -84,7 +84,7 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   NO_EGRESS_TOPIC: "the topic's egress topic does not exist",
   EGRESS_REJECTED: "the topic's egress topic does not accept the event",
   UNAUTHENTICATED: "credentials are missing or wrong, or the user is disabled",
-  FORBIDDEN: "the user does not have the required role",
+  FORBIDDEN: "the user does not have the required role, or the request comes from a page of another site",
   NOT_FOUND: "the resource does not exist",
   NAME_TAKEN: "the name is already in use",
   METHOD_NOT_ALLOWED: "the path does not support the method; `Allow` lists those it supports",
@@ -120,11 +120,12 @@ function listErrors(operation: Operation): ReadonlyMap<number, readonly ErrorCod
   const add = (status: number, code: ErrorCode) => {
     errors.set(status, [...(errors.get(status) ?? []), code]);
   };
-  const { access, body, replies, rejections = [] } = operation;
+  const { access, body, method, replies, rejections = [] } = operation;
 
   const codes: ErrorCode[] = [...commonErrors, ...rejections];
   if (access !== "anybody") codes.push("UNAUTHENTICATED", "TOO_MANY_ATTEMPTS", "OVERLOADED", "UNAVAILABLE");
-  if (access !== "anybody" && access !== "user") codes.push("FORBIDDEN");
+  const needsRole = access !== "anybody" && access !== "user";
+  if (needsRole || method !== "GET") codes.push("FORBIDDEN");
   if (returnsJson(replies)) codes.push("NOT_ACCEPTABLE");
   if (body !== undefined) codes.push("MALFORMED_JSON", "SCHEMA_VIOLATION", "BODY_TOO_LARGE");
   for (const code of codes) add(statuses[code], code);

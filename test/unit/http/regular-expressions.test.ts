@@ -51,11 +51,11 @@ function parseLiteral(text: string): RegExp {
   return new RegExp(text.slice(1, end), text.slice(end + 1).replaceAll(/[gy]/g, ""));
 }
 
-const common = [..." \t\n;,:./\\\"'%=a0A_-~"];
+const common = Array.from(" \t\n;,:./\\\"'%=a0A_-~");
 
 /** Characters of the expression itself, and some of each usual class, alone and in pairs. */
 function findPieces({ source }: RegExp): string[] {
-  const own = new Set([...source.replaceAll(/\\[A-Za-z]/g, ""), ...common]);
+  const own = new Set([...Array.from(source.replaceAll(/\\[A-Za-z]/g, "")), ...common]);
   const pairs = common.flatMap((one) =>
     [...own].filter((other) => other !== one).map((other) => one + other),
   );
