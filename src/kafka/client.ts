@@ -23,7 +23,6 @@ import { retryUntilAvailable } from "../lib/retry.ts";
 import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
 import { createCluster } from "./workarounds/clusters.ts";
 import { rememberCoordinators } from "./workarounds/coordinators.ts";
-import { keepGroupDenials } from "./workarounds/denied-groups.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
 import { readBounds, readLog } from "./reader.ts";
@@ -31,7 +30,7 @@ import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createStableOffsets } from "./workarounds/stable-offsets.ts";
-import { createSockets, type KafkaClient } from "./sockets.ts";
+import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
@@ -86,17 +85,16 @@ const fastRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 1_000, re
 /** For callers that report the error. */
 const slowRetry: RetryOptions = { initialRetryTime: 200, maxRetryTime: 5_000, retries: 5 };
 
-/** Creates the client. Connects lazily. */
+/** Creates the client. Connects lazily. A simulation gives it other sockets. */
 export function createBroker(
   config: KafkaConfig & { readonly brokers: readonly string[] },
   log: Logger,
+  sockets: Sockets = createSockets(),
 ): Broker {
   boundFetches(config.maxBatchBytes);
   encodeRequestsAtOnce();
   hideAbortedTransactions();
-  keepGroupDenials();
   stopIdleChecks();
-  const sockets = createSockets();
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
     logCreator: () => (entry) => {

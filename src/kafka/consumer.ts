@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import kafkajs, { type ConsumerCrashEvent, type EachBatchPayload } from "kafkajs";
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { repeat, schedule, type Cancel } from "../lib/platform.ts";
+import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, RecordBatch } from "../sync/records.ts";
-import { restoreDenial } from "./workarounds/denied-groups.ts";
+import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
 import { toLogRecord } from "./codecs/record-batches.ts";
 import type { KafkaClient } from "./sockets.ts";
@@ -36,6 +36,7 @@ export function createMember(
 ): GroupMember {
   /** Without this, kafkajs would restart a member that is stopped while it joins. */
   let stopping = false;
+  throwGroupDenials(kafka);
   const consumer = kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
@@ -58,8 +59,8 @@ export function createMember(
   };
   /** Offsets to commit, by partition. */
   const uncommitted = new Map<number, number>();
-  let commitTimer: NodeJS.Timeout | undefined;
-  let restartTimer: NodeJS.Timeout | undefined;
+  let stopCommits: Cancel = () => undefined;
+  let cancelRestart: Cancel = () => undefined;
   let joined = false;
 
   /** kafkajs throws while there is no member. Skipping is safe: after the next join the listener starts over. */
@@ -115,10 +116,9 @@ export function createMember(
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
       if (payload.restart || stopping) return;
-      const error = restoreDenial(groupId, payload.error);
-      if (findDenial(error) !== undefined) listener.onDied(toKafkaError(error, rights));
+      if (findDenial(payload.error) !== undefined) listener.onDied(toKafkaError(payload.error, rights));
       else if (isOutage(payload.error))
-        restartTimer = setTimeout(() => void consume(listener), restartDelayMs);
+        cancelRestart = schedule(restartDelayMs, () => void consume(listener));
       else listener.onDied(payload.error);
     });
   }
@@ -142,7 +142,7 @@ export function createMember(
       }
       watch(listener);
       await consume(listener);
-      commitTimer = setInterval(() => void flushCommits(), commitIntervalMs);
+      stopCommits = repeat(commitIntervalMs, () => void flushCommits());
     },
     pause: ({ partition }) => {
       ifJoined(() => {
@@ -164,17 +164,22 @@ export function createMember(
     },
     async stop() {
       stopping = true;
-      clearInterval(commitTimer);
-      clearTimeout(restartTimer);
+      stopCommits();
+      cancelRestart();
       await flushCommits();
       // The broker may delay the response until killed members expire; there is no need to wait for it.
-      await Promise.race([consumer.disconnect(), sleep(leaveTimeoutMs, undefined, { ref: false })]);
+      await waitAtMost(leaveTimeoutMs, consumer.disconnect());
     },
   };
 }
 
-/** Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator. */
-const isOutage = (error: Error): boolean => error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound;
+/**
+ * Whether this is an outage, although kafkajs does not restart: no broker knew the group's coordinator. A member that joins
+ * again gets this error as the cause of another (kafkajs' retry/index.js).
+ */
+const isOutage = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error instanceof kafkajs.KafkaJSGroupCoordinatorNotFound || isOutage(error.cause));
 
 /** Set when a heartbeat failed: the rest of the batch must not be processed. */
 interface HeartbeatState {

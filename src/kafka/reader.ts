@@ -1,12 +1,12 @@
-import { randomBytes } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-
 import type { Admin, Batch, Consumer } from "kafkajs";
 
 import { KafkaUnavailableError, getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { now, repeat } from "../lib/platform.ts";
+import { newId } from "../lib/sys-id.ts";
+import { waitAtMost } from "../lib/timeout.ts";
 import type { LogBounds, PartitionRecord, ReadOptions } from "../sync/records.ts";
-import { restoreDenial } from "./workarounds/denied-groups.ts";
+import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
 import { toLogRecord } from "./codecs/record-batches.ts";
@@ -61,7 +61,8 @@ export async function* readLog(
   if (unread.list().length === 0) return;
 
   const ended = new AbortController();
-  const groupId = `${prefix}.reader-${randomBytes(6).toString("hex")}`;
+  const groupId = `${prefix}.reader-${newId().slice(0, 12)}`;
+  throwGroupDenials(kafka);
   const consumer = kafka.consumer({
     groupId,
     allowAutoTopicCreation: false,
@@ -84,11 +85,11 @@ export async function* readLog(
     queue.fail(new KafkaUnavailableError(`reading ${topic} was stopped`));
   };
   const checkStall = createStallCheck({ topic, unread, queue, getBounds: () => readBounds(admin, topic) });
-  const stallTimer = setInterval(checkStall, checkIntervalMs);
+  const stopChecks = repeat(checkIntervalMs, checkStall);
   try {
     abort.addEventListener("abort", stop, { once: true });
     if (abort.aborted) stop();
-    await consume({ consumer, groupId, topic, unread, queue, rights });
+    await consume({ consumer, topic, unread, queue, rights });
     for (let next = await queue.shift(); next !== undefined; next = await queue.shift()) {
       const { partition, records } = next;
       for (const record of records) yield { partition, record };
@@ -96,9 +97,9 @@ export async function* readLog(
   } finally {
     ended.abort();
     abort.removeEventListener("abort", stop);
-    clearInterval(stallTimer);
+    stopChecks();
     queue.close();
-    await Promise.race([consumer.disconnect(), sleep(leaveTimeoutMs, undefined, { ref: false })]);
+    await waitAtMost(leaveTimeoutMs, consumer.disconnect());
     await admin.deleteGroups([groupId]).catch((error: unknown) => {
       // The broker deletes an empty group eventually.
       log.debug({ groupId, reason: getErrorMessage(error) }, "temporary consumer group not deleted");
@@ -138,13 +139,12 @@ interface Consumption {
   readonly topic: string;
   readonly unread: UnreadRanges;
   readonly queue: AsyncQueue<FetchedBatch>;
-  readonly groupId: string;
   /** The required rights, for errors. */
   readonly rights: Rights;
 }
 
 /** Starts to fetch the unread records into the queue. Throws UnavailableError; later errors fail the queue. */
-async function consume({ consumer, groupId, topic, unread, queue, rights }: Consumption): Promise<void> {
+async function consume({ consumer, topic, unread, queue, rights }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
     if (unread.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
     if (unread.list().length === 0) queue.end();
@@ -164,7 +164,7 @@ async function consume({ consumer, groupId, topic, unread, queue, rights }: Cons
     advance(payload.partition, Number(payload.lastOffset) + 1);
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {
-    if (!payload.restart) queue.fail(toKafkaError(restoreDenial(groupId, payload.error), rights));
+    if (!payload.restart) queue.fail(toKafkaError(payload.error, rights));
   });
 
   try {
@@ -177,21 +177,13 @@ async function consume({ consumer, groupId, topic, unread, queue, rights }: Cons
         const records = unread.filter(batch);
         const taken = records.length === 0 ? undefined : queue.push({ partition: batch.partition, records });
         advance(batch.partition, Number(batch.lastOffset()) + 1);
-        while (taken !== undefined && !(await waitFor(taken, heartbeatIntervalMs))) await payload.heartbeat();
+        while (taken !== undefined && !(await waitAtMost(heartbeatIntervalMs, taken)))
+          await payload.heartbeat();
       },
     });
   } catch (error) {
     throw toKafkaError(error, rights);
   }
-}
-
-/** Waits for the promise; returns false when it is not resolved in time. */
-async function waitFor(promise: Promise<void>, timeoutMs: number): Promise<boolean> {
-  const timer = new AbortController();
-  const expired = sleep(timeoutMs, false, { signal: timer.signal }).catch(() => false);
-  const isResolved = await Promise.race([promise.then(() => true), expired]);
-  timer.abort();
-  return isResolved;
 }
 
 /**
@@ -207,7 +199,7 @@ function createStallCheck({
   readonly getBounds: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
 }): () => void {
   let lastRanges = "";
-  let changedAt = Date.now();
+  let changedAt = now();
 
   async function skipDeleted(): Promise<void> {
     const bounds = await getBounds();
@@ -219,10 +211,10 @@ function createStallCheck({
     const ranges = JSON.stringify(unread.list());
     if (ranges !== lastRanges || ranges === "[]" || !queue.isEmpty()) {
       lastRanges = ranges;
-      changedAt = Date.now();
+      changedAt = now();
       return;
     }
-    if (Date.now() - changedAt > stallTimeoutMs) {
+    if (now() - changedAt > stallTimeoutMs) {
       queue.fail(
         new KafkaUnavailableError(
           `Kafka does not respond: no records of ${topic} for ${stallTimeoutMs / 1_000} s`,

@@ -13,3 +13,8 @@ export function newId(): string {
   used += 16;
   return randomBytes.toString("hex", used - 16, used);
 }
+
+/** Makes the next ids depend on the platform only, not on ids that were created before. For simulations. */
+export function dropUnusedBytes(): void {
+  used = randomBytes.length;
+}

@@ -1,5 +1,5 @@
 import { UnavailableError } from "./errors.ts";
-import { schedule } from "./platform.ts";
+import { schedule, sleep } from "./platform.ts";
 
 /** Waits for `promise`. Throws after `ms`, by default an UnavailableError; a later result is ignored. */
 export async function withTimeout<T>(
@@ -16,5 +16,16 @@ export async function withTimeout<T>(
     return await Promise.race([promise, expired]);
   } finally {
     cancel();
+  }
+}
+
+/** Waits for `promise`, but not longer than `ms`. Returns false when it took longer. Throws what it throws in time. */
+export async function waitAtMost(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const waiting = new AbortController();
+  promise.catch(() => undefined);
+  try {
+    return await Promise.race([promise.then(() => true), sleep(ms, waiting.signal).then(() => false)]);
+  } finally {
+    waiting.abort();
   }
 }

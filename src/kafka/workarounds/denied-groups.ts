@@ -1,39 +1,41 @@
+import type { Kafka } from "kafkajs";
+
 import { findDenial } from "../errors.ts";
-import { patchMethod } from "./patch.ts";
+import { wrapClusters } from "./clusters.ts";
 
-interface Broker {
-  findGroupCoordinator(request: { readonly groupId: string }): Promise<object>;
+interface Cluster {
+  readonly brokerPool: BrokerPool;
+  findGroupCoordinatorMetadata(request: object): Promise<unknown>;
 }
-
-/** The last denial of each group whose coordinator could not be found. */
-const denials = new Map<string, unknown>();
+interface BrokerPool {
+  /** Asks one broker after another; resolves to null when no one responds without an error. */
+  withBroker(ask: (broker: object) => Promise<unknown>): Promise<unknown>;
+}
 
 /**
- * Keeps the broker's response to a user who may not use a group. kafkajs 2.2.4 drops it while looking for the group's
- * coordinator and reports that there is none, as in an outage. See docs/decisions/003-kafkajs-behind-an-interface.md.
+ * Makes a client throw the broker's response to a user who may not use a group. kafkajs 2.2.4 drops it while looking for the
+ * group's coordinator and reports that there is none, as in an outage. See docs/decisions/003-kafkajs-behind-an-interface.md.
  */
-export function keepGroupDenials(): void {
-  patchMethod<"findGroupCoordinator", Broker>(
-    "broker/index.js",
-    "findGroupCoordinator",
-    (find) =>
-      async function (this: Broker, request) {
-        try {
-          const coordinator = await find.call(this, request);
-          // Another broker denied it, or this one did before the right was granted.
-          denials.delete(request.groupId);
-          return coordinator;
-        } catch (error) {
-          if (findDenial(error) !== undefined) denials.set(request.groupId, error);
+export function throwGroupDenials(kafka: Kafka): void {
+  wrapClusters(kafka, (create) => (options) => {
+    const cluster = create(options) as Cluster;
+    const { brokerPool } = cluster;
+    const find = cluster.findGroupCoordinatorMetadata.bind(cluster);
+    const withBroker = brokerPool.withBroker.bind(brokerPool);
+    let denial: unknown;
+    brokerPool.withBroker = (ask) =>
+      withBroker((broker) =>
+        ask(broker).catch((error: unknown) => {
+          if (findDenial(error) !== undefined) denial = error;
           throw error;
-        }
-      },
-  );
-}
-
-/** Returns the denial behind an error of this group's client, once; the error itself when there was none. */
-export function restoreDenial(groupId: string, error: Error): unknown {
-  const denial = denials.get(groupId);
-  denials.delete(groupId);
-  return denial ?? error;
+        }),
+      );
+    cluster.findGroupCoordinatorMetadata = async (request) => {
+      denial = undefined;
+      return find(request).catch((error: unknown) => {
+        throw denial ?? error;
+      });
+    };
+    return cluster;
+  });
 }

@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { crc32c } from "@node-rs/crc32";
 import type { IHeaders, Message } from "kafkajs";
 
+import { now } from "../../lib/platform.ts";
+
 /** What kafkajs sends in a Produce request of version 3 or later. */
 export interface ProduceOptions {
   readonly acks: number;
@@ -124,7 +126,7 @@ const transactionalAttribute = 0x10;
 
 function measureBatch(data: PartitionData): MeasuredBatch {
   const { messages } = data;
-  const sentOn = String(Date.now());
+  const sentOn = String(now());
   let firstTimestamp = messages[0]?.timestamp ?? sentOn;
   let maxTimestamp = firstTimestamp;
   for (const { timestamp = sentOn } of messages) {

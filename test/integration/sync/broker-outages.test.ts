@@ -166,6 +166,24 @@ describe("a broker that does not find the group's coordinator", () => {
     await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
+
+  it("does not stop a member that has to join again", async () => {
+    const broker = await startKafkaProxy(stack.kafka);
+    const own = scene();
+    await own.createTopic();
+    const service = await startTopicsync({ ...own.settings, KAFKA_BROKERS: broker.address });
+    await waitUntilReady(service);
+    broker.hideCoordinators(true);
+    // Makes the group rebalance.
+    const other = await startTopicsync(own.settings);
+    await until("the consumer failed", () => countLogged(service, "Failed to find group coordinator") > 0);
+    broker.hideCoordinators(false);
+    await own.announce(0, 100);
+    await own.inStep();
+    await waitUntilReady(service);
+    assert.equal(await service.stop(), 0);
+    assert.equal(await other.stop(), 0);
+  });
 });
 
 describe("a consumer that crashed", () => {

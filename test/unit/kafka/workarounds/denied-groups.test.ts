@@ -1,53 +1,52 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { keepGroupDenials, restoreDenial } from "../../../../src/kafka/workarounds/denied-groups.ts";
-import { loadPrivate } from "../../../../src/kafka/workarounds/patch.ts";
+import kafkajs from "kafkajs";
 
-const denial = Object.assign(new Error("denied"), { type: "GROUP_AUTHORIZATION_FAILED" });
-const outage = new Error("no coordinator");
+import { createCluster } from "../../../../src/kafka/workarounds/clusters.ts";
+import { throwGroupDenials } from "../../../../src/kafka/workarounds/denied-groups.ts";
 
-interface Prototype<T> {
-  readonly prototype: T;
+interface Cluster {
+  readonly brokerPool: { brokers: object; findBroker: () => Promise<object> };
+  findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<unknown>;
 }
 
-it("keeps a denial that stock kafkajs reports as a missing coordinator", async () => {
-  const { prototype: pool } = loadPrivate("cluster/brokerPool.js") as Prototype<{ withBroker: unknown }>;
-  const { prototype: cluster } = loadPrivate("cluster/index.js") as Prototype<{
-    findGroupCoordinatorMetadata(request: { readonly groupId: string }): Promise<object>;
-  }>;
-  const denying = {
-    brokerPool: {
-      brokers: { 1: {} },
-      findBroker: () => ({ findGroupCoordinator: () => Promise.reject(denial) }),
-      withBroker: pool.withBroker,
-    },
-    retrier: (attempt: (bail: (error: unknown) => never) => unknown) =>
-      attempt((error) => {
-        throw error;
-      }),
-    logger: { debug: () => undefined },
-  };
+const denial = new (class extends kafkajs.KafkaJSProtocolError {
+  override readonly type = "GROUP_AUTHORIZATION_FAILED";
+})(new Error("denied"));
+
+/** A cluster of kafkajs whose only broker answers as it is told. */
+function createClusterWith(find: () => Promise<object>, prepare?: typeof throwGroupDenials): Cluster {
+  const kafka = new kafkajs.Kafka({ brokers: ["unused:9092"], retry: { retries: 0 } });
+  prepare?.(kafka);
+  const cluster = createCluster(kafka) as Cluster;
+  cluster.brokerPool.brokers = { 1: {} };
+  cluster.brokerPool.findBroker = () => Promise.resolve({ findGroupCoordinator: find });
+  return cluster;
+}
+
+it("throws a denial that stock kafkajs reports as a missing coordinator", async () => {
+  const deny = () => Promise.reject(denial);
   await assert.rejects(
-    cluster.findGroupCoordinatorMetadata.call(denying as unknown as typeof cluster, { groupId: "group" }),
+    createClusterWith(deny).findGroupCoordinatorMetadata({ groupId: "group" }),
     { name: "KafkaJSGroupCoordinatorNotFound" },
-    "kafkajs no longer needs keepGroupDenials",
+    "kafkajs no longer needs throwGroupDenials",
+  );
+  await assert.rejects(
+    createClusterWith(deny, throwGroupDenials).findGroupCoordinatorMetadata({ groupId: "group" }),
+    denial,
   );
 });
 
-it("clears the denial once the coordinator is found", async () => {
-  const { prototype: broker } = loadPrivate("broker/index.js") as Prototype<{
-    findGroupCoordinator(request: { groupId: string }): Promise<object>;
-  }>;
-  let isDenied = true;
-  broker.findGroupCoordinator = () => (isDenied ? Promise.reject(denial) : Promise.resolve({}));
-  keepGroupDenials();
-  const find = () => broker.findGroupCoordinator({ groupId: "group" });
+it("forgets the denial once the coordinator is found", async () => {
+  const found = { coordinator: { nodeId: 1 } };
+  let answer: () => Promise<object> = () => Promise.reject(denial);
+  const cluster = createClusterWith(() => answer(), throwGroupDenials);
+  const find = () => cluster.findGroupCoordinatorMetadata({ groupId: "group" });
 
   await assert.rejects(find(), denial);
-  assert.equal(restoreDenial("group", outage), denial);
-  await assert.rejects(find(), denial);
-  isDenied = false;
-  await find();
-  assert.equal(restoreDenial("group", outage), outage);
+  answer = () => Promise.resolve(found);
+  assert.equal(await find(), found);
+  answer = () => Promise.reject(new Error("connection lost"));
+  await assert.rejects(find(), { name: "KafkaJSGroupCoordinatorNotFound" });
 });
