@@ -152,12 +152,18 @@ export const settingsSchema = {
       type: "string",
       pattern: "^[^:]+$",
       expected: "a name without a colon (HTTP Basic separates user and password with it)",
-      description: "Active user with every role, created or updated at start.",
+      description: "User with every role, created at start if it does not exist.",
     },
     BOOTSTRAP_PASSWORD: {
       type: "string",
       minLength: minPasswordLength,
-      description: "Password of BOOTSTRAP_USER.",
+      description: "Password of BOOTSTRAP_USER when it is created.",
+    },
+    BOOTSTRAP_RESET: {
+      type: "boolean",
+      default: false,
+      description:
+        "At each start, enable BOOTSTRAP_USER and give it BOOTSTRAP_PASSWORD and every role again.",
     },
     OIDC_ISSUER: {
       ...name,

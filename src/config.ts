@@ -68,12 +68,19 @@ export interface HttpConfig {
   readonly tls: (TlsPair & { readonly files: TlsFiles }) | undefined;
 }
 
+export interface BootstrapConfig {
+  readonly user: string;
+  readonly password: string;
+  /** Whether an existing user is enabled and gets this password and every role at each start. */
+  readonly reset: boolean;
+}
+
 export interface Config {
   readonly http: HttpConfig;
   /** Includes the database name; undefined for the embedded store. */
   readonly mongodbUri: string | undefined;
   readonly kafka: KafkaConfig;
-  readonly bootstrap: { readonly user: string; readonly password: string } | undefined;
+  readonly bootstrap: BootstrapConfig | undefined;
   /** Undefined: HTTP Basic only. */
   readonly oidc: OidcConfig | undefined;
   /** Undefined: the console accepts passwords only. */
@@ -182,12 +189,13 @@ function toConfig(settings: Settings, faults: string[]): Config {
   });
   faults.push(...findTopicFaults(kafka));
   const provider = toOidc(settings, faults);
-  const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password } = settings;
+  const { BOOTSTRAP_USER: user, BOOTSTRAP_PASSWORD: password, BOOTSTRAP_RESET: reset } = settings;
   return Object.freeze({
     http: toHttp(settings, faults),
     mongodbUri: settings.MONGODB_URI,
     kafka,
-    bootstrap: user !== undefined && password !== undefined ? Object.freeze({ user, password }) : undefined,
+    bootstrap:
+      user !== undefined && password !== undefined ? Object.freeze({ user, password, reset }) : undefined,
     oidc: provider,
     signIn: provider && toSignIn(settings, provider, faults),
     push: Object.freeze({

@@ -3,25 +3,32 @@ import { hostname } from "node:os";
 import type { Audit, Origin } from "../lib/audit.ts";
 import type { Config } from "../config.ts";
 import type { CatalogStore } from "../installations/catalog.ts";
-import { ensureUser } from "../users/administration.ts";
+import type { Logger } from "../lib/logger.ts";
+import { addBootstrapUser, resetBootstrapUser } from "../users/administration.ts";
 import { everyRole, type UserStore } from "../users/user.ts";
 
 export interface BootstrapOptions {
   readonly users: UserStore;
   readonly catalog: CatalogStore;
   readonly audit: Audit;
+  readonly log: Logger;
 }
 
 /** Creates the user, applications and platforms of the settings if missing. Throws UnavailableError. */
 export async function bootstrap(
   { bootstrap: user, push }: Pick<Config, "bootstrap" | "push">,
-  { users, catalog, audit }: BootstrapOptions,
+  { users, catalog, audit, log }: BootstrapOptions,
 ): Promise<void> {
   const origin: Origin = { via: "settings", by: "settings", from: hostname() };
   if (user !== undefined) {
-    const outcome = await ensureUser(users, user.user, user.password);
-    if (outcome !== "unchanged")
-      audit.record({ action: `user.${outcome}`, user: user.user, roles: everyRole }, origin);
+    const { user: name, password, reset } = user;
+    if (await addBootstrapUser(users, name, password))
+      audit.record({ action: "user.added", user: name, roles: everyRole }, origin);
+    else if (reset) {
+      log.warn({ user: name }, "bootstrap user is reset at each start, unset BOOTSTRAP_RESET");
+      if (await resetBootstrapUser(users, name, password))
+        audit.record({ action: "user.changed", user: name, roles: everyRole }, origin);
+    }
   }
   for (const application of await ensureNames(catalog.applications, push.applications))
     audit.record({ action: "application.added", application }, origin);

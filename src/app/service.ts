@@ -145,11 +145,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
 
   async function becomeReady(): Promise<void> {
     await database.connect(abort);
-    await retryUntilAvailable(() => bootstrap(config, { users: userStore, catalog: catalogStore, audit }), {
-      what: "MongoDB",
-      abort,
-      log,
-    });
+    await retryUntilAvailable(
+      () => bootstrap(config, { users: userStore, catalog: catalogStore, audit, log }),
+      {
+        what: "MongoDB",
+        abort,
+        log,
+      },
+    );
     log.info("mongodb connected, indexes in place");
     if (config.pickerLoad === "start") topics.topicIndex.start();
     await broker.connect(abort);

@@ -114,37 +114,32 @@ export function findRoleChangeFault({ add, remove }: RoleChange): string | undef
   return both === undefined ? undefined : `${both} is in both lists, to add and to remove`;
 }
 
-/**
- * Ensures that the user of the settings exists, is active and has every role and this password, so that an operator who is
- * locked out can get back in. Returns what it did.
- */
-export async function ensureUser(
-  users: UserStore,
-  name: string,
-  password: string,
-): Promise<"added" | "changed" | "unchanged"> {
+/** Adds the user of the settings, with every role, if it does not exist. Returns whether it did. */
+export async function addBootstrapUser(users: UserStore, name: string, password: string): Promise<boolean> {
+  if ((await users.find(name)) !== undefined) return false;
   try {
-    if ((await users.find(name)) === undefined) {
-      await users.insert({
-        name,
-        roles: everyRole,
-        active: true,
-        passwordHash: await hashPassword(password),
-      });
-      return "added";
-    }
+    const passwordHash = await hashPassword(password);
+    await users.insert({ name, roles: everyRole, active: true, passwordHash });
+    return true;
   } catch (error) {
     // Another instance that starts at the same time has added the user.
-    if (!(error instanceof NameTakenError)) throw error;
+    if (error instanceof NameTakenError) return false;
+    throw error;
   }
+}
+
+/**
+ * Gives an existing user the password of the settings and every role, and enables the user, so that an operator who is locked
+ * out can get back in. Returns whether anything changed.
+ */
+export async function resetBootstrapUser(users: UserStore, name: string, password: string): Promise<boolean> {
   const stored = await users.find(name);
   const isSamePassword = await verifyPassword(password, stored?.passwordHash);
   const missing = everyRole.filter((role) => stored?.roles.includes(role) !== true);
-  if (isSamePassword && stored?.active === true && missing.length === 0) return "unchanged";
-  await users.change(name, {
+  if (isSamePassword && stored?.active === true && missing.length === 0) return false;
+  return users.change(name, {
     active: true,
     roles: [...(stored?.roles ?? []), ...missing],
     ...(isSamePassword ? {} : { passwordHash: await hashPassword(password) }),
   });
-  return "changed";
 }

@@ -80,7 +80,7 @@ describe("the settings", () => {
     assert.equal(config.http.port, 0);
     assert.deepEqual(config.kafka.brokers, ["a:9092", "b:9093"]);
     assert.deepEqual(config.push.applications, ["one", "two"]);
-    assert.deepEqual(config.bootstrap, { user: "admin", password: "123456789" });
+    assert.deepEqual(config.bootstrap, { user: "admin", password: "123456789", reset: false });
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.kafka));
   });
 

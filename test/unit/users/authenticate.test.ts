@@ -6,7 +6,11 @@ import { createUserStore } from "../../../src/storage/users.ts";
 import { newId } from "../../../src/lib/sys-id.ts";
 import { createAuthenticate } from "../../../src/users/authenticate.ts";
 import { createHashQueue } from "../../../src/users/hash-queue.ts";
-import { createUserAdministration, ensureUser } from "../../../src/users/administration.ts";
+import {
+  addBootstrapUser,
+  createUserAdministration,
+  resetBootstrapUser,
+} from "../../../src/users/administration.ts";
 import { hashPassword, verifyPassword } from "../../../src/users/password.ts";
 import { createLoginThrottle } from "../../../src/users/login-throttle.ts";
 import { everyRole } from "../../../src/users/user.ts";
@@ -230,15 +234,22 @@ describe("checking wrong credentials", () => {
 });
 
 describe("the bootstrap user", () => {
-  it("is added or repaired: active, with every role and the password of the settings", async () => {
+  it("is added with every role, unless the user exists: then nothing changes", async () => {
     const name = unique("bootstrap");
-    await ensureUser(users, name, "first");
-    const created = await users.find(name);
-    assert.deepEqual(created?.roles, everyRole);
-    await ensureUser(users, name, "first");
-    assert.equal((await users.find(name))?.passwordHash, created.passwordHash, "unchanged");
+    assert.equal(await addBootstrapUser(users, name, "first"), true);
+    assert.deepEqual((await users.find(name))?.roles, everyRole);
     await users.change(name, { active: false, roles: ["another"] });
-    await ensureUser(users, name, "second");
+    const disabled = await users.find(name);
+    assert.equal(await addBootstrapUser(users, name, "second"), false);
+    assert.deepEqual(await users.find(name), disabled);
+  });
+
+  it("is reset on demand: active, with every role and the password of the settings", async () => {
+    const name = unique("bootstrap");
+    await addBootstrapUser(users, name, "first");
+    assert.equal(await resetBootstrapUser(users, name, "first"), false, "unchanged");
+    await users.change(name, { active: false, roles: ["another"] });
+    assert.equal(await resetBootstrapUser(users, name, "second"), true);
     const repaired = await users.find(name);
     assert.equal(repaired?.active, true);
     assert.deepEqual(repaired.roles, ["another", ...everyRole]);
