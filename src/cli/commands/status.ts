@@ -18,17 +18,17 @@ const checkStatus = createValidator<SyncStatus>(syncStatusSchema);
 /** Defines `topicsync status`. */
 export function defineStatus(command: Command): void {
   command
-    .option("--url <url>", "URL of the service (default: from HTTP_HOST and HTTP_PORT)")
+    .option("--url <url>", "URL of the service (default: from HTTP_HOST, HTTP_PORT and HTTP_TLS_CERT)")
     .option(
       "-u, --user <name>",
-      "log in to the service as this user; prompts for the password, or reads it from standard input (default: BOOTSTRAP_USER)",
+      "log in to the service as this user; prompts for the password, or reads it from standard input",
     )
     .option("--json", "print JSON instead of a table")
     .action(async ({ url: given, user, json }: { url?: string; user?: string; json?: true }) => {
       const config = readConfig(readEnvironment(process.env));
       const url = (given ?? toUrl(config.http)).replace(/\/$/, "");
       const credentials =
-        user === undefined ? config.bootstrap : { user, password: await askPassword(`Password of ${user}`) };
+        user === undefined ? undefined : { user, password: await askPassword(`Password of ${user}`) };
       const service = await queryService(url, credentials);
       const status = service.status ?? (await readStatus());
       if (json) printLine(JSON.stringify(service.status === undefined ? withNote(status, service) : status));
@@ -44,7 +44,10 @@ export interface ServiceResponse {
   readonly status: SyncStatus | undefined;
 }
 
-type Credentials = NonNullable<Config["bootstrap"]>;
+interface Credentials {
+  readonly user: string;
+  readonly password: string;
+}
 
 async function queryService(url: string, credentials: Credentials | undefined): Promise<ServiceResponse> {
   try {
@@ -135,8 +138,8 @@ const withNote = (status: SyncStatus, { note }: ServiceResponse): SyncStatus => 
   problems: [note, ...status.problems],
 });
 
-function toUrl({ host, port }: Config["http"]): string {
+function toUrl({ host, port, tls }: Config["http"]): string {
   // A wildcard address is reachable on the loopback interface.
   const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+  return `${tls === undefined ? "http" : "https"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

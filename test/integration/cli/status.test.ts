@@ -51,7 +51,11 @@ describe("topicsync status", () => {
     assert.match(output, /in sync/);
     assert.match(output, /created 3, updated 0, adopted 0, unchanged 0, retired 0, rejected 0/);
 
-    const without = await runCli(["status", "--url", service.url], settings);
+    const without = await runCli(["status", "--url", service.url], {
+      ...settings,
+      BOOTSTRAP_USER: bootstrap.user,
+      BOOTSTRAP_PASSWORD: bootstrap.password,
+    });
     assert.match(without.output, /is ready\. Its counts require a login: see --user/);
     const wrong = await runCli(["status", ...as], settings, "wrong");
     assert.match(wrong.output, /It responded with 401 to the user bootstrap/);
