@@ -13,7 +13,7 @@ const channel = {
   enum: deadLetterChannels,
   default: "announcements",
   description:
-    "The consumed Kafka topic that the dead letters came from. Those of push feedback contain push tokens and also require the role `push_admin`.",
+    "The consumed Kafka topic that the dead letters came from. Those of push feedback contain push tokens and also require the role `push_admin`; the content of events is shown to the role `topicsync_admin` only.",
 } as const;
 
 const position = {
@@ -198,6 +198,7 @@ export const deadLetterSchema = {
     "key",
     "value",
     "headers",
+    "contentHidden",
     "omitted",
     "replayOf",
     "replays",
@@ -235,6 +236,11 @@ export const deadLetterSchema = {
       description:
         "The headers of the original record, with values in base64. A name may occur more than once.",
     },
+    contentHidden: {
+      type: "boolean",
+      description:
+        "Whether key, value, headers and whatever may quote them are left out, because the caller may not see the content of events.",
+    },
     omitted: { type: ["string", "null"], description: "Why the value is missing; null if it is not." },
     replayOf: {
       type: ["string", "null"],
@@ -267,7 +273,7 @@ export const replayBodySchema = {
     force: {
       type: "boolean",
       description:
-        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that.",
+        "Also send what is superseded: its topic was announced or retired later, and the replay overwrites that. Requires the role `topicsync_admin`.",
     },
     dryRun: { type: "boolean", description: "Return what would be sent, and send nothing." },
   },
@@ -276,7 +282,15 @@ export const replayBodySchema = {
 export type ReplayBody = FromSchema<typeof replayBodySchema>;
 
 /** Why a dead letter is not sent; the schema below explains each reason. */
-const skipReasons = ["missing", "omitted", "replayed", "superseded", "rejected", "interrupted"] as const;
+const skipReasons = [
+  "missing",
+  "omitted",
+  "replayed",
+  "superseded",
+  "forbidden",
+  "rejected",
+  "interrupted",
+] as const;
 
 export type SkipReason = (typeof skipReasons)[number];
 
@@ -303,7 +317,7 @@ export const replayResultSchema = {
           reason: {
             enum: skipReasons,
             description:
-              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
+              "`missing`: there is no such dead letter among the newest. `omitted`: its value is missing. `replayed`: it was replayed before. `superseded`: its topic was announced or retired later. `forbidden`: topicsync did not write it, so that it could put anything into the channel; sending it requires the role `topicsync_admin`. `rejected`: Kafka does not accept it. `interrupted`: Kafka or the database stopped responding, or the service is stopping; the replays of the dead letter say whether it was sent.",
           },
           message: { ...text, description: "The reason in words." },
         },

@@ -42,9 +42,11 @@ export interface Reply {
   readonly events?: Events;
   readonly headers?: ReplyHeaders;
   /** What was changed. The caller's name and address are added to it. */
-  readonly audit?: AuditEvent | readonly AuditEvent[];
+  readonly audit?: AuditEvent | readonly AuditEvent[] | undefined;
   /** Who changed it, if not the caller. */
   readonly by?: User;
+  /** Thrown after `audit` is recorded: the operation failed in the middle. */
+  readonly failure?: Error | undefined;
 }
 
 /** A JSON body. */

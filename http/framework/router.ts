@@ -122,9 +122,17 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
       acceptEncoding: request.headers["accept-encoding"] ?? "",
       cookies: request.headers.cookie ?? "",
     });
-    const { status, headers, json, text, events, by = user } = reply;
+    const { status, headers, json, text, events, failure, by = user } = reply;
     const changes = audit.on ? reply.audit : undefined;
     locals.audited = changes !== undefined;
+    const origin = { via: "http", by: by.name, from: address, requestId } as const;
+    const recordChanges = (): void => {
+      if (changes !== undefined) audit.recordAll([changes].flat().map((event) => ({ event, origin })));
+    };
+    if (failure !== undefined) {
+      recordChanges();
+      throw failure;
+    }
     if (events !== undefined) {
       await streams.send(response, {
         events,
@@ -139,7 +147,6 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
     else if (text !== undefined) response.type(text.type).send(text.content);
     else response.end();
     // The caller need not wait for the audit record.
-    const origin = { via: "http", by: by.name, from: address, requestId } as const;
-    if (changes !== undefined) audit.recordAll([changes].flat().map((event) => ({ event, origin })));
+    recordChanges();
   };
 }

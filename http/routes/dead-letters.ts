@@ -19,6 +19,7 @@ import {
 } from "../../schemas/dead-letters.ts";
 import { skip } from "../../src/dead-letters/replay-plan.ts";
 import { toReplayEvent } from "../../src/dead-letters/replay.ts";
+import { hideContent, hideMessage } from "../../src/dead-letters/views.ts";
 import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles, type User } from "../../src/users/user.ts";
@@ -63,7 +64,11 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       const channels = deadLetterChannels.filter(
         (one) => services[one] !== undefined && isAllowed(one, user),
       );
-      return { status: 200, json: { channels, ...page } satisfies DeadLetterList, headers: noStore };
+      const deadLetters = mayReadContent(channel, user)
+        ? page.deadLetters
+        : page.deadLetters.map(hideMessage);
+      const json: DeadLetterList = { channels, ...page, deadLetters };
+      return { status: 200, json, headers: noStore };
     },
   }),
   operation({
@@ -72,7 +77,8 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     method: "GET",
     paths: [`${path}/{id}`],
     summary: "Get a dead letter",
-    description: "The original key, value and headers, what is wrong with them, and the replays.",
+    description:
+      "The original key, value and headers, what is wrong with them, and the replays. The content of events is left out for callers without the role `topicsync_admin`.",
     parameters: { id: "Topic, partition and offset of the original record, joined by hyphens." },
     query: toQueryParameters(deadLetterChannelQuerySchema),
     replies: { 200: { description: "The dead letter.", schema: deadLetterSchema } },
@@ -80,7 +86,11 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     async handle({ parameters: { id = "" }, query, user }) {
       const { channel } = validateQuery(checkChannelQuery, query);
       const json = await getService(services, channel, user).get(id);
-      if (json !== undefined) return { status: 200, json, headers: noStore };
+      if (json !== undefined) {
+        return mayReadContent(channel, user)
+          ? { status: 200, json, headers: noStore, audit: { action: "dead-letters.read", id } }
+          : { status: 200, json: hideContent(json), headers: noStore };
+      }
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
         detail: "Only the newest are available here; `topicsync dead-letters` reads all of them.",
       });
@@ -93,14 +103,20 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     paths: [`${path}/replays`],
     summary: "Replay dead letters",
     description:
-      "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests.",
+      "Sends the original key, value and headers to the original partition, in the original order. Returns what was not sent, with the reasons. Without `again`, a dead letter is sent once, even by concurrent requests. `force`, and dead letters that topicsync did not write, require the role `topicsync_admin`.",
     body: { schema: replayBodySchema, check: checkReplay, wrongTypeStatus: 415 },
     replies: { 200: { description: "What was sent and what was not.", schema: replayResultSchema } },
     rejections: ["NOT_FOUND"],
     async handle({ body, user }) {
       const { ids, channel = "announcements", again, force, dryRun = false } = body;
       const service = getService(services, channel, user);
-      const plan = await service.plan({ filter: { ids: new Set(ids) }, again, force });
+      const isAdmin = user.roles.includes(roles.admin);
+      if (force === true && !isAdmin) {
+        throw new HttpError("FORBIDDEN", `The user "${user.name}" may not overwrite later announcements.`, {
+          detail: `With "force", the role ${roles.admin} is required.`,
+        });
+      }
+      const plan = await service.plan({ filter: { ids: new Set(ids) }, again, force, others: isAdmin });
       const planned = plan.send.map(({ id }) => id);
       const skipped = [...plan.skipped];
       if (dryRun) {
@@ -109,13 +125,11 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       }
       const result = await service.send(plan);
       const sent = [...result.sent];
-      if (result.failure !== undefined && sent.length === 0) throw result.failure;
+      const audit = toReplayEvent(plan, result, again);
       const done = new Set([...sent, ...result.skipped.map(({ id }) => id)]);
       skipped.push(...result.skipped, ...planned.filter((id) => !done.has(id)).map(interrupt));
       const json: ReplayResult = { topic: plan.topic, sent, skipped };
-      return sent.length === 0
-        ? { status: 200, json }
-        : { status: 200, json, audit: toReplayEvent(plan.topic, sent) };
+      return { status: 200, json, audit, failure: sent.length === 0 ? result.failure : undefined };
     },
   }),
   operation<ReplayOutcomesBody>({
@@ -142,6 +156,10 @@ const interrupt = (id: string) =>
 /** Dead letters of push feedback contain push tokens. */
 const isAllowed = (channel: DeadLetterChannel, user: User): boolean =>
   channel !== "push-feedback" || user.roles.includes(roles.pushAdmin);
+
+/** Events are other people's data: who may define topics need not see all of them. */
+const mayReadContent = (channel: DeadLetterChannel, user: User): boolean =>
+  channel !== "events" || user.roles.includes(roles.admin);
 
 /** The service of a channel. Throws an HttpError if the user may not read it or it is not consumed. */
 function getService(services: DeadLetterServices, channel: DeadLetterChannel, user: User): DeadLetterService {

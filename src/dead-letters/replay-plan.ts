@@ -1,4 +1,5 @@
 import type { SkippedReplay, SkipReason } from "../../schemas/dead-letters.ts";
+import { roles } from "../../schemas/roles.ts";
 import type { Partition, RecordPosition } from "../sync/records.ts";
 import type { DeadLetterSummary } from "./dead-letter-index.ts";
 import { formatOutcome, type ReplayWithOutcome } from "./outcomes.ts";
@@ -36,6 +37,8 @@ export interface PlanOptions {
   readonly again: boolean;
   /** Also send what is superseded. */
   readonly force: boolean;
+  /** Also send what topicsync did not write. */
+  readonly others: boolean;
 }
 
 const batchSize = 500;
@@ -43,7 +46,7 @@ const batchSize = 500;
 /** Decides which dead letters to send, and why the others are not. Throws as `TopicStates.find` does. */
 export async function planReplay(
   deadLetters: readonly DeadLetterSummary[],
-  { topic, partitions, states, findReplays, again, force }: PlanOptions,
+  { topic, partitions, states, findReplays, again, force, others }: PlanOptions,
 ): Promise<ReplayPlan> {
   const send: PlannedReplay[] = [];
   const skipped: SkippedReplay[] = [];
@@ -73,6 +76,7 @@ export async function planReplay(
       const last = replays.at(-1);
       const later = superseding?.get(letter.id);
       if (letter.omitted !== undefined) skipped.push(skip(letter.id, "omitted", letter.omitted));
+      else if (letter.code === "OTHER" && !others) skipped.push(skip(letter.id, "forbidden", notOurs));
       else if (last !== undefined && !again) skipped.push(skip(letter.id, "replayed", formatReplay(last)));
       else if (later !== undefined) skipped.push(skip(letter.id, "superseded", formatSuperseding(later)));
       else send.push(toPlanned(letter, replays));
@@ -86,6 +90,8 @@ export const skip = (id: string, reason: SkipReason, message: string): SkippedRe
   reason,
   message,
 });
+
+const notOurs = `another program wrote it: sending it requires the role ${roles.admin}`;
 
 const formatReplay = ({ startedAt, outcome }: ReplayWithOutcome): string =>
   `replayed on ${startedAt.toISOString()}: ${formatOutcome(outcome)}`;

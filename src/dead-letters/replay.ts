@@ -194,10 +194,23 @@ function toRecord(
 
 const maxAuditedIds = 100;
 
-/** The audit event of a replay. Lists the first ids; `topicsync_replays` has all of them. */
-export const toReplayEvent = (topic: string, sent: readonly string[]): AuditEvent => ({
-  action: "dead-letters.replayed",
-  topic,
-  count: sent.length,
-  ids: sent.slice(0, maxAuditedIds),
-});
+/**
+ * The audit event of a replay; undefined if nothing was sent. Lists the first ids; `topicsync_replays` has all of them.
+ */
+export function toReplayEvent(
+  { topic, send, force }: ReplayPlan,
+  { sent, skipped, failure }: SentReplays,
+  again = false,
+): AuditEvent | undefined {
+  const unconfirmed = failure === undefined ? 0 : send.length - sent.length - skipped.length;
+  if (sent.length + unconfirmed === 0) return undefined;
+  return {
+    action: "dead-letters.replayed",
+    topic,
+    count: sent.length,
+    ...(unconfirmed === 0 ? {} : { unconfirmed }),
+    ...(again ? { again } : {}),
+    ...(force ? { force } : {}),
+    ids: sent.slice(0, maxAuditedIds),
+  };
+}

@@ -49,6 +49,8 @@ export interface ReplayRequest {
   readonly again?: boolean | undefined;
   /** Also send what is superseded. */
   readonly force?: boolean | undefined;
+  /** Also send what topicsync did not write, code OTHER. */
+  readonly others?: boolean | undefined;
 }
 
 /**
@@ -167,7 +169,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
       });
     },
 
-    async plan({ filter, again = false, force = false }) {
+    async plan({ filter, again = false, force = false, others = false }) {
       const positions = await refresh();
       const partitions = (await reader.fetchBounds(topic))?.size;
       if (partitions === undefined)
@@ -182,6 +184,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
           findReplays: (ids) => findReplays(ids, positions),
           again,
           force,
+          others,
         },
       );
       const missing = [...(filter.ids ?? [])].filter((id) => index.find(id) === undefined);

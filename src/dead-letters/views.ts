@@ -1,4 +1,6 @@
 import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters.ts";
+import { roles } from "../../schemas/roles.ts";
+import type { RejectionCode } from "../lib/errors.ts";
 import type { RecordHeaders } from "../sync/records.ts";
 import type { DeadLetterSummary } from "./dead-letter-index.ts";
 import type { DeadLetter } from "./dead-letter.ts";
@@ -36,9 +38,31 @@ export const toDeadLetterView = (
   key: letter.key?.toString("base64") ?? null,
   value: letter.value?.toString("base64") ?? null,
   headers: toHeaderViews(letter.headers),
+  contentHidden: false,
   omitted: letter.omitted ?? null,
   replayOf: letter.replayOf ?? null,
   replays: replays.map(toReplayView),
+});
+
+/** Codes of messages that name topics and limits, and never quote the record. */
+const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
+  "TOO_LARGE",
+  "BAD_EGRESS_NAME",
+  "NO_EGRESS_TOPIC",
+  "EGRESS_REJECTED",
+]);
+
+/** What may be told of a dead letter to those who may not see its content. */
+export const hideMessage = <T extends Pick<DeadLetterItem, "code" | "message">>(item: T): T =>
+  codesWithoutContent.has(item.code) ? item : { ...item, message: `Shown to ${roles.admin} only.` };
+
+export const hideContent = (view: DeadLetterView): DeadLetterView => ({
+  ...hideMessage(view),
+  details: codesWithoutContent.has(view.code) ? view.details : [],
+  key: null,
+  value: null,
+  headers: [],
+  contentHidden: true,
 });
 
 /** A name occurs once for each of its values. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-/** A change of stored data. */
+/** A change of stored data, or a look at secrets. */
 export type AuditEvent =
   | {
       readonly action:
@@ -50,9 +50,15 @@ export type AuditEvent =
       /** The Kafka topic they were sent to. */
       readonly topic: string;
       readonly count: number;
+      /** After an outage: how many more may have been sent. */
+      readonly unconfirmed?: number;
+      /** Whether also what was replayed before, or superseded, was sent. */
+      readonly again?: boolean;
+      readonly force?: boolean;
       /** The ids, or the first of many. */
       readonly ids: readonly string[];
-    };
+    }
+  | { readonly action: "dead-letters.read"; readonly id: string };
 
 /** Who made a change, how, and from where. */
 export interface Origin {

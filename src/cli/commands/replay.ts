@@ -28,7 +28,7 @@ export async function replayDeadLetters(
   { filter, again, force, dryRun, yes }: ReplayCommand,
 ): Promise<void> {
   const output = openOutput();
-  const plan = await service.plan({ filter, again, force });
+  const plan = await service.plan({ filter, again, force, others: true });
   const missing = plan.skipped.filter(({ reason }) => reason === "missing").map(({ id }) => id);
   if (missing.length > 0) throw new Error(`there is no dead letter ${missing.join(", ")}; nothing was sent`);
 
@@ -46,10 +46,12 @@ export async function replayDeadLetters(
 
   const record = audit();
   const progress = createProgress("replaying", count);
-  const { sent, skipped, failure } = await service.send(plan, (done) => {
+  const result = await service.send(plan, (done) => {
     progress.at(done);
   });
-  if (sent.length > 0) record(toReplayEvent(plan.topic, sent));
+  const { sent, skipped, failure } = result;
+  const event = toReplayEvent(plan, result, again);
+  if (event !== undefined) record(event);
   if (failure !== undefined) throw failure;
   progress.end(`sent ${sent.length} of ${planned} to ${plan.topic}`);
   await printSkipped(output, skipped);

@@ -77,6 +77,28 @@ describe("the page Events", () => {
     await page.getByRole("link", { name: "SCHEMA_VIOLATION 1" }).waitFor();
   });
 
+  it("hides the content of dead letters from users who may not see events", async () => {
+    const manager = { user: unique("manager"), password: "a manager's password" };
+    await addUser(
+      own.settings,
+      manager.user,
+      manager.password,
+      "--role",
+      "svc_api_notif_mgmt.event_mgmt_integration",
+    );
+    const page = await signIn(manager);
+    await page.getByRole("link", { name: "Events", exact: true }).click();
+    const recent = page.getByRole("region", { name: "Recent dead letters" });
+    await recent.getByText("Shown to topicsync_admin only.").waitFor();
+    await recent.getByRole("link", { name: "SCHEMA_VIOLATION" }).first().click();
+    await page.getByText("Key, value and headers of events require the role").waitFor();
+    await page.getByText("Hidden", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("heading", { name: "Headers" }).count(), 0);
+    await page.getByRole("button", { name: "Replay" }).click();
+    await page.getByRole("dialog", { name: "Replay 1 dead letter?" }).waitFor();
+    await assertAccessible(page);
+  });
+
   it("draws lag and rate, described in words", async () => {
     const page = await openConsole("Events");
     await page

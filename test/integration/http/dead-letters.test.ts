@@ -215,6 +215,47 @@ describe("dead letters over HTTP", () => {
     ]);
   });
 
+  it("are sent with `force`, or if another program wrote them, by administrators only", async () => {
+    const changing = definition(unique("changing"));
+    const superseded = await announceRejected({ ...changing, name: "" });
+    await own.send(changing);
+    await waitUntilApplied();
+    for (const more of [{}, { dryRun: true }]) {
+      const { status, json } = await post("replays", { ids: [superseded], force: true, ...more }, manager);
+      assert.deepEqual([status, json.error.code], [403, "FORBIDDEN"]);
+    }
+    const without = (await post("replays", { ids: [superseded] }, manager)).json;
+    assert.deepEqual([without.sent, without.skipped[0].reason], [[], "superseded"]);
+
+    const [{ id: strange }] = (await get("?code=OTHER")).json.deadLetters;
+    const refused = (await post("replays", { ids: [strange, superseded] }, manager)).json;
+    assert.deepEqual(refused.skipped.map(({ reason }: { reason: string }) => reason).toSorted(), [
+      "forbidden",
+      "superseded",
+    ]);
+    assert.deepEqual((await post("replays", { ids: [strange] })).json.sent, [strange]);
+    assert.deepEqual((await post("replays", { ids: [superseded], force: true })).json.sent, [superseded]);
+    const lines = service.log.filter(({ msg }) => msg === "dead-letters.replayed").slice(-2);
+    assert.deepEqual(
+      lines.map(({ ids, force }) => [ids, force]),
+      [
+        [[strange], undefined],
+        [[superseded], true],
+      ],
+    );
+  });
+
+  it("leave an audit line when their content is read", async () => {
+    const [{ id }] = (await get()).json.deadLetters;
+    const before = service.log.filter(({ msg }) => msg === "dead-letters.read").length;
+    await get(`/${id}`, manager);
+    const lines = service.log.filter(({ msg }) => msg === "dead-letters.read").slice(before);
+    assert.deepEqual(
+      lines.map((line) => [line["audit"], line["by"], line["id"]]),
+      [[true, manager.user, id]],
+    );
+  });
+
   it("are sent once by concurrent requests to several instances", async () => {
     const bad = await announceRejected({ externalId: unique("bad"), name: "" });
     const end = await waitUntilApplied();

@@ -32,7 +32,7 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
           <Replay key={id} ids={[id]} channel={channel} onSent={refetch} onSettled={refetch} />
           <DeadLetterValue key={id} letter={letter} />
           <Source letter={letter} channel={channel} />
-          <Headers headers={letter.headers} />
+          {!letter.contentHidden && <Headers headers={letter.headers} />}
           <Replays letter={letter} channel={channel} />
         </>
       )}
@@ -67,7 +67,7 @@ function Source({
   readonly letter: DeadLetterView;
   readonly channel: DeadLetterChannel;
 }) {
-  const { id, time, source, position, copies, key, externalId, replayOf } = letter;
+  const { id, time, source, position, copies, key, externalId, replayOf, contentHidden } = letter;
   return (
     <article aria-labelledby="origin">
       <h2 id="origin">Source</h2>
@@ -92,7 +92,7 @@ function Source({
         <dt>Topic</dt>
         <dd>{externalId === null ? "Unknown" : escapeInvisible(externalId)}</dd>
         <dt>Key</dt>
-        <dd>{key === null ? "None" : <code>{formatBytes(key)}</code>}</dd>
+        <dd>{key === null ? contentHidden ? "Hidden" : "None" : <code>{formatBytes(key)}</code>}</dd>
         {replayOf !== null && (
           <>
             <dt>Replay of</dt>

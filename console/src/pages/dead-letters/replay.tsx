@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { DeadLetterChannel, ReplayBody, ReplayResult } from "../../../../schemas/dead-letters.ts";
+import { roles } from "../../../../schemas/roles.ts";
 import { api } from "../../api.ts";
+import { useSession } from "../../session.ts";
 import { useAction } from "../../query.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { formatCount } from "../../components/format.ts";
@@ -64,6 +66,7 @@ function ReplayDialog({ ids, channel, onCancel, onDone }: ReplayDialogProps) {
   const [choice, setChoice] = useState({ again: false, force: false });
   const [planned, setPlanned] = useState<{ readonly plan: ReplayResult; readonly choice: object }>();
   const action = useAction();
+  const isAdmin = useSession().session.roles.includes(roles.admin);
   const body: ReplayBody = { ids: [...ids], channel, ...choice };
   const replay = (more: Partial<ReplayBody>) => api.post<ReplayResult>(replaysPath, { ...body, ...more });
 
@@ -106,7 +109,7 @@ function ReplayDialog({ ids, channel, onCancel, onDone }: ReplayDialogProps) {
           }}
         />
       )}
-      {(kinds.has("superseded") || choice.force) && (
+      {isAdmin && (kinds.has("superseded") || choice.force) && (
         <Option
           text="Also replay what is superseded, overwriting later announcements"
           checked={choice.force}

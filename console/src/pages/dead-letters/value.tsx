@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { DeadLetterView } from "../../../../schemas/dead-letters.ts";
+import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
 import { decodeBase64, formatHexDump, decodeUtf8, escapeInvisible } from "./bytes.ts";
 import { formatJsonLines, type JsonLine } from "./json-lines.ts";
@@ -35,12 +36,17 @@ function parseContent(base64: string): Content {
 
 /** The value as JSON with its faults, as text or as a hex dump. */
 export function DeadLetterValue({ letter }: { readonly letter: DeadLetterView }) {
-  const { value, omitted } = letter;
+  const { value, omitted, contentHidden } = letter;
   return (
     <article aria-labelledby="content">
       <h2 id="content">Value</h2>
       {omitted !== null && <p>{omitted}</p>}
-      {omitted === null && value === null && <p>None (tombstone).</p>}
+      {contentHidden && (
+        <p>
+          Key, value and headers of events require the role <code>{roles.admin}</code>.
+        </p>
+      )}
+      {omitted === null && !contentHidden && value === null && <p>None (tombstone).</p>}
       {value === "" && <p>Empty.</p>}
       {value !== null && value !== "" && <Views value={value} letter={letter} />}
     </article>
