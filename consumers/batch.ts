@@ -4,14 +4,14 @@ import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
-export interface BatchHandler<Prepared> {
+export interface BatchHandler<Prepared extends PreparedBatch> {
   /** How many records the store can write in one transaction; 2,000 by default. Fewer while the store is slow or fails. */
   readonly maxRecordsPerWrite?: number;
   /** Takes the partition over and returns its stored position; undefined when there is none. Throws UnavailableError. */
   claim(): Promise<ClaimedPosition | undefined>;
   /**
-   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being written.
-   * Never throws.
+   * Decodes records of this epoch, and does what does not depend on the batch before, which is still being written. Takes at
+   * least the first record, and leaves those that would make the write too large to the next batch. Never throws.
    */
   prepare(records: readonly LogRecord[], epoch: number): Prepared;
   /**
@@ -28,6 +28,11 @@ export interface BatchHandler<Prepared> {
   report(prepared: Prepared, tookMs: number): void;
   /** Releases what the handler holds, once the last write has ended. */
   close?(): Promise<void>;
+}
+
+export interface PreparedBatch {
+  /** Those that were taken. */
+  readonly records: readonly LogRecord[];
 }
 
 /** The step that the position takes. */
@@ -49,8 +54,10 @@ export function createBatchLimit(maxRecords: number) {
   };
   return {
     get: () => records,
-    /** After a write that failed. */
-    reduce,
+    /** After a write that failed. A fenced one may have failed because it took too long: then the broker has ended its transaction. */
+    handleFailure(tookMs: number, isFenced: boolean): void {
+      if (!isFenced || tookMs > slowWriteMs) reduce();
+    },
     /** After a successful write. */
     adjust(tookMs: number): void {
       if (tookMs > slowWriteMs) reduce();
@@ -60,23 +67,15 @@ export function createBatchLimit(maxRecords: number) {
   };
 }
 
-/** Splits records into batches that one write can take. The limit may change between batches. */
-export function* splitIntoBatches(
-  records: readonly LogRecord[],
-  maxRecords: () => number,
-): Generator<readonly LogRecord[]> {
-  let first = 0;
+/** The first of the records, as many as one write can take. */
+export function takeBatch(records: readonly LogRecord[], maxRecords: number): readonly LogRecord[] {
   let bytes = 0;
-  for (let index = 0; index < records.length; index += 1) {
-    const size = records[index]?.value?.length ?? 0;
-    if (index > first && (index - first >= maxRecords() || bytes + size > maxBytesPerBatch)) {
-      yield records.slice(first, index);
-      first = index;
-      bytes = 0;
-    }
+  for (const [index, { value }] of records.entries()) {
+    const size = value?.length ?? 0;
+    if (index > 0 && (index >= maxRecords || bytes + size > maxBytesPerBatch)) return records.slice(0, index);
     bytes += size;
   }
-  yield records.slice(first);
+  return records;
 }
 
 const heartbeatIntervalMs = 1_000;

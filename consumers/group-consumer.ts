@@ -1,9 +1,9 @@
 import type { Logger } from "../src/lib/logger.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
-import type { BatchHandler } from "./batch.ts";
+import type { BatchHandler, PreparedBatch } from "./batch.ts";
 import { createPartitionReader, type PartitionReader, type PartitionStatus } from "./partition-reader.ts";
 
-export interface GroupConsumerOptions<Prepared> {
+export interface GroupConsumerOptions<Prepared extends PreparedBatch> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
   /** Creates the handler of each partition that the group assigns. */
@@ -27,7 +27,9 @@ export interface GroupConsumer {
 }
 
 /** Creates the consumer. Reads nothing before `start`. */
-export function createGroupConsumer<Prepared>(options: GroupConsumerOptions<Prepared>): GroupConsumer {
+export function createGroupConsumer<Prepared extends PreparedBatch>(
+  options: GroupConsumerOptions<Prepared>,
+): GroupConsumer {
   const { member, watch, createHandler, log } = options;
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */

@@ -3,7 +3,7 @@ import type { Logger } from "../src/lib/logger.ts";
 import { elapsed, scheduleSoon, sleep } from "../src/lib/platform.ts";
 import { FencedError, type ClaimedPosition, type Position } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition, RecordBatch } from "../src/sync/records.ts";
-import { createBatchLimit, splitIntoBatches, whileBeating, type BatchHandler } from "./batch.ts";
+import { createBatchLimit, takeBatch, whileBeating, type BatchHandler, type PreparedBatch } from "./batch.ts";
 import { createLogExaminer, type Suspect } from "./log-examiner.ts";
 import { advance } from "./start-position.ts";
 
@@ -30,7 +30,7 @@ export interface PartitionReader {
   close(): Promise<void>;
 }
 
-export interface ReaderOptions<Prepared> {
+export interface ReaderOptions<Prepared extends PreparedBatch> {
   readonly partition: Partition;
   readonly member: GroupMember;
   readonly watch: LogWatch;
@@ -78,7 +78,9 @@ interface FailedWrite<Prepared> {
  * - Once closed, or once a batch is no longer current, nothing is written and nothing is sought: another reader may
  *   already have the partition.
  */
-export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>): PartitionReader {
+export function createPartitionReader<Prepared extends PreparedBatch>(
+  options: ReaderOptions<Prepared>,
+): PartitionReader {
   const { partition, member, watch, handler, onFailed } = options;
   const log = options.log.child({ partition: `${partition.topic}-${partition.partition}` });
   const limit = createBatchLimit(handler.maxRecordsPerWrite ?? defaultRecordsPerWrite);
@@ -183,7 +185,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     try {
       await handler.write(prepared, { from: stored, to });
     } catch (error) {
-      handleWriteFailure(error);
+      handleWriteFailure(error, elapsed() - startedAt);
       return { prepared, to };
     }
     const tookMs = elapsed() - startedAt;
@@ -195,16 +197,14 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
     return undefined;
   }
 
-  function handleWriteFailure(error: unknown): void {
+  function handleWriteFailure(error: unknown, tookMs: number): void {
     failures += 1;
     const cause = toPauseCause(error);
-    if (cause === undefined) {
+    limit.handleFailure(tookMs, cause === undefined);
+    if (cause === undefined)
       log.warn({ reason: getErrorMessage(error) }, "position moved by another consumer, looking it up again");
-    } else {
-      limit.reduce();
-      if (cause === "error") log.error({ err: error }, "batch failed with an unexpected error, retrying");
-      else log.warn({ err: error }, "batch write failed, retrying");
-    }
+    else if (cause === "error") log.error({ err: error }, "batch failed with an unexpected error, retrying");
+    else log.warn({ err: error }, "batch write failed, retrying");
     pause(getErrorMessage(error), cause);
   }
 
@@ -296,10 +296,11 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
       // A recreated log that has outgrown the position shows no other sign. The query runs while the last write is still
       // in progress, and ends before anything of this batch is written.
       const suspect = awaitSuspect(examiner.findSuspect(next));
-      for (const records of splitIntoBatches(unapplied, limit.get)) {
-        const last = records.at(-1);
-        if (last === undefined || isClosed() || !batch.isCurrent()) return;
-        const prepared = handler.prepare(records, next.epoch);
+      for (let rest = unapplied; rest.length > 0;) {
+        if (isClosed() || !batch.isCurrent()) return;
+        const prepared = handler.prepare(takeBatch(rest, limit.get()), next.epoch);
+        const { records } = prepared;
+        rest = rest.slice(records.length);
         if ((await whileBeating(batch, writing)) !== undefined) return;
         const suspicious = await whileBeating(batch, suspect);
         if (isClosed() || isPaused() || !batch.isCurrent()) return;
@@ -311,7 +312,7 @@ export function createPartitionReader<Prepared>(options: ReaderOptions<Prepared>
           startExamination(suspicious);
           return;
         }
-        const end = last === batch.records.at(-1) ? batch.end : last.offset + 1;
+        const end = rest[0] === undefined ? batch.end : (records.at(-1)?.offset ?? next.offset) + 1;
         next = advance(next, records, end);
         writing = write(prepared, next);
         batch.advance(end - 1);

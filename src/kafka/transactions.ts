@@ -1,4 +1,4 @@
-import type { Message, Producer, TopicMessages, TopicOffsets, Transaction } from "kafkajs";
+import type { Message, Producer, RecordMetadata, TopicMessages, TopicOffsets, Transaction } from "kafkajs";
 
 import type { Logger } from "../lib/logger.ts";
 import { getErrorMessage, KafkaUnavailableError, UnavailableError } from "../lib/errors.ts";
@@ -32,6 +32,11 @@ const maxBytesPerPartition = 512 * 1024;
 const maxBytesPerRequest = 4 * 1024 * 1024;
 /** How long an open transaction of a killed process holds up readers, unless another process takes its partition over. */
 const transactionTimeoutMs = 60_000;
+/**
+ * How long the producer uses what it knows of the leaders of partitions. kafkajs leaves out messages for partitions that it does
+ * not know yet, and a batch of which something was left out is sent again.
+ */
+const metadataMaxAgeMs = 20_000;
 /** The broker completes a transaction after it has acknowledged its end. */
 const completionPollMs = 3;
 const completionTimeoutMs = 10_000;
@@ -54,8 +59,11 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
 
   function toError(error: unknown): Error {
     if (error instanceof RecordRejectedError) return error;
-    if (hasType(error, "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"))
-      return new FencedError("another process took the partition over", { cause: error });
+    // Brokers report a fenced producer so, and one whose transaction they aborted because it took too long.
+    if (hasType(error, "INVALID_PRODUCER_EPOCH"))
+      return new FencedError("another process took the partition over, or the transaction took too long", {
+        cause: error,
+      });
     return toKafkaError(error, rights);
   }
 
@@ -88,6 +96,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       transactionalId,
       transactionTimeout: transactionTimeoutMs,
       allowAutoTopicCreation: false,
+      metadataMaxAge: metadataMaxAgeMs,
       // When one broker fails, kafkajs repeats what it sent to all that have not responded yet, with new sequence numbers: the
       // records would be written twice. A new claim repeats everything instead.
       retry: { retries: 0 },
@@ -120,7 +129,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     return {
       sendAll: (records) =>
         attempt(async () => {
-          for (const topicMessages of splitIntoRequests(records)) await sendAll(transaction, topicMessages);
+          for (const request of splitIntoRequests(records)) await sendAll(transaction, request);
         }),
       sendEach: (records) => attempt(() => sendEach(transaction, records)),
       commit: () => attempt(() => transaction.commit()),
@@ -138,11 +147,10 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       });
     },
     begin: (to) => attempt(() => begin(to)),
-    async close() {
+    close() {
       isClosed = true;
-      const closing = producer;
-      producer = undefined;
-      await closing?.disconnect();
+      dropProducer();
+      return Promise.resolve();
     },
   };
 }
@@ -161,15 +169,30 @@ async function whileCompleting<T>(request: () => Promise<T>): Promise<T> {
   }
 }
 
+/** What a request sends, by Kafka topic. */
+type Request = ReadonlyMap<string, TopicRequest>;
+
 /** Sends the messages of one request. A rejection may concern only some of them. */
-async function sendAll(transaction: Transaction, topicMessages: TopicMessages[]): Promise<void> {
+async function sendAll(transaction: Transaction, request: Request): Promise<void> {
   try {
-    await transaction.sendBatch({ acks: -1, topicMessages });
+    const acknowledged = await transaction.sendBatch({ acks: -1, topicMessages: toTopicMessages(request) });
+    checkAcknowledged(request, acknowledged);
   } catch (error) {
     const rejection = findRejection(error);
     throw rejection === undefined ? error : new RecordRejectedError(rejection);
   }
 }
+
+/** Throws unless every partition was acknowledged: kafkajs 2.2.4 silently leaves out those that its metadata lacks. */
+function checkAcknowledged(request: Request, acknowledged: readonly RecordMetadata[]): void {
+  const found = new Set(acknowledged.map(({ topicName, partition }) => `${topicName}-${partition}`));
+  for (const [topic, { byPartition }] of request)
+    for (const partition of Object.keys(byPartition))
+      if (!found.has(`${topic}-${partition}`)) throw createUnacknowledgedError(topic, Number(partition));
+}
+
+const createUnacknowledgedError = (topic: string, partition: number): KafkaUnavailableError =>
+  new KafkaUnavailableError(`Kafka did not acknowledge records for partition ${partition} of ${topic}`);
 
 /** A topic that the user may not write to must not hold up the others, so it counts as a rejection. */
 function findRejection(error: unknown): SendRejection | undefined {
@@ -186,7 +209,7 @@ interface TopicRequest {
 }
 
 /** Splits records into requests of limited size, overall and for each partition. */
-function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMessages[]> {
+function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<Request> {
   let topics = new Map<string, TopicRequest>();
   let totalBytes = 0;
   let first: RoutedRecord | undefined;
@@ -198,7 +221,7 @@ function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMes
       (topics.get(topic)?.bytesByPartition[partition] ?? 0) + bytes > maxBytesPerPartition ||
       totalBytes + bytes > maxBytesPerRequest;
     if (totalBytes > 0 && (isFull || !canShareBatch(first, record))) {
-      yield toTopicMessages(topics);
+      yield topics;
       topics = new Map();
       totalBytes = 0;
       first = record;
@@ -214,11 +237,11 @@ function* splitIntoRequests(records: Iterable<RoutedRecord>): Generator<TopicMes
     request.bytesByPartition[partition] = (request.bytesByPartition[partition] ?? 0) + bytes;
     totalBytes += bytes;
   }
-  if (totalBytes > 0) yield toTopicMessages(topics);
+  if (totalBytes > 0) yield topics;
 }
 
-const toTopicMessages = (topics: ReadonlyMap<string, TopicRequest>): TopicMessages[] =>
-  [...topics].map(([topic, { messages, byPartition }]) => ({
+const toTopicMessages = (request: Request): TopicMessages[] =>
+  [...request].map(([topic, { messages, byPartition }]) => ({
     topic,
     messages: setGroups(messages, byPartition),
   }));
@@ -239,7 +262,8 @@ async function sendEach(
     const { topic, partition } = first;
     try {
       const [acknowledged] = await transaction.send({ topic, acks: -1, messages: group.map(toMessage) });
-      const baseOffset = Number(acknowledged?.baseOffset);
+      if (acknowledged === undefined) throw createUnacknowledgedError(topic, partition);
+      const baseOffset = Number(acknowledged.baseOffset);
       for (const [index, record] of group.entries())
         results.set(record, { partition, offset: baseOffset + index });
     } catch (error) {
@@ -257,11 +281,11 @@ async function sendEach(
 
   for (const group of Map.groupBy(records, ({ topic, partition }) => `${topic}-${partition}`).values())
     for (const batch of splitIntoBatches(group, maxBytesPerPartition)) await send(batch);
-  return records.map((record) => results.get(record) ?? missingResult());
+  return records.map((record) => results.get(record) ?? failAsUnsent());
 }
 
-function missingResult(): never {
-  throw new KafkaUnavailableError("Kafka did not acknowledge a record");
+function failAsUnsent(): never {
+  throw new Error("a record was not sent");
 }
 
 /** What the group's metadata of a committed offset holds besides the offset. */

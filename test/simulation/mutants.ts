@@ -118,7 +118,7 @@ export const mutants: readonly Mutant[] = [
     name: "a failed write counts as stored",
     world: "sync",
     file: reader,
-    replace: "      handleWriteFailure(error);\n      return { prepared, to };",
+    replace: "      handleWriteFailure(error, elapsed() - startedAt);\n      return { prepared, to };",
     by: "      void error;",
   },
   {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate, setTimeout } from "node:timers/promises";
 
-import type { BatchHandler } from "../../../consumers/batch.ts";
+import type { BatchHandler, PreparedBatch } from "../../../consumers/batch.ts";
 import { createPartitionReader } from "../../../consumers/partition-reader.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import type { RecordBatch } from "../../../src/sync/records.ts";
@@ -25,7 +25,7 @@ const createBatch = (offset: number, timestamp = "2000"): RecordBatch => ({
 async function createScene(
   t: TestContext,
   stored: { readonly newest?: number } = { newest: 1_000 },
-  handler: Partial<BatchHandler<undefined>> = {},
+  handler: Partial<BatchHandler<PreparedBatch>> = {},
 ) {
   const seeks: number[] = [];
   const written: number[] = [];
@@ -52,7 +52,7 @@ async function createScene(
     },
     handler: {
       claim: () => Promise.resolve({ offset: 10, epoch: 1, isOurs: false, ...stored }),
-      prepare: () => undefined,
+      prepare: (records) => ({ records }),
       write: (_, { to }) => {
         written.push(to.epoch);
         positions.push(to.offset);
@@ -165,6 +165,32 @@ describe("the reader of a partition", () => {
     reader.skipped({ first: 11, end: 13 });
     await until("the position moves", () => positions.length > 0);
     assert.deepEqual([seeks, positions], [[10, 10], [13]]);
+  });
+
+  it("writes the records that its handler left over with the next write", async (t) => {
+    const sizes: number[] = [];
+    const { reader, newer, positions } = await createScene(
+      t,
+      {},
+      {
+        prepare(records) {
+          const taken = records.slice(0, 2);
+          sizes.push(taken.length);
+          return { records: taken };
+        },
+      },
+    );
+    newer.resolve(20);
+    const records = [10, 11, 12].flatMap((offset) => createBatch(offset).records);
+    await reader.batch({ ...createBatch(10), records, end: 14 });
+    await reader.close();
+    assert.deepEqual(
+      [sizes, positions],
+      [
+        [2, 1],
+        [12, 14],
+      ],
+    );
   });
 
   it("reports once a write that was stored although it failed, and continues if that fails", async (t) => {
