@@ -11,9 +11,11 @@ import { elapsed, random, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { clientOptions, removeFixedOptions } from "./client-options.ts";
-import { classify, translateErrors } from "./failures.ts";
+import { classify, commit, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
+import { followTopology } from "./topology.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {
@@ -32,10 +34,17 @@ export interface Database {
    */
   getPrimary(): string | undefined;
   /**
-   * Waits until a majority has everything that was read from this primary. Returns false when an election may have lost some of
-   * it. To be called within `run`.
+   * Calls a listener when the name of the primary changes, or the primary reports that it is a secondary: its cursors stay
+   * open then, and fall behind. Returns a function that removes the listener.
    */
-  confirmReads(primary: string | undefined): Promise<boolean>;
+  onElection(listener: () => void): () => void;
+  /** Whether the elections of the members that hold the data are visible: not behind mongos or a load balancer. */
+  seesElections(): boolean;
+  /**
+   * Waits until a majority has everything that was read of these collections from this primary. Returns false when an election
+   * may have lost some of it. To be called within `run`.
+   */
+  confirmReads(primary: string | undefined, names: readonly CollectionName[]): Promise<boolean>;
   /** Starts a session for transactions, one at a time. Returns undefined on a store without transactions. */
   startSession(): ClientSession | undefined;
   /**
@@ -121,15 +130,12 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
   let connected = false;
   let transactions = false;
   let canKillSessions = true;
-  let primary: string | undefined;
-  client.on("topologyDescriptionChanged", ({ newDescription }) => {
-    for (const { type, electionId } of newDescription.servers.values())
-      if (type === "RSPrimary") primary = electionId?.toHexString();
-  });
+  const topology = followTopology(client);
 
   async function run<T>(operation: () => Promise<T>): Promise<T> {
     if (!connected) throw new UnavailableError("MongoDB is not connected yet");
     try {
+      topology.requireWritable();
       return await operation();
     } catch (error) {
       throw translateErrors(error);
@@ -142,10 +148,12 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
    * must be certain.
    */
   async function hasTransactions(): Promise<boolean> {
+    const session = client.startSession();
     try {
-      await client.withSession((session) =>
-        session.withTransaction(() => db.collection(collections.positions).findOne({}, { session })),
-      );
+      session.startTransaction();
+      await db.collection(collections.positions).findOne({}, { session });
+      // `withTransaction` would repeat a commit without a majority for two minutes.
+      await session.commitTransaction();
       return true;
     } catch (error) {
       const kind = classify(error);
@@ -161,6 +169,23 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
         `MongoDB failed to run a transaction, for an unknown reason: ${getErrorMessage(error)}`,
         { cause: error },
       );
+    } finally {
+      await session.endSession();
+    }
+  }
+
+  async function killSessions(ids: readonly Binary[]): Promise<void> {
+    const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
+    try {
+      await withTimeout(killTimeoutMs, kill);
+      canKillSessions = true;
+    } catch (error) {
+      if (canKillSessions)
+        log.warn(
+          { reason: getErrorMessage(error) },
+          "killSessions failed: open transactions of earlier partition owners last until MongoDB aborts them, a minute by default",
+        );
+      canKillSessions = false;
     }
   }
 
@@ -168,7 +193,12 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
     session.startTransaction();
     try {
       await work();
-      await session.commitTransaction();
+      await commit(session).catch(async (error: unknown) => {
+        // If the commit never arrived, the transaction would hold its records until MongoDB aborts it.
+        const id = session.id?.id;
+        if (id !== undefined && classify(error) === "outage") await killSessions([id]);
+        throw error;
+      });
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => undefined);
       throw error;
@@ -185,6 +215,7 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
         async () => {
           try {
             await client.connect();
+            topology.requireWritable();
             await ensureIndexes(db);
             transactions = await hasTransactions();
             connected = true;
@@ -195,30 +226,26 @@ export function createDatabaseOf(client: MongoClient, log: Logger): Database {
         { what: "MongoDB", abort, log },
       ),
 
-    getPrimary: () => primary,
+    getPrimary: topology.getPrimary,
+    onElection: topology.onElection,
+    seesElections: topology.seesElections,
 
-    async confirmReads(readFrom) {
-      // MongoDB waits for the write concern of everything before, even though this changes nothing.
-      await db.collection(collections.topics).updateMany({ _id: { $in: [] } }, { $unset: { unused: "" } });
-      return readFrom === primary;
+    async confirmReads(primary, names) {
+      // MongoDB waits for the write concern of everything before, even though this changes nothing. The condition could be met
+      // and has no shard key, so that mongos sends it to every shard that has the collection.
+      await Promise.all(
+        names.map((name) =>
+          db
+            .collection<{ _id: string }>(name)
+            .updateMany({ _id: "" }, { $unset: { unused: "" } }, { maxTimeMS: maxUpdateMs }),
+        ),
+      );
+      return primary === topology.getPrimary();
     },
 
     startSession: () => (transactions ? client.startSession() : undefined),
 
-    async killSessions(ids) {
-      const kill = db.admin().command({ killSessions: ids.map((id) => ({ id })) });
-      try {
-        await withTimeout(killTimeoutMs, kill);
-        canKillSessions = true;
-      } catch (error) {
-        if (canKillSessions)
-          log.warn(
-            { reason: getErrorMessage(error) },
-            "killSessions failed: open transactions of earlier partition owners last until MongoDB aborts them, a minute by default",
-          );
-        canKillSessions = false;
-      }
-    },
+    killSessions,
 
     async runTransaction(session, work) {
       const canRetry = createConflictRetry();

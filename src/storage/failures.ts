@@ -6,10 +6,12 @@ import {
   MongoNetworkError,
   MongoNotConnectedError,
   MongoOperationTimeoutError,
+  MongoServerClosedError,
   MongoServerError,
   MongoServerSelectionError,
   MongoTopologyClosedError,
   MongoWriteConcernError,
+  type ClientSession,
 } from "mongodb";
 
 import {
@@ -42,6 +44,8 @@ const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
     [
       6, 7, 24, 43, 50, 64, 79, 89, 91, 100, 133, 134, 189, 202, 237, 262, 290, 317, 358, 365, 384, 402, 407,
       9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436, 46841,
+      // Around elections: QueryPlanKilled, KeyNotFound, IncompleteTransactionHistory, TransactionTooOld.
+      175, 211, 217, 225,
     ],
   ],
   ["credentials", [11, 18]],
@@ -81,6 +85,7 @@ function classifyServerError(error: MongoServerError): FailureKind {
 function kindByMessage(error: MongoServerError): FailureKind | undefined {
   if (hasNoRetryableWrites(error)) return "unsupported";
   if (error.code === 8000 && /bad auth/i.test(error.message)) return "credentials";
+  if (error.code === 8000 && /over your space quota/i.test(error.message)) return "outage";
   if (error.code === 303) return /not supported/i.test(error.message) ? "unsupported" : "outage";
   return undefined;
 }
@@ -116,6 +121,7 @@ const isConnectionError = (error: unknown): boolean =>
   error instanceof MongoNetworkError ||
   error instanceof MongoServerSelectionError ||
   error instanceof MongoTopologyClosedError ||
+  error instanceof MongoServerClosedError ||
   error instanceof MongoNotConnectedError ||
   error instanceof MongoClientClosedError ||
   error instanceof MongoOperationTimeoutError ||
@@ -133,6 +139,35 @@ const isSocketError = (error: unknown): boolean =>
   error instanceof TypeError
     ? error.message.includes("hasErrorLabel")
     : error instanceof Error && "syscall" in error;
+
+const noSuchTransaction = 251;
+
+/**
+ * Commits a transaction. A commit that does not find its transaction is a conflict only with MongoDB's label: without it,
+ * an earlier attempt of the driver may have been stored by another primary (specification of transactions, "Majority write
+ * concern is used when retrying commitTransaction"), which makes it an outage.
+ */
+export async function commit(session: ClientSession): Promise<void> {
+  try {
+    await session.commitTransaction();
+  } catch (error) {
+    if (error instanceof MongoServerError && error.code === noSuchTransaction)
+      if (!error.hasErrorLabel("TransientTransactionError"))
+        error.addErrorLabel("UnknownTransactionCommitResult");
+    throw error;
+  }
+}
+
+/** Whether an idempotent write is to be sent once more: its connection was lost, or the primary has changed. */
+export const isWorthRepeating = (error: unknown): boolean =>
+  isSocketError(error) ||
+  (error instanceof MongoError &&
+    !error.hasErrorLabel("SystemOverloadedError") &&
+    (error instanceof MongoNetworkError || error.hasErrorLabel("RetryableWriteError")));
+
+/** Whether the operation exceeded its `maxTimeMS`. */
+export const isTimeLimitExceeded = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === 50;
 
 /** Whether the operation violated a unique index. Not every product names the index. */
 export const isDuplicate = (error: unknown): boolean => classify(error) === "duplicate";

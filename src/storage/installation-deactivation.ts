@@ -1,9 +1,12 @@
+import type { Filter } from "mongodb";
+
 import { currentDate } from "../lib/platform.ts";
 import type { InstallationKey } from "../installations/installation.ts";
 import type { DeactivateAllRequest, InstallationDeactivator } from "../installations/stores.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 /** A slow store needs some milliseconds for each record. */
 const recordsPerUpdate = 250;
@@ -28,6 +31,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
       },
       // Not older than the newest, so that registrations that come later are newer than it.
       toDeactivation(reason, now, new Date(Math.max(now.getTime(), newest))),
+      { maxTimeMS: maxUpdateMs },
     );
   }
 
@@ -57,7 +61,7 @@ export function createInstallationDeactivator(database: Database): InstallationD
     do {
       primary = database.getPrimary();
       await work();
-    } while (!(await database.confirmReads(primary)));
+    } while (!(await database.confirmReads(primary, [collections.installations])));
   }
 
   async function deactivateByIds(
@@ -68,13 +72,15 @@ export function createInstallationDeactivator(database: Database): InstallationD
     const records = await installations
       .find(
         { _id: { $in: ids.filter((id) => !deactivated.has(id)) }, active: true },
-        { projection: { token: 1, application: 1, platform: 1 } },
+        { projection: { token: 1, application: 1, platform: 1, sys_updated_on: 1 } },
       )
       .toArray();
     const update = toDeactivation(reason, currentDate());
-    // One update each, to know which records others deactivated meanwhile. The token is the shard key.
-    for (const { _id, token, application, platform } of records) {
-      const { modifiedCount } = await installations.updateOne({ _id, token, active: true }, update);
+    // One update each, to know which records others deactivated meanwhile. The token is the shard key. Like every removal, it
+    // spares a record that was registered again since it was read, even if the store runs it late.
+    for (const { _id, token, application, platform, sys_updated_on = null } of records) {
+      const filter = { _id, token, active: true, sys_updated_on } as Filter<InstallationRecord>;
+      const { modifiedCount } = await installations.updateOne(filter, update, { maxTimeMS: maxUpdateMs });
       if (modifiedCount === 1) deactivated.set(_id, { token, application, platform });
     }
   }
@@ -95,7 +101,9 @@ export function createInstallationDeactivator(database: Database): InstallationD
       for (const chunk of splitIntoChunks(ids, recordsPerUpdate)) {
         const filter = { _id: { $in: chunk }, active: true, last_seen_on: { $lt: unseenSince } };
         const update = toDeactivation(reason, currentDate());
-        const { modifiedCount } = await database.run(() => installations.updateMany(filter, update));
+        const { modifiedCount } = await database.run(() =>
+          installations.updateMany(filter, update, { maxTimeMS: maxUpdateMs }),
+        );
         count += modifiedCount;
       }
       return count;

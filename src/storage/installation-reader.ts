@@ -2,12 +2,16 @@ import type { Collection, Filter } from "mongodb";
 
 import type { InstallationCount } from "../../schemas/overview.ts";
 import type { InstallationReader, InstallationSelection } from "../installations/stores.ts";
+import { UnavailableError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
+import { isTimeLimitExceeded } from "./failures.ts";
 import { fromInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
 
 /** Records that one query examines where no index selects them. */
 const recordsPerScan = 1_000;
+/** Shorter than the driver's timeout, after which it would count a second time, while the first count keeps running. */
+const maxCountMs = 10_000;
 
 interface ScopeGroup {
   readonly _id: { readonly application: string; readonly platform: string };
@@ -55,17 +59,24 @@ export function createInstallationReader(database: Database): InstallationReader
     countByScope: (selection) =>
       database.run(async () => {
         const groups = await installations
-          .aggregate<ScopeGroup>([
-            { $match: toFilter(selection) },
-            {
-              $group: {
-                _id: { application: "$application", platform: "$platform" },
-                active: { $sum: { $cond: ["$active", 1, 0] } },
-                all: { $sum: 1 },
+          .aggregate<ScopeGroup>(
+            [
+              { $match: toFilter(selection) },
+              {
+                $group: {
+                  _id: { application: "$application", platform: "$platform" },
+                  active: { $sum: { $cond: ["$active", 1, 0] } },
+                  all: { $sum: 1 },
+                },
               },
-            },
-          ])
-          .toArray();
+            ],
+            { maxTimeMS: maxCountMs },
+          )
+          .toArray()
+          .catch((error: unknown) => {
+            if (!isTimeLimitExceeded(error)) throw error;
+            throw new UnavailableError("there are too many installations to count them within 10 s");
+          });
         return groups.map(toCount).toSorted(compareScopes);
       }),
   };

@@ -14,7 +14,8 @@ import {
   type PositionStore,
 } from "../sync/positions.ts";
 import { createConflictRetry, type Database } from "./database.ts";
-import { collections } from "./names.ts";
+import { commit } from "./failures.ts";
+import { collections, type CollectionName } from "./names.ts";
 import { maxUpdateMs } from "./update-command.ts";
 
 export interface PositionRecord {
@@ -52,6 +53,8 @@ export interface Positions extends PositionStore, Pick<Database, "getPrimary"> {
 
 export interface PositionsOptions {
   readonly log: Logger;
+  /** The collections that batches are decided on; none by default. */
+  readonly decidedOn?: readonly CollectionName[];
   /**
    * Derives a position that is missing, or at the very beginning, from the stored records. Called only on a
    * store with transactions, where no batch is stored in part.
@@ -79,7 +82,10 @@ const maxSessions = 8;
  * Invariant: within this process, one claim or batch of a partition runs at a time, whichever reader began
  * it; a session cannot hold two transactions. Between processes, the compare-and-set of the position decides.
  */
-export function createPositions(database: Database, { log, derive }: PositionsOptions): Positions {
+export function createPositions(
+  database: Database,
+  { log, decidedOn = [], derive }: PositionsOptions,
+): Positions {
   const positions = database.collection<PositionRecord>(collections.positions);
   const partitions = new Map<string, OwnedPartition>();
   const processId = new UUID(newId());
@@ -222,6 +228,8 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
           run(async () => {
             enter();
             await check(step, options);
+            // A primary that is cut off from the others still answers; what it has must not be lost with it.
+            await database.confirmReads(step.primary, decidedOn);
             requirePrimary(step);
           }),
         commit: () =>
@@ -230,7 +238,7 @@ export function createPositions(database: Database, { log, derive }: PositionsOp
             await move(step, options);
             // A transaction ends with its primary: this is the one that has run all of it.
             requirePrimary(step);
-            await options.session?.commitTransaction();
+            if (session !== undefined) await commit(session);
           }),
         canRetry: createConflictRetry(),
         end: () => abort().finally(unlock),

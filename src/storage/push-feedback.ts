@@ -14,7 +14,7 @@ const tokensPerQuery = 200;
 export function createFeedbackStore(database: Database, log: Logger): FeedbackStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
   // A lost position is not derived from installations, since reading a report twice changes nothing.
-  const positions = createPositions(database, { log });
+  const positions = createPositions(database, { log, decidedOn: [collections.installations] });
 
   async function find(tokens: string[]): Promise<SeenInstallation[]> {
     const projection = { token: 1, application: 1, platform: 1, active: 1, last_seen_on: 1 } as const;

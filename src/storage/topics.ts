@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation } from "mongodb";
 
+import { UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import {
@@ -8,7 +9,7 @@ import {
   type RetiredTopicStore,
   type TopicStore,
 } from "../topics/stores.ts";
-import type { Topic } from "../topics/topic.ts";
+import type { RetiredTopic, Topic } from "../topics/topic.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
@@ -37,6 +38,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
   const positions = createPositions(database, {
     log,
+    decidedOn: [collections.topics],
     derive: (key) => derivePosition(database, key),
   });
 
@@ -71,7 +73,7 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
       return;
     }
     const insertions = splitIntoChunks(created, topicsPerInsert).map((some) =>
-      topics.insertMany(some.map(toTopicRecord), { ordered: false }),
+      topics.insertMany(some.map(toTopicRecord), { ordered: false, maxTimeMS: maxUpdateMs }),
     );
     // No insertion may still be in progress when the batch is decided again.
     await Promise.allSettled(insertions);
@@ -114,7 +116,8 @@ export function createTopicStore(database: Database, log: Logger): TopicStore {
     claim: (key) => positions.claim(key),
     findPositions: (group, topic) => positions.findPositions(group, topic),
     getPrimary: positions.getPrimary,
-    confirmReads: (primary) => database.run(() => database.confirmReads(primary)),
+    confirmReads: (primary) =>
+      database.run(() => database.confirmReads(primary, [collections.topics, collections.retiredTopics])),
 
     async begin(step) {
       const batch = await positions.begin(step);
@@ -161,6 +164,15 @@ export function createRetiredTopicStore(database: Database): RetiredTopicStore {
     }
   }
 
+  /** Whether a commit whose response was lost has retired a topic, for good. */
+  const wasRetired = (_id: string, { retiredOn, retiredBy }: RetiredTopic): Promise<boolean> =>
+    database.run(async () => {
+      const primary = database.getPrimary();
+      const own = { _id, retired_on: retiredOn, retired_by: retiredBy };
+      if ((await retired.findOne(own)) === null) return false;
+      return database.confirmReads(primary, [collections.retiredTopics]);
+    });
+
   return {
     async retire(one) {
       const _id = toRetiredId(one);
@@ -169,11 +181,17 @@ export function createRetiredTopicStore(database: Database): RetiredTopicStore {
 
       const session = database.startSession();
       if (session !== undefined)
-        return runInTransaction(session, async () => {
-          const isGone = await remove(one.topic, { session });
-          if (isGone) await copy({ session });
-          return isGone;
-        });
+        try {
+          return await runInTransaction(session, async () => {
+            const isGone = await remove(one.topic, { session });
+            if (isGone) await copy({ session });
+            return isGone;
+          });
+        } catch (error) {
+          if (error instanceof UnavailableError && (await wasRetired(_id, one).catch(() => false)))
+            return true;
+          throw error;
+        }
 
       return database.run(async () => {
         // Stored first: a topic may be in both collections for a moment, but never in none.

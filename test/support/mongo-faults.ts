@@ -50,6 +50,29 @@ export const mongoErrors = {
   },
   /** To a write that exceeded its `maxTimeMS`. */
   tooSlow: { ok: 0, code: 50, codeName: "MaxTimeMSExpired", errmsg: "operation exceeded time limit" },
+  /** To a commit or a write outside of transactions; unlike a change of the primary it leaves the driver's connections open. */
+  hostUnreachable: {
+    ok: 0,
+    code: 6,
+    codeName: "HostUnreachable",
+    errmsg: "no route to host",
+    errorLabels: ["RetryableWriteError"],
+  },
+  /** From a store that has too much to do; the driver repeats the command itself, a few times. */
+  overloaded: {
+    ok: 0,
+    code: 462,
+    codeName: "IngressRequestRateLimitExceeded",
+    errmsg: "the server is overloaded",
+    errorLabels: ["SystemOverloadedError"],
+  },
+  /** To a commit that another primary may have stored: without a label. */
+  noSuchTransaction: {
+    ok: 0,
+    code: 251,
+    codeName: "NoSuchTransaction",
+    errmsg: "Transaction does not match any in-progress transactions.",
+  },
   /** To a commit, from a server that is shutting down. */
   shutdownInProgress: {
     ok: 0,

@@ -10,7 +10,7 @@ import { createDatabase, type Database } from "../../../src/storage/database.ts"
 import { collections } from "../../../src/storage/names.ts";
 import { createPositions } from "../../../src/storage/positions.ts";
 import { getPort } from "../embedded/local.ts";
-import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { mongoErrors, startMongoProxy } from "../../support/mongo-faults.ts";
 import { unique } from "../../support/names.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 
@@ -102,6 +102,20 @@ describe("a MongoDB without transactions", () => {
     });
   });
 
+  it("is asked for again where no majority acknowledges the commit", async () => {
+    const commands: Document[] = [];
+    const slow = await startMongoProxy(getPort(sharedStack().mongodb), {
+      onCommand: (command) => void commands.push(command),
+    });
+    const answer = mongoErrors.writeConcernTimeout;
+    slow.fail({ command: "commitTransaction", executed: true, answer, times: 1 });
+    const database = createDatabase(slow.uri(db.databaseName), log);
+    after(() => database.close());
+    await database.connect(never);
+    const begun = commands.filter((command) => command["startTransaction"] === true);
+    assert.equal(begun.length, 2, "`withTransaction` would only repeat the commit, for two minutes");
+  });
+
   it("is not assumed for an outage: the check is repeated", async () => {
     answerWith("find", {
       ok: 0,
@@ -112,6 +126,25 @@ describe("a MongoDB without transactions", () => {
     const database = await connect();
     assert.equal(store.pending(), 0);
     assert.notEqual(database.startSession(), undefined);
+  });
+});
+
+describe("a direct connection", () => {
+  it("to a secondary is not used, because its data may be old", async () => {
+    const member = await startMongoProxy(getPort(sharedStack().mongodb), {
+      dialect: {
+        hello: (hello) => ({ ...hello, isWritablePrimary: false, ismaster: false, secondary: true }),
+        hasTransactions: true,
+        hasChangeStreams: true,
+        rules: [],
+      },
+    });
+    const database = createDatabase(member.uri(db.databaseName), log);
+    after(() => database.close());
+    await assert.rejects(database.connect(AbortSignal.timeout(1_000)), {
+      name: "UnavailableError",
+      message: /directConnection=true.*not the primary/,
+    });
   });
 });
 

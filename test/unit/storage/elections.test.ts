@@ -38,11 +38,36 @@ describe("the name of the primary", () => {
     assert.equal(database.getPrimary(), second.toHexString());
   });
 
+  it("is announced when it changes, and when the primary becomes a secondary", () => {
+    const { database, report } = createClient();
+    let elections = 0;
+    const stop = database.onElection(() => (elections += 1));
+    const [first, second] = [new ObjectId(), new ObjectId()];
+    const primary = { type: "RSPrimary", electionId: first };
+    report(primary, { type: "RSSecondary" });
+    report(primary, { type: "Unknown" });
+    assert.equal(elections, 0);
+    report({ type: "Unknown" }, { type: "Unknown" });
+    assert.equal(elections, 0, "a monitor that lost its connection says nothing of an election");
+    report({ type: "RSSecondary" }, { type: "Unknown" });
+    assert.equal(elections, 1);
+    report({ type: "RSSecondary" }, { type: "RSPrimary", electionId: second });
+    assert.equal(elections, 2);
+    report({ type: "RSSecondary" }, { type: "RSPrimary", electionId: second });
+    assert.equal(elections, 2);
+    stop();
+    report(primary, { type: "RSSecondary" });
+    assert.equal(elections, 2);
+  });
+
   it("is unknown on a standalone server and behind mongos", () => {
     const { database, report } = createClient();
     report({ type: "Standalone" });
+    assert.equal(database.seesElections(), true);
     report({ type: "Mongos" }, { type: "Mongos" });
     assert.equal(database.getPrimary(), undefined);
+    report({ type: "Unknown" }, { type: "Unknown" });
+    assert.equal(database.seesElections(), false);
   });
 });
 

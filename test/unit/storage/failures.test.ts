@@ -5,6 +5,7 @@ import {
   type BulkWriteResult,
   MongoBulkWriteError,
   MongoNetworkError,
+  MongoServerClosedError,
   MongoServerError,
   type Document,
 } from "mongodb";
@@ -62,6 +63,8 @@ describe("an error of MongoDB", () => {
     for (const code of [
       6, 7, 24, 43, 50, 64, 79, 89, 91, 100, 133, 134, 189, 202, 237, 262, 290, 317, 358, 365, 384, 402, 407,
       9001, 10058, 10107, 11600, 11601, 11602, 13388, 13435, 13436,
+      // Around elections.
+      175, 211, 217, 225,
     ])
       for (const error of [answer(code), bulk(answer(code)), listed([code, "now"])])
         assert.equal(classify(error), "outage", `${code}`);
@@ -70,7 +73,9 @@ describe("an error of MongoDB", () => {
     const lost = new MongoNetworkError("connection 7 closed");
     lost.addErrorLabel("TransientTransactionError");
     const socket = Object.assign(new Error("write EPIPE"), { syscall: "write" });
-    for (const error of [lost, bulk(lost), socket, bulk(socket)]) assert.equal(classify(error), "outage");
+    const removed = new MongoServerClosedError();
+    for (const error of [lost, bulk(lost), socket, bulk(socket), removed])
+      assert.equal(classify(error), "outage");
   });
 
   it("is an outage when the writes of a bulk may not be durable, even if some of them failed", () => {
@@ -104,6 +109,15 @@ describe("an error of MongoDB", () => {
     assert.equal(classify(answer(301, "Data corruption detected")), "unforeseen");
     assert.equal(classify(answer(8000, "bad auth : authentication failed")), "credentials");
     assert.equal(classify(answer(8000, "CMD_NOT_ALLOWED: killSessions")), "forbidden");
+    assert.equal(
+      classify(
+        answer(
+          8000,
+          "you are over your space quota, using 513 MB of 512 MB. user is not allowed to do action",
+        ),
+      ),
+      "outage",
+    );
     assert.equal(classify(answer(303, "Feature not supported: $changeStream")), "unsupported");
     assert.equal(classify(answer(303, "the split horizon changed")), "outage");
   });
