@@ -3,7 +3,7 @@ import { NameTakenError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { changeOne } from "./update-command.ts";
+import { changeOne, maxUpdateMs } from "./update-command.ts";
 
 interface NamedRecord {
   _id: string;
@@ -42,7 +42,7 @@ function createNamedStore<T extends PushPlatform>(
   const insert = async ({ name, active, tokenRule }: PushPlatform): Promise<void> => {
     const rule = tokenRule === undefined ? {} : { token_rule: tokenRule };
     try {
-      await records.insertOne({ _id: newId(), name, active, ...rule });
+      await records.insertOne({ _id: newId(), name, active, ...rule }, { maxTimeMS: maxUpdateMs });
     } catch (error) {
       if (!isDuplicate(error)) throw error;
       throw new NameTakenError(`the name "${name}" is already in use`, { cause: error });

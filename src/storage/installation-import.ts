@@ -4,6 +4,7 @@ import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { toInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 /** Stores imported installations in MongoDB. */
 export function createInstallationImportStore(database: Database): InstallationImportStore {
@@ -23,7 +24,10 @@ export function createInstallationImportStore(database: Database): InstallationI
   async function insert(candidates: readonly Installation[]): Promise<Installation[]> {
     if (candidates.length === 0) return [];
     try {
-      await installations.insertMany(candidates.map(toInstallationRecord), { ordered: false });
+      await installations.insertMany(candidates.map(toInstallationRecord), {
+        ordered: false,
+        maxTimeMS: maxUpdateMs,
+      });
       return [];
     } catch (error) {
       const errors = getWriteErrors(error);
@@ -62,7 +66,8 @@ export function createInstallationImportStore(database: Database): InstallationI
           const filter = { _id: id, token: by.token, sys_updated_on: { $lt: by.updatedOn } };
           return { replaceOne: { filter, replacement } };
         });
-        return (await installations.bulkWrite(operations, { ordered: false })).matchedCount;
+        return (await installations.bulkWrite(operations, { ordered: false, maxTimeMS: maxUpdateMs }))
+          .matchedCount;
       }),
   };
 }

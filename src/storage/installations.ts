@@ -26,8 +26,8 @@ type GetTargets = (write: InstallationWrite) => readonly ActiveRecord[];
 
 /** Bounds the size of a record; the oldest are dropped. */
 const maxPreviousOwners = 20;
-/** Only the removal of a user with very many tokens has more: the size of a command is limited. */
-const statementsPerCommand = 1_000;
+/** Only the removal of a user with very many tokens has more: its size and its time are limited, and stores can be slow. */
+const statementsPerCommand = 250;
 /** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
 /** Added for each round from the third on. */
@@ -209,9 +209,12 @@ const toRemovals = (records: readonly ActiveRecord[], reason: string, now: Date)
     u: toDeactivation(reason, now),
   }));
 
-/** Changes nothing. Its acknowledgement says that a majority has what was read: the user has no active token. */
+/**
+ * Changes nothing. Its acknowledgement says that a majority has what was read: the user has no active token. As in
+ * `Database.confirmReads`, every shard gets it.
+ */
 const confirmation: UpdateStatement = {
-  q: { _id: { $in: [] } },
+  q: { _id: "" },
   u: { $set: { active: false } },
   multi: true,
 };

@@ -4,6 +4,7 @@ import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 interface ReplayRecord {
   letter: string;
@@ -28,7 +29,7 @@ export function createReplayStore(database: Database): ReplayStore {
     begin: (claims) =>
       database.run(async () => {
         try {
-          await replays.insertMany(claims.map(toRecord), { ordered: false });
+          await replays.insertMany(claims.map(toRecord), { ordered: false, maxTimeMS: maxUpdateMs });
           return new Set<string>();
         } catch (error) {
           const failed = getWriteErrors(error);
@@ -46,12 +47,16 @@ export function createReplayStore(database: Database): ReplayStore {
               update: { $set: { state: replay.state, sent_to: replay.sentTo } },
             },
           })),
+          { maxTimeMS: maxUpdateMs },
         );
       }),
 
     remove: (unsent) =>
       database.run(async () => {
-        await replays.bulkWrite(unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })));
+        await replays.bulkWrite(
+          unsent.map((replay) => ({ deleteOne: { filter: toKey(replay) } })),
+          { maxTimeMS: maxUpdateMs },
+        );
       }),
   };
 }

@@ -1,6 +1,7 @@
 import type { SessionBasis, SessionStore } from "../sessions/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
+import { maxUpdateMs } from "./update-command.ts";
 
 interface SessionRecord {
   _id: string;
@@ -20,15 +21,18 @@ export function createSessionStore(database: Database): SessionStore {
   return {
     insert: ({ digest, user, basis, createdOn, expiresOn }) =>
       database.run(async () => {
-        await sessions.insertOne({
-          _id: digest,
-          user_name: user,
-          created_on: createdOn,
-          expires_on: expiresOn,
-          ...("issuer" in basis
-            ? { issuer: basis.issuer, roles: basis.roles }
-            : { password_digest: basis.passwordDigest }),
-        });
+        await sessions.insertOne(
+          {
+            _id: digest,
+            user_name: user,
+            created_on: createdOn,
+            expires_on: expiresOn,
+            ...("issuer" in basis
+              ? { issuer: basis.issuer, roles: basis.roles }
+              : { password_digest: basis.passwordDigest }),
+          },
+          { maxTimeMS: maxUpdateMs },
+        );
       }),
 
     find: (digest) =>
@@ -46,12 +50,12 @@ export function createSessionStore(database: Database): SessionStore {
 
     remove: (digest) =>
       database.run(async () => {
-        await sessions.deleteOne({ _id: digest });
+        await sessions.deleteOne({ _id: digest }, { maxTimeMS: maxUpdateMs });
       }),
 
     removeAll: (user) =>
       database.run(async () => {
-        await sessions.deleteMany({ user_name: user });
+        await sessions.deleteMany({ user_name: user }, { maxTimeMS: maxUpdateMs });
       }),
   };
 }

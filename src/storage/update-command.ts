@@ -8,7 +8,7 @@ import {
 } from "mongodb";
 
 import type { Database } from "./database.ts";
-import { classify, type WriteError } from "./failures.ts";
+import { classify, isWorthRepeating, type WriteError } from "./failures.ts";
 
 /** Changes one record. Returns false when none matches. Omits empty operators, which some products reject. */
 export async function changeOne<T extends Document>(
@@ -20,15 +20,14 @@ export async function changeOne<T extends Document>(
     Object.entries(change).filter(([, members]) => Object.keys(members as object).length > 0),
   ) as UpdateFilter<T>;
   if (Object.keys(update).length === 0) return (await records.findOne(filter)) !== null;
-  return (await records.updateOne(filter, update)).matchedCount === 1;
+  return (await records.updateOne(filter, update, { maxTimeMS: maxUpdateMs })).matchedCount === 1;
 }
 
 /**
- * A statement on a record or unique key of an open transaction waits on the server until the transaction
- * ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
+ * The time limit of every write outside transactions. A statement on a record or unique key of an open transaction waits on the
+ * server until the transaction ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
  */
 export const maxUpdateMs = 10_000;
-const maxTimeMsExpired = 50;
 
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {
@@ -51,8 +50,8 @@ interface UpdateResponse {
  * Sends statements as one unordered `update` command. Returns the errors of single statements; the others are
  * acknowledged with the collection's write concern. Faster than `bulkWrite`, which computes the size of each
  * statement before it encodes it. The statements must be idempotent: after a lost connection or a failover
- * they are sent once more, like retryable writes. After a timeout they are not, since what blocked them is
- * still there. Throws the driver's errors.
+ * they are sent once more, like retryable writes. After a timeout, or by an overloaded store, they are not,
+ * since what blocked them is still there. Throws the driver's errors.
  */
 export async function updateAll<T extends Document>(
   database: Database,
@@ -64,8 +63,7 @@ export async function updateAll<T extends Document>(
   const send = (): Promise<UpdateResponse> => database.command(command);
   try {
     const { writeErrors = [] } = await send().catch((error: unknown) => {
-      const isTimeout = error instanceof MongoServerError && error.code === maxTimeMsExpired;
-      if (isTimeout || classify(error) !== "outage") throw error;
+      if (!isWorthRepeating(error)) throw error;
       return send();
     });
     return writeErrors.map(({ index, code, errmsg }) => ({

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange } from "./queries.ts";
-import { changeOne } from "./update-command.ts";
+import { changeOne, maxUpdateMs } from "./update-command.ts";
 
 interface UserRecord {
   _id: string;
@@ -45,13 +45,16 @@ export function createUserStore(database: Database, newId: () => string): UserSt
     insert: (user) =>
       database.run(async () => {
         try {
-          await users.insertOne({
-            _id: newId(),
-            user_name: user.name,
-            password_hash: user.passwordHash,
-            roles: [...user.roles],
-            active: user.active,
-          });
+          await users.insertOne(
+            {
+              _id: newId(),
+              user_name: user.name,
+              password_hash: user.passwordHash,
+              roles: [...user.roles],
+              active: user.active,
+            },
+            { maxTimeMS: maxUpdateMs },
+          );
         } catch (error) {
           if (!isDuplicate(error)) throw error;
           throw new NameTakenError(`the user "${user.name}" exists already`, { cause: error });
@@ -74,6 +77,7 @@ export function createUserStore(database: Database, newId: () => string): UserSt
         ];
         const { matchedCount } = await users.bulkWrite(
           updates.map((update) => ({ updateOne: { filter: { user_name: name }, update } })),
+          { maxTimeMS: maxUpdateMs },
         );
         return matchedCount > 0;
       }),
