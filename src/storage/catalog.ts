@@ -3,7 +3,8 @@ import { NameTakenError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { changeOne, maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import { changeOne } from "./update-command.ts";
 
 interface NamedRecord {
   _id: string;

@@ -3,6 +3,12 @@ import type { MongoClientOptions } from "mongodb";
 /** A command without a response after this time fails and closes its connection. */
 export const socketTimeoutMs = 15_000;
 
+/**
+ * The time limit of every write outside transactions. A statement on a record or unique key of an open transaction waits on the
+ * server until the transaction ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
+ */
+export const maxUpdateMs = 10_000;
+
 /** Only the primary has the latest state. Acknowledged writes survive a crash and the loss of a member. */
 export const clientOptions = {
   appName: "topicsync",

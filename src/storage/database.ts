@@ -10,12 +10,11 @@ import type { Logger } from "../lib/logger.ts";
 import { elapsed, random, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
-import { clientOptions, removeFixedOptions } from "./client-options.ts";
+import { clientOptions, maxUpdateMs, removeFixedOptions } from "./client-options.ts";
 import { classify, commit, translateErrors } from "./failures.ts";
 import { ensureIndexes } from "./indexes.ts";
 import { collections, type CollectionName } from "./names.ts";
 import { followTopology } from "./topology.ts";
-import { maxUpdateMs } from "./update-command.ts";
 
 /** The connection to MongoDB, and the only access to it. */
 export interface Database {

@@ -6,7 +6,7 @@ import type { DeactivateAllRequest, InstallationDeactivator } from "../installat
 import { splitIntoChunks, type Database } from "./database.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 
 /** A slow store needs some milliseconds for each record. */
 const recordsPerUpdate = 250;

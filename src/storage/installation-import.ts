@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { toInstallationRecord, type InstallationRecord } from "./installation-records.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 
 /** Stores imported installations in MongoDB. */
 export function createInstallationImportStore(database: Database): InstallationImportStore {

@@ -16,7 +16,7 @@ import {
 import { createConflictRetry, type Database } from "./database.ts";
 import { commit } from "./failures.ts";
 import { collections, type CollectionName } from "./names.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 
 export interface PositionRecord {
   _id: { group: string; topic: string; partition: number };

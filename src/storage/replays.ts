@@ -4,7 +4,7 @@ import type { Replay, ReplayStore } from "../dead-letters/stores.ts";
 import type { Database } from "./database.ts";
 import { isDuplicate, getWriteErrors } from "./failures.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 
 interface ReplayRecord {
   letter: string;

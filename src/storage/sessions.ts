@@ -1,7 +1,7 @@
 import type { SessionBasis, SessionStore } from "../sessions/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 
 interface SessionRecord {
   _id: string;

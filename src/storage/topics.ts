@@ -15,7 +15,7 @@ import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import { createPositions, type SessionOptions } from "./positions.ts";
 import { derivePosition } from "./derive-position.ts";
-import { maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
 import {
   definitionFields,
   findByExternalIds,

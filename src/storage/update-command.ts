@@ -7,6 +7,7 @@ import {
   type UpdateFilter,
 } from "mongodb";
 
+import { maxUpdateMs } from "./client-options.ts";
 import type { Database } from "./database.ts";
 import { classify, isWorthRepeating, type WriteError } from "./failures.ts";
 
@@ -22,12 +23,6 @@ export async function changeOne<T extends Document>(
   if (Object.keys(update).length === 0) return (await records.findOne(filter)) !== null;
   return (await records.updateOne(filter, update, { maxTimeMS: maxUpdateMs })).matchedCount === 1;
 }
-
-/**
- * The time limit of every write outside transactions. A statement on a record or unique key of an open transaction waits on the
- * server until the transaction ends. Shorter than the driver's timeout, so that no abandoned command keeps running.
- */
-export const maxUpdateMs = 10_000;
 
 /** A statement of MongoDB's `update` command. */
 export interface UpdateStatement {

@@ -4,7 +4,8 @@ import type { Database } from "./database.ts";
 import { isDuplicate } from "./failures.ts";
 import { collections } from "./names.ts";
 import { findPage, toPrefixRange } from "./queries.ts";
-import { changeOne, maxUpdateMs } from "./update-command.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import { changeOne } from "./update-command.ts";
 
 interface UserRecord {
   _id: string;
