@@ -1,6 +1,6 @@
 import { repeat } from "../src/lib/platform.ts";
 import type { BatchStore, ClaimedPosition, PositionStep } from "../src/sync/positions.ts";
-import type { LogRecord, RecordBatch } from "../src/sync/records.ts";
+import { measureRecord, type LogRecord, type RecordBatch } from "../src/sync/records.ts";
 import type { BatchTrace } from "./batch-trace.ts";
 
 /** What is done with the records of a partition. `Prepared` is what they become before they are written. */
@@ -70,8 +70,8 @@ export function createBatchLimit(maxRecords: number) {
 /** The first of the records, as many as one write can take. */
 export function takeBatch(records: readonly LogRecord[], maxRecords: number): readonly LogRecord[] {
   let bytes = 0;
-  for (const [index, { value }] of records.entries()) {
-    const size = value?.length ?? 0;
+  for (const [index, record] of records.entries()) {
+    const size = measureRecord(record);
     if (index > 0 && (index >= maxRecords || bytes + size > maxBytesPerBatch)) return records.slice(0, index);
     bytes += size;
   }

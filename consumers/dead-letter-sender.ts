@@ -7,6 +7,7 @@ import {
   type SendRejection,
   type Partition,
   getHeaderText,
+  measureRecord,
   formatRecordPosition,
 } from "../src/sync/records.ts";
 
@@ -33,6 +34,8 @@ interface Rejected extends Pick<OutgoingDeadLetter, "rejection" | "headers"> {
   readonly offset: number;
 }
 
+/** Larger records are not offered to the broker, which closes the connection on a request of 100 MB. */
+const maxLetterBytes = 16 * 1024 * 1024;
 /** Longer headers are cut, or the reason could make a dead letter too large. */
 const maxHeaderCharacters = 8_000;
 
@@ -47,7 +50,7 @@ export async function sendDeadLetters(
 ): Promise<void> {
   let sending: readonly Form[] = letters.map((letter) => ({
     letter,
-    isReference: letter.record.skippedBatch !== undefined,
+    isReference: letter.record.skippedBatch !== undefined || measureRecord(letter.record) > maxLetterBytes,
     isPlain: false,
   }));
   while (sending.length > 0) {
@@ -115,8 +118,8 @@ function toReference(letter: OutgoingDeadLetter): OutgoingRecord {
 function omission({ topic, partition }: Partition, { skippedBatch, value, offset }: LogRecord): string {
   if (skippedBatch === undefined)
     return `too large for the dead-letter topic: the record's ${value?.length ?? 0} bytes are at offset ${offset} of ${topic}-${partition}`;
-  const { firstOffset, lastOffset } = skippedBatch;
-  return `too large to decompress: the records are at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}`;
+  const { firstOffset, lastOffset, reason } = skippedBatch;
+  return `the records are at the offsets ${firstOffset} to ${lastOffset} of ${topic}-${partition}, in a batch that ${reason}`;
 }
 
 /** A topic may limit timestamps, and a compacted one requires keys. An existing key stays: a replay needs it. */

@@ -66,7 +66,7 @@ export const deadLetterHeadersSchema = {
     [deadLetterHeader.omitted]: {
       ...text,
       description:
-        "The position of the original record, if its value was too large for the broker or in a batch too large to decompress.",
+        "The position of the original record, if its value was too large or in a batch that was not read.",
     },
     [deadLetterHeader.time]: {
       ...text,

@@ -39,12 +39,13 @@ export function decode(record: LogRecord): Announcement {
 
 /**
  * The external id of a record's topic, also where the record is rejected: its key, or else the id in its value, in any
- * envelope. Undefined when there is none. Never throws.
+ * envelope. Undefined when there is none, or when it is too large to be read. Never throws.
  */
 export function identifyTopic({ key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">) {
   try {
-    if (key !== null) return readKey(key);
-    return value === null ? undefined : findId(openEnvelopes(value, headers, "announcement").json);
+    if (key !== null) return key.length > maxValueBytes ? undefined : readKey(key);
+    if (value === null || value.length > maxValueBytes) return undefined;
+    return findId(openEnvelopes(value, headers, "announcement").json);
   } catch {
     return undefined;
   }

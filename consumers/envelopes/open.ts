@@ -39,9 +39,14 @@ export function openEnvelopes(value: Buffer, headers: RecordHeaders, subject: Su
   return data;
 }
 
-/** The rejection of records that were not read, since their batch is too large to be decompressed. */
-export const createBatchRejection = ({ firstOffset, lastOffset, maxBytes }: SkippedBatch): RejectionError =>
+/** The rejection of records that were not read. */
+export const createBatchRejection = ({
+  firstOffset,
+  lastOffset,
+  code,
+  reason,
+}: SkippedBatch): RejectionError =>
   new RejectionError(
-    "TOO_LARGE",
-    `The records from offset ${firstOffset} to ${lastOffset} are one batch, which has more than ${maxBytes} bytes when it is decompressed. None of them was read.`,
+    code,
+    `The records from offset ${firstOffset} to ${lastOffset} are one batch, none of which was read: it ${reason}.`,
   );

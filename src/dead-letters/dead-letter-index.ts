@@ -183,7 +183,7 @@ const summarize = (
   position,
   source,
   code,
-  omitted,
+  omitted: omitted === undefined ? undefined : cut(omitted, maxMessageCharacters),
   time: time?.getTime(),
   message: cut(message, maxMessageCharacters),
   externalId: externalId === undefined ? undefined : cut(externalId, maxExternalIdCharacters),

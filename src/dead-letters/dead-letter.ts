@@ -79,20 +79,26 @@ export function parseDeadLetter(
     source,
     time: parseTime(text(deadLetterHeader.time) ?? record.timestamp),
     code,
-    message: text(deadLetterHeader.message) ?? text(deadLetterHeader.className) ?? "",
+    message: cut(text(deadLetterHeader.message) ?? text(deadLetterHeader.className)) ?? "",
     details: isOurs ? parseDetails(text(deadLetterHeader.details)) : [],
     ...own,
     get externalId() {
       return identify(own);
     },
-    omitted: findOmission(record, isOurs),
-    replayOf: text(deadLetterHeader.replayOf),
+    omitted: cut(findOmission(record, isOurs)),
+    replayOf: cut(text(deadLetterHeader.replayOf)),
     undelivered: isOurs ? text(routedEventHeader.undelivered) : undefined,
   };
 }
 
+/** Longer than what topicsync writes. */
+const maxTextCharacters = 10_000;
+const maxDetailsCharacters = 100_000;
+
+const cut = (text: string | undefined): string | undefined => text?.slice(0, maxTextCharacters);
+
 function findOmission({ value, headers, skippedBatch }: LogRecord, isOurs: boolean): string | undefined {
-  if (skippedBatch !== undefined) return "the dead letters are in a batch that is too large to decompress";
+  if (skippedBatch !== undefined) return `the dead letters are in a batch that ${skippedBatch.reason}`;
   return isOurs && value === null ? getHeaderText(headers, deadLetterHeader.omitted) : undefined;
 }
 
@@ -123,6 +129,7 @@ function parseTime(timestamp: string): Date | undefined {
 }
 
 function parseDetails(text = "[]"): Fault[] {
+  if (text.length > maxDetailsCharacters) return [];
   try {
     const parsed: unknown = JSON.parse(text);
     return Array.isArray(parsed) ? parsed.filter(isFault) : [];

@@ -1,6 +1,12 @@
 import { LRUCache } from "lru-cache";
 
-import type { LogReader, PartitionOffset, PartitionRecord, RecordHeaders } from "../sync/records.ts";
+import {
+  measureRecord,
+  type LogReader,
+  type PartitionOffset,
+  type PartitionRecord,
+  type RecordHeaders,
+} from "../sync/records.ts";
 
 /** A record to read, with its size in bytes. */
 export interface WantedRecord {
@@ -103,12 +109,7 @@ const toKey = ({ partition, offset }: PartitionOffset): string => `${partition}-
 const overheadBytes = 500;
 
 /** About how many bytes of memory a record takes. */
-export function getRecordBytes({ record: { key, value, headers } }: PartitionRecord): number {
-  const headerBytes = Object.values(headers)
-    .flat()
-    .reduce((total, header) => total + (header?.length ?? 0), 0);
-  return (key?.length ?? 0) + (value?.length ?? 0) + headerBytes + overheadBytes;
-}
+export const getRecordBytes = ({ record }: PartitionRecord): number => measureRecord(record) + overheadBytes;
 
 /** A fetched record shares a buffer with everything fetched with it, and would keep all of that in memory. */
 function copyRecord({ partition, record }: PartitionRecord): PartitionRecord {

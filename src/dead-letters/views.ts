@@ -1,7 +1,7 @@
 import type { DeadLetterItem, DeadLetterView, ReplayView } from "../../schemas/dead-letters.ts";
 import { roles } from "../../schemas/roles.ts";
 import type { RejectionCode } from "../lib/errors.ts";
-import type { RecordHeaders } from "../sync/records.ts";
+import { formatRecordPosition, measureRecord, type RecordHeaders } from "../sync/records.ts";
 import type { DeadLetterSummary } from "./dead-letter-index.ts";
 import type { DeadLetter } from "./dead-letter.ts";
 import type { ReplayWithOutcome } from "./outcomes.ts";
@@ -20,7 +20,10 @@ export const toDeadLetterItem = (
   replay: replay === undefined ? null : toReplayView(replay),
 });
 
-/** Everything about a dead letter, with all its bytes in base64. */
+/** A larger record would take several times as much memory in base64 and JSON. */
+const maxViewBytes = 4 * 1024 * 1024;
+
+/** Everything about a dead letter, with all its bytes in base64 unless they are too many. */
 export const toDeadLetterView = (
   letter: DeadLetter,
   copies: number,
@@ -35,14 +38,26 @@ export const toDeadLetterView = (
   details: [...letter.details],
   position: letter.position,
   copies,
-  key: letter.key?.toString("base64") ?? null,
-  value: letter.value?.toString("base64") ?? null,
-  headers: toHeaderViews(letter.headers),
+  ...toContentView(letter),
   contentHidden: false,
-  omitted: letter.omitted ?? null,
   replayOf: letter.replayOf ?? null,
   replays: replays.map(toReplayView),
 });
+
+function toContentView(letter: DeadLetter): Pick<DeadLetterView, "key" | "value" | "headers" | "omitted"> {
+  const { key, value, headers, omitted = null, position } = letter;
+  const bytes = measureRecord(letter);
+  if (bytes > maxViewBytes) {
+    const reason = `too large to show: the ${bytes} bytes are at ${formatRecordPosition(position)}`;
+    return { key: null, value: null, headers: [], omitted: reason };
+  }
+  return {
+    key: key?.toString("base64") ?? null,
+    value: value?.toString("base64") ?? null,
+    headers: toHeaderViews(headers),
+    omitted,
+  };
+}
 
 /** Codes of messages that name topics and limits, and never quote the record. */
 const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([

@@ -89,7 +89,7 @@ export function createMember(
       if (skippedBatch !== undefined)
         log.warn(
           { partition: `${topic}-${batch.partition.partition}`, ...skippedBatch },
-          "batch too large to decompress, rejected unread",
+          "batch rejected unread",
         );
     await listener.onBatch(batch);
     // What was applied is stored; kafkajs rejoins the group on this error.

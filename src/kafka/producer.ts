@@ -1,7 +1,7 @@
 import kafkajs, { type Message, type RecordMetadata } from "kafkajs";
 
 import { UnavailableError } from "../lib/errors.ts";
-import type { OutgoingRecord, RecordProducer, SendResult } from "../sync/records.ts";
+import { measureRecord, type OutgoingRecord, type RecordProducer, type SendResult } from "../sync/records.ts";
 import { findSendRejection, quoteTopic, toKafkaError } from "./errors.ts";
 import type { KafkaClient } from "./sockets.ts";
 
@@ -9,6 +9,7 @@ import type { KafkaClient } from "./sockets.ts";
 const maxBytesPerBatch = 512 * 1024;
 
 const recordOverheadBytes = 20;
+const headerOverheadBytes = 2;
 
 /** Creates a producer for one topic. Connects with the first record. */
 export function createProducer({ kafka, dropConnection }: KafkaClient, topic: string): RecordProducer {
@@ -103,15 +104,8 @@ export function* splitIntoBatches<Record extends OutgoingRecord>(
 }
 
 /** About what a record takes in a batch. */
-export function estimateBytes({ key, value, headers }: OutgoingRecord): number {
-  let bytes = recordOverheadBytes + (key?.length ?? 0) + (value?.length ?? 0);
-  for (const name of Object.keys(headers)) {
-    const given = headers[name];
-    if (Array.isArray(given)) for (const one of given) bytes += name.length + one.length + 2;
-    else bytes += name.length + (given?.length ?? 0) + 2;
-  }
-  return bytes;
-}
+export const estimateBytes = (record: OutgoingRecord): number =>
+  recordOverheadBytes + measureRecord(record, headerOverheadBytes);
 
 export function toMessage({ key, value, headers, timestamp, partition }: OutgoingRecord): Message {
   const message: Message = { key, value, headers };

@@ -29,12 +29,13 @@ export function getHeader(headers: RecordHeaders, name: string): Buffer | string
 export const getHeaderText = (headers: RecordHeaders, name: string): string | undefined =>
   getHeader(headers, name)?.toString();
 
-/** A batch of records that was too large to be decompressed: its records are unknown. */
+/** A batch of records that was not read, because it is too large or cannot be decoded. */
 export interface SkippedBatch {
   readonly firstOffset: number;
   readonly lastOffset: number;
-  /** The limit that it exceeds. */
-  readonly maxBytes: number;
+  readonly code: "TOO_LARGE" | "UNDECODABLE";
+  /** A predicate of the batch: "has more than …", "cannot be decoded: …". */
+  readonly reason: string;
 }
 
 /** A record of a Kafka topic. */
@@ -47,6 +48,25 @@ export interface LogRecord {
   readonly headers: RecordHeaders;
   /** Set on a placeholder for an unread batch: it has the last offset, and no key, value or headers. */
   readonly skippedBatch?: SkippedBatch;
+}
+
+/**
+ * About how many bytes the parts of a record take.
+ *
+ * @param headerOverheadBytes - What a header takes besides its text; by default, in memory.
+ */
+export function measureRecord(
+  { key, value, headers }: Pick<LogRecord, "key" | "value" | "headers">,
+  headerOverheadBytes = 128,
+): number {
+  let bytes = (key?.length ?? 0) + (value?.length ?? 0);
+  for (const name of Object.keys(headers)) {
+    const given = headers[name];
+    const each = name.length + headerOverheadBytes;
+    if (Array.isArray(given)) for (const one of given) bytes += each + one.length;
+    else bytes += each + (given?.length ?? 0);
+  }
+  return bytes;
 }
 
 /** The readable offsets of a partition: from `low` up to, but not including, `high`. */

@@ -43,7 +43,7 @@ const toStream = (copy: ReadRecord): string =>
 
 /** Scenes with events. */
 export function routerStage(addresses?: StackAddresses) {
-  const { stack, admin, producer, scene } = stage(addresses);
+  const { stack, kafka, admin, producer, scene } = stage(addresses);
   let broker: Broker;
   before(async () => {
     const config = { ...readConfig({}).kafka, brokers: [stack.kafka] };
@@ -149,7 +149,7 @@ export function routerStage(addresses?: StackAddresses) {
     };
   }
 
-  return { stack, admin, producer, routerScene };
+  return { stack, kafka, admin, producer, routerScene };
 }
 
 export type RouterScene = ReturnType<ReturnType<typeof routerStage>["routerScene"]>;

@@ -1,8 +1,17 @@
-import { gunzip, gzip, zstdCompress, zstdDecompress } from "node:zlib";
+import {
+  type Gzip,
+  gzip,
+  inflateRaw,
+  zstdCompress,
+  zstdDecompress,
+  type ZlibOptions,
+  type ZstdOptions,
+} from "node:zlib";
 import { promisify } from "node:util";
 
 import kafkajs from "kafkajs";
 
+import { measureGzipHeader } from "./gzip-header.ts";
 import { measureLz4 } from "./lz4-size.ts";
 
 interface Encoder {
@@ -28,31 +37,85 @@ function checkSize(bytes: number, maxBytes: number): void {
   if (bytes > maxBytes) throw new BatchTooLargeError(maxBytes);
 }
 
-type Inflate = (buffer: Buffer, options: { readonly maxOutputLength: number }) => Promise<Buffer>;
+/** A compressed member of gzip, or a frame of zstd. */
+interface Frame {
+  readonly plain: Buffer;
+  /** Its compressed length. */
+  readonly length: number;
+}
 
-/** zlib stops at the limit. */
-const inflateWith =
-  (inflate: Inflate): Codec["decompress"] =>
-  async (buffer, maxBytes) => {
+type ReadFrame = (buffer: Buffer, maxBytes: number) => Promise<Frame>;
+
+/** Each frame costs as much as 100 kB of data. Producers write one for a batch. */
+const maxFrames = 1_000;
+
+/**
+ * Decompresses all frames, as the broker does when it checks a batch. What follows the first and cannot be decompressed
+ * is ignored, as Java does; a batch that lacks it has too few records.
+ */
+async function decompressFrames(buffer: Buffer, maxBytes: number, readFrame: ReadFrame): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for (let at = 0; at < buffer.length;) {
+    if (parts.length === maxFrames) throw new RangeError(`more than ${maxFrames} compressed frames`);
     try {
-      return await inflate(buffer, { maxOutputLength: Math.max(1, maxBytes) });
+      const { plain, length } = await readFrame(buffer.subarray(at), maxBytes - bytes);
+      parts.push(plain);
+      bytes += plain.length;
+      at += length;
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE")
-        throw new BatchTooLargeError(maxBytes);
-      throw error;
+      if (parts.length === 0 || error instanceof BatchTooLargeError) throw error;
+      break;
     }
-  };
+  }
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+type Inflate = (
+  buffer: Buffer,
+  options: ZlibOptions & ZstdOptions,
+  done: (error: Error | null, result: unknown) => void,
+) => void;
+
+/** Decompresses one stream: zlib stops at its end. Throws BatchTooLargeError. */
+const inflate = (run: Inflate, buffer: Buffer, maxBytes: number): Promise<Frame> =>
+  new Promise((resolve, reject) => {
+    run(buffer, { maxOutputLength: Math.max(1, maxBytes), info: true }, (error, result) => {
+      if (error === null) {
+        const { buffer: plain, engine } = result as { readonly buffer: Buffer; readonly engine: Gzip };
+        resolve({ plain, length: engine.bytesWritten });
+      } else if ("code" in error && error.code === "ERR_BUFFER_TOO_LARGE")
+        reject(new BatchTooLargeError(maxBytes));
+      else reject(error);
+    });
+  });
+
+const inflateGzip: Inflate = (buffer, options, done) => {
+  inflateRaw(buffer, options, done);
+};
+const inflateZstd: Inflate = (buffer, options, done) => {
+  zstdDecompress(buffer, options, done);
+};
+
+const gzipTrailerBytes = 8;
+
+const readGzipMember: ReadFrame = async (buffer, maxBytes) => {
+  const start = measureGzipHeader(buffer);
+  const { plain, length } = await inflate(inflateGzip, buffer.subarray(start), maxBytes);
+  return { plain, length: start + length + gzipTrailerBytes };
+};
 
 const compressGzip = promisify<Buffer, Buffer>(gzip);
 const gzipCodec: Codec = {
   compress: ({ buffer }) => compressGzip(buffer),
-  decompress: inflateWith(promisify(gunzip)),
+  decompress: (buffer, maxBytes) => decompressFrames(buffer, maxBytes, readGzipMember),
 };
 
 const compressZstd = promisify<Buffer, Buffer>(zstdCompress);
 const zstd: Codec = {
   compress: ({ buffer }) => compressZstd(buffer),
-  decompress: inflateWith(promisify(zstdDecompress)),
+  decompress: (buffer, maxBytes) =>
+    decompressFrames(buffer, maxBytes, (frame, left) => inflate(inflateZstd, frame, left)),
 };
 
 // Native code, which takes memory: loaded with the first batch that needs it.
@@ -62,8 +125,9 @@ const loadSnappy = () => import("snappy");
 const lz4: Codec = {
   compress: async ({ buffer }) => (await loadLz4()).compressFrame(buffer),
   decompress: async (buffer, maxBytes) => {
-    checkSize(measureLz4(buffer), maxBytes);
-    return (await loadLz4()).decompressFrame(buffer);
+    const { plainBytes, end } = measureLz4(buffer);
+    checkSize(plainBytes, maxBytes);
+    return (await loadLz4()).decompressFrame(buffer.subarray(0, end));
   },
 };
 
@@ -71,30 +135,37 @@ const lz4: Codec = {
 const xerialMagic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const xerialHeaderBytes = 16;
 
+const isXerial = (buffer: Buffer, at: number): boolean =>
+  buffer.subarray(at, at + xerialMagic.length).equals(xerialMagic);
+
 const snappy: Codec = {
   compress: async ({ buffer }) => (await loadSnappy()).compress(buffer),
 
   async decompress(buffer, maxBytes) {
-    const blocks = splitSnappyBlocks(buffer);
-    checkSize(
-      blocks.reduce((sum, block) => sum + readSnappyLength(block), 0),
-      maxBytes,
-    );
-    const plain: Buffer[] = [];
-    for (const block of blocks) plain.push(await uncompress(block));
-    return plain.length === 1 && plain[0] !== undefined ? plain[0] : Buffer.concat(plain);
+    let bytes = 0;
+    for (const block of splitSnappyBlocks(buffer)) bytes += readSnappyLength(block);
+    checkSize(bytes, maxBytes);
+    const plain = Buffer.allocUnsafe(bytes);
+    let at = 0;
+    for (const block of splitSnappyBlocks(buffer)) at += (await uncompress(block)).copy(plain, at);
+    return plain;
   },
 };
 
-function splitSnappyBlocks(buffer: Buffer): Buffer[] {
-  if (!buffer.subarray(0, xerialMagic.length).equals(xerialMagic)) return [buffer];
-  const blocks: Buffer[] = [];
-  for (let at = xerialHeaderBytes; at < buffer.length;) {
-    const end = at + 4 + buffer.readUInt32BE(at);
-    blocks.push(buffer.subarray(at + 4, end));
-    at = end;
+/** The blocks of all streams, which may follow one another. Like Java, ignores up to three bytes at the end. */
+function* splitSnappyBlocks(buffer: Buffer): Generator<Buffer> {
+  if (!isXerial(buffer, 0)) {
+    yield buffer;
+    return;
   }
-  return blocks;
+  for (let at = 0; at + 4 <= buffer.length;) {
+    if (isXerial(buffer, at)) at += xerialHeaderBytes;
+    else {
+      const end = at + 4 + buffer.readUInt32BE(at);
+      yield buffer.subarray(at + 4, end);
+      at = end;
+    }
+  }
 }
 
 /** The decompressed length: a varint at the start of the block. snappy allocates no more than that. */

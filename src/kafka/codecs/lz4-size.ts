@@ -1,6 +1,4 @@
 const frameMagic = 0x184d2204;
-/** Skippable frames: 0x184D2A50 to 0x184D2A5F. */
-const skippableMagic = 0x184d2a50;
 
 const hasBlockChecksum = 0x10;
 const hasContentSize = 0x08;
@@ -10,33 +8,26 @@ const isUncompressed = 0x8000_0000;
 const minMatch = 4;
 
 /**
- * Computes the decompressed size of LZ4 frames without decompressing them: lz4-napi has no limit, and the content size in a
- * frame may be absent or wrong. Throws a RangeError for data that is not a complete frame.
+ * Computes the decompressed size of an LZ4 frame without decompressing it: lz4-napi has no limit, and the content size in a
+ * frame may be absent or wrong. `end` is the frame's own length; Kafka's readers ignore what follows it. Throws a RangeError
+ * for data that does not begin with a complete frame.
  * Format: github.com/lz4/lz4, doc/lz4_Frame_format.md and lz4_Block_format.md.
  */
-export function measureLz4(frames: Buffer): number {
-  let size = 0;
-  for (let at = 0; at < frames.length;) {
-    const magic = frames.readUInt32LE(at);
-    if ((magic & 0xffff_fff0) >>> 0 === skippableMagic) {
-      at += 8 + frames.readUInt32LE(at + 4);
-      continue;
-    }
-    if (magic !== frameMagic) throw new RangeError("the records are not an LZ4 frame");
-    const flags = frames.readUInt8(at + 4);
-    at += 7 + (flags & hasContentSize ? 8 : 0) + (flags & hasDictionary ? 4 : 0);
-    for (;;) {
-      const head = frames.readUInt32LE(at);
-      at += 4;
-      if (head === 0) break;
-      const length = head & ~isUncompressed;
-      if (at + length > frames.length) throw new RangeError("an LZ4 block is truncated");
-      size += head >= isUncompressed ? length : measureBlock(frames.subarray(at, at + length));
-      at += length + (flags & hasBlockChecksum ? 4 : 0);
-    }
-    if (flags & hasContentChecksum) at += 4;
+export function measureLz4(frame: Buffer): { readonly plainBytes: number; readonly end: number } {
+  if (frame.readUInt32LE(0) !== frameMagic) throw new RangeError("the records are not an LZ4 frame");
+  const flags = frame.readUInt8(4);
+  let plainBytes = 0;
+  let at = 7 + (flags & hasContentSize ? 8 : 0) + (flags & hasDictionary ? 4 : 0);
+  for (;;) {
+    const head = frame.readUInt32LE(at);
+    at += 4;
+    if (head === 0) break;
+    const length = head & ~isUncompressed;
+    if (at + length > frame.length) throw new RangeError("an LZ4 block is truncated");
+    plainBytes += head >= isUncompressed ? length : measureBlock(frame.subarray(at, at + length));
+    at += length + (flags & hasBlockChecksum ? 4 : 0);
   }
-  return size;
+  return { plainBytes, end: at + (flags & hasContentChecksum ? 4 : 0) };
 }
 
 function measureBlock(block: Buffer): number {

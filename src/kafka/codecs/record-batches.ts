@@ -1,5 +1,6 @@
-import type { KafkaMessage, RecordBatchEntry } from "kafkajs";
+import type { IHeaders, KafkaMessage, RecordBatchEntry } from "kafkajs";
 
+import { getErrorMessage } from "../../lib/errors.ts";
 import type { LogRecord, SkippedBatch } from "../../sync/records.ts";
 import { BatchTooLargeError, codecs } from "./codecs.ts";
 
@@ -32,8 +33,9 @@ interface Batch extends BatchContext {
 const headerBytes = 61;
 /** The batch's length does not count the bytes up to here. */
 const lengthFieldEnd = 12;
-/** Approximate memory of a decoded record besides its bytes; without it, empty records would count as free. */
+/** Approximate memory of a decoded record and of a header besides their bytes; without it, empty ones would count as free. */
 const recordOverheadBytes = 256;
+const headerOverheadBytes = 128;
 
 const skipped = new WeakMap<object, SkippedBatch>();
 
@@ -50,31 +52,38 @@ export function toLogRecord(message: KafkaMessage): LogRecord {
 /**
  * Decodes the record batches of one partition in a fetch response; the last one may be truncated.
  *
- * Invariant: the result takes at most `maxBytes` of memory. Batches that do not fit are left to the next fetch. A batch that
- * is too large by itself becomes one message without key and value at its last offset (`findSkippedBatch`), so that reading
- * continues after it and the skipped offsets are known.
+ * Invariant: the result takes at most `maxBytes` of memory, and no batch keeps those after it from being read. Batches that do
+ * not fit are left to the next fetch. A batch that is too large by itself, or that cannot be decoded, becomes one message without
+ * key and value at its last offset (`findSkippedBatch`), so that reading continues after it and the skipped offsets are known.
  */
 export async function decodeBatches(bytes: Buffer, maxBytes: number): Promise<DecodedMessage[]> {
   const messages: DecodedMessage[] = [];
-  let used = 0;
-  for (let at = 0; at + headerBytes <= bytes.length && used < maxBytes;) {
+  let left = maxBytes;
+  for (let at = 0; at + headerBytes <= bytes.length && left > 0;) {
     const end = at + lengthFieldEnd + bytes.readInt32BE(at + 8);
     if (end > bytes.length) break;
     const batch = readBatch(bytes.subarray(at, end));
-    const overhead = batch.count * recordOverheadBytes;
+    const decoded = messages.length;
     try {
-      const records = await decompress(batch, maxBytes - used - overhead);
-      used += overhead + records.length;
-      decodeRecords(batch, records, messages);
+      left = await decodeBatch(batch, left, messages);
       if (messages.at(-1)?.offset !== String(batch.lastOffset)) messages.push(markEnd(batch));
     } catch (error) {
-      if (!(error instanceof BatchTooLargeError)) throw error;
-      if (used === 0) messages.push(skip(batch, maxBytes));
+      messages.length = decoded;
+      const isTooLarge = error instanceof BatchTooLargeError;
+      if (!isTooLarge || left === maxBytes) messages.push(skip(batch, isTooLarge ? maxBytes : error));
+      // Finding out may have taken as long as decoding a whole fetch.
       break;
     }
     at = end;
   }
   return messages;
+}
+
+/** Returns how much of `maxBytes` is left. Throws BatchTooLargeError, and other errors for what is not a batch. */
+async function decodeBatch(batch: Batch, maxBytes: number, into: DecodedMessage[]): Promise<number> {
+  const left = maxBytes - batch.count * recordOverheadBytes;
+  const records = await decompress(batch, left);
+  return decodeRecords(batch, records, left - records.length, into);
 }
 
 function readBatch(bytes: Buffer): Batch {
@@ -109,7 +118,8 @@ async function decompress({ codec: type, records, count }: Batch, maxBytes: numb
   return codec.decompress(records, maxBytes);
 }
 
-function skip(batch: Batch, maxBytes: number): DecodedMessage {
+/** @param cause - The limit that the batch exceeds, or why it cannot be decoded. */
+function skip(batch: Batch, cause: unknown): DecodedMessage {
   const message = toMessage(batch, {
     offset: String(batch.lastOffset),
     timestamp: String(batch.maxTimestamp),
@@ -120,7 +130,9 @@ function skip(batch: Batch, maxBytes: number): DecodedMessage {
   skipped.set(message, {
     firstOffset: Number(batch.firstOffset),
     lastOffset: Number(batch.lastOffset),
-    maxBytes,
+    ...(typeof cause === "number"
+      ? { code: "TOO_LARGE", reason: `has more than ${cause} bytes when it is decompressed` }
+      : { code: "UNDECODABLE", reason: `cannot be decoded: ${getErrorMessage(cause)}` }),
   });
   return message;
 }
@@ -160,11 +172,13 @@ const toMessage = (
   batchContext: batch,
 });
 
-function decodeRecords(batch: Batch, records: Buffer, into: DecodedMessage[]): void {
+/** Returns how much of `maxBytes` the headers leave. Throws BatchTooLargeError and RangeError. */
+function decodeRecords(batch: Batch, records: Buffer, maxBytes: number, into: DecodedMessage[]): number {
   const reader = createReader(records);
   const toOffset = createAdder(batch.firstOffset);
   const toTimestamp = createAdder(batch.firstTimestamp);
   const maxTimestamp = String(batch.maxTimestamp);
+  let left = maxBytes;
   for (let index = 0; index < batch.count; index += 1) {
     const end = reader.readVarint() + reader.at();
     reader.skip(1);
@@ -172,40 +186,49 @@ function decodeRecords(batch: Batch, records: Buffer, into: DecodedMessage[]): v
     const offset = toOffset(reader.readVarint());
     const key = reader.readBytes();
     const value = reader.readBytes();
-    const headers = readHeaders(reader);
+    const headerCount = reader.readVarint();
+    if (headerCount < 0) throw new RangeError("a record has a negative number of headers");
+    left -= headerCount * headerOverheadBytes;
+    if (left < 0) throw new BatchTooLargeError(maxBytes);
+    const headers = headerCount === 0 ? {} : readHeaders(reader, headerCount);
     if (reader.at() !== end) throw new RangeError("a record does not have its stated length");
     const timestamp = batch.hasLogAppendTime ? maxTimestamp : toTimestamp(timestampDelta);
     into.push(toMessage(batch, { offset, timestamp, key, value, headers }));
   }
+  return left;
 }
 
-/** Adds to a 64-bit number and returns the digits. Offsets and times are nearly always safe integers, which are faster. */
+/** Adds to a 64-bit number, as Java does, and returns the digits. Offsets and times are nearly always safe integers, which are faster. */
 function createAdder(base: bigint): (delta: number | bigint) => string {
   const safeBase = Number(base);
   return (delta) => {
     const sum = typeof delta === "number" ? safeBase + delta : NaN;
     return Number.isSafeInteger(sum) && Number.isSafeInteger(safeBase)
       ? String(sum)
-      : String(base + BigInt(delta));
+      : String(BigInt.asIntN(64, base + BigInt(delta)));
   };
 }
 
+const noBytes = Buffer.alloc(0);
+
 /** A repeated header has a list of values. */
-function readHeaders(reader: Reader): RecordBatchEntry["headers"] {
-  const count = reader.readVarint();
-  if (count === 0) return {};
-  const values = new Map<string, Buffer[]>();
+function readHeaders(reader: Reader, count: number): IHeaders {
+  const headers: IHeaders = {};
   for (let index = 0; index < count; index += 1) {
     const name = reader.readBytes()?.toString("utf8") ?? "";
-    const value = reader.readBytes() ?? Buffer.alloc(0);
-    const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
+    const value = reader.readBytes() ?? noBytes;
+    const known = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    if (Array.isArray(known)) known.push(value);
+    else if (known !== undefined) headers[name] = [known, value];
+    else if (name === "__proto__") defineHeader(headers, name, value);
+    else headers[name] = value;
   }
-  return Object.fromEntries(
-    [...values].map(([name, all]) => [name, all.length === 1 && all[0] !== undefined ? all[0] : all]),
-  );
+  return headers;
 }
+
+/** Assigning to `__proto__` would replace the object's prototype. */
+const defineHeader = (headers: IHeaders, name: string, value: Buffer): IHeaders =>
+  Object.defineProperty(headers, name, { value, writable: true, enumerable: true, configurable: true });
 
 type Reader = ReturnType<typeof createReader>;
 

@@ -52,7 +52,7 @@ describe("a batch that is too large to decompress", () => {
       (await at.topics.find({}).toArray()).map(({ topic_id }) => topic_id),
       ["good"],
     );
-    assert.equal(service.log.filter(({ msg }) => msg?.startsWith("batch too large")).length, 4);
+    assert.equal(service.log.filter(({ msg }) => msg === "batch rejected unread").length, 4);
     assert.equal(await service.stop(), 0);
 
     const listed = await runCli(["dead-letters", "list", "--json"], at.settings);

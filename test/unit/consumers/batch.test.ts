@@ -44,4 +44,18 @@ describe("the records of the next batch", () => {
     assert.deepEqual(take([createRecord(1, 9 * megabyte), createRecord(2)], 9), [1]);
     assert.deepEqual(take([createRecord(1)], 0), [1]);
   });
+
+  it("are limited by the bytes of keys and headers as well", () => {
+    const large = Buffer.alloc(3 * 1024 * 1024);
+    const manyHeaders = Object.fromEntries(Array.from({ length: 25_000 }, (_, at) => [`h${at}`, "v"]));
+    for (const parts of [
+      { value: large },
+      { key: large },
+      { headers: { h: large } },
+      { headers: manyHeaders },
+    ]) {
+      const records = [1, 2, 3].map((offset) => ({ ...createRecord(offset), ...parts }));
+      assert.deepEqual(take(records, 9), [1], Object.keys(parts).join(" "));
+    }
+  });
 });

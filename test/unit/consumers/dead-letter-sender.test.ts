@@ -89,6 +89,20 @@ describe("a dead letter", () => {
     assert.equal(String(reference.headers?.["topicsync.code"]), "MALFORMED_JSON");
   });
 
+  it("that no broker would accept is sent as a reference at once", async () => {
+    const sent: number[] = [];
+    const send: typeof producer.send = (records) => {
+      sent.push(...records.map(({ value }) => value?.length ?? 0));
+      return producer.send(records);
+    };
+    await sendDeadLetters({ send }, [createLetter(8, Buffer.alloc(17 * 1024 * 1024))]);
+    assert.match(
+      String((await receiveAt(8)).headers?.["topicsync.omitted"]),
+      /17825792 bytes are at offset 8/,
+    );
+    assert.deepEqual(sent, [0]);
+  });
+
   it("that is too large and from the future is sent as a reference with its timestamp", async () => {
     const { record, ...rest } = createLetter(6, Buffer.alloc(9_000, "x"));
     const timestamp = String(Date.now() + 86_400_000);

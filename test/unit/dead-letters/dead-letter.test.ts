@@ -5,6 +5,7 @@ import { identifyTopic } from "../../../consumers/announcements/decode.ts";
 import { parseDeadLetter } from "../../../src/dead-letters/dead-letter.ts";
 import { getOutcome } from "../../../src/dead-letters/outcomes.ts";
 import { matchesFilter } from "../../../src/dead-letters/page.ts";
+import { toDeadLetterView } from "../../../src/dead-letters/views.ts";
 import { findLater } from "../../../src/dead-letters/replay-plan.ts";
 import type { LogRecord, RecordHeaders } from "../../../src/sync/records.ts";
 
@@ -90,11 +91,46 @@ describe("a dead letter", () => {
     assert.equal(read(keyless, { key: other }).key, other);
   });
 
-  it("represents a whole batch that is too large to decompress", () => {
-    const skippedBatch = { firstOffset: 3, lastOffset: 9, maxBytes: 1_000 };
+  it("represents a whole batch that was not read", () => {
+    const skippedBatch = {
+      firstOffset: 3,
+      lastOffset: 9,
+      code: "TOO_LARGE",
+      reason: "is too large",
+    } as const;
     const { id, code, omitted } = read({}, { value: null, skippedBatch });
     assert.deepEqual([id, code], ["dead-0-9", "OTHER"]);
-    assert.match(omitted ?? "", /too large to decompress/);
+    assert.match(omitted ?? "", /in a batch that is too large/);
+  });
+
+  it("does not parse what is too large for an announcement, and cuts long texts", (t) => {
+    const parse = t.mock.method(JSON, "parse");
+    const long = "m".repeat(200_000);
+    const texts = {
+      "__connect.errors.exception.message": long,
+      "topicsync.omitted": long,
+      "topicsync.details": long,
+    };
+    const letter = read({ ...ours, ...texts }, { value: null });
+    assert.deepEqual([letter.message.length, letter.omitted?.length, letter.details], [10_000, 10_000, []]);
+    const value = Buffer.from(`{"externalId":"a","pad":"${long}"}`);
+    assert.equal(read(ours, { value }).externalId, undefined);
+    assert.equal(read(ours, { key: Buffer.from(long) }).externalId, undefined);
+    assert.equal(parse.mock.calls.filter(({ arguments: [text] }) => text.length > 1_000).length, 0);
+  });
+
+  it("is shown without its bytes if they are too many", () => {
+    const mib = 1024 * 1024;
+    const headers = Object.fromEntries(
+      Array.from({ length: 40_000 }, (_, at) => [`h${at}`, Buffer.from("v")]),
+    );
+    for (const letter of [read(ours, { value: Buffer.alloc(5 * mib) }), read({ ...ours, ...headers })]) {
+      const view = toDeadLetterView(letter, 1, []);
+      assert.deepEqual([view.key, view.value, view.headers], [null, null, []]);
+      assert.match(view.omitted ?? "", /^too large to show: the \d+ bytes are at dead-0-9$/);
+    }
+    const { value, omitted } = toDeadLetterView(read(ours, { value: Buffer.from("v") }), 1, []);
+    assert.deepEqual([value, omitted], ["dg==", null]);
   });
 
   it("has no time if its timestamp is not valid", () => {

@@ -72,7 +72,12 @@ describe("decoding a record", () => {
   });
 
   it("rejects a skipped batch and does not treat it as a tombstone", () => {
-    const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
+    const skippedBatch = {
+      firstOffset: 3,
+      lastOffset: 5,
+      code: "UNDECODABLE",
+      reason: "cannot be decoded",
+    } as const;
     const announcement = decode({
       offset: 5,
       timestamp: "0",
@@ -81,7 +86,7 @@ describe("decoding a record", () => {
       value: null,
       skippedBatch,
     });
-    assert.equal(getCode(announcement), "TOO_LARGE");
+    assert.equal(getCode(announcement), "UNDECODABLE");
     assert.equal(announcement.offset, 5);
   });
 

@@ -39,7 +39,12 @@ function getRejection(...given: Parameters<typeof decodeOne>) {
 
 describe("a report of a dead token", () => {
   it("is rejected with its whole batch if that was skipped", () => {
-    const skippedBatch = { firstOffset: 3, lastOffset: 5, maxBytes: 1_000 };
+    const skippedBatch = {
+      firstOffset: 3,
+      lastOffset: 5,
+      code: "UNDECODABLE",
+      reason: "cannot be decoded",
+    } as const;
     const read = decodeReport({
       offset: 5,
       timestamp: "0",
@@ -49,7 +54,7 @@ describe("a report of a dead token", () => {
       skippedBatch,
     });
     assert.ok("rejection" in read);
-    assert.deepEqual([read.offset, read.rejection.code], [5, "TOO_LARGE"]);
+    assert.deepEqual([read.offset, read.rejection.code], [5, "UNDECODABLE"]);
   });
 
   it("has the time of its record and concerns every application by default", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import { compress as snappyCompress } from "snappy";
 
@@ -49,6 +50,34 @@ for (const [type, codec] of codecs)
     });
   });
 
+describe("several compressed frames", () => {
+  for (const type of [1, 4]) {
+    const codec = codecs.get(type);
+    assert.ok(codec !== undefined);
+
+    it(`are limited together, and in number, with ${names.get(type)}`, async () => {
+      const frame = await codec.compress({ buffer: zeros });
+      const two = Buffer.concat([frame, frame]);
+      assert.equal((await codec.decompress(two, 2 * zeros.length)).length, 2 * zeros.length);
+      await assert.rejects(codec.decompress(two, 2 * zeros.length - 1), BatchTooLargeError);
+      const small = await codec.compress({ buffer: Buffer.from("a") });
+      const many = Buffer.concat(Array.from({ length: 1_001 }, () => small));
+      assert.equal((await codec.decompress(many.subarray(0, -small.length), mib)).length, 1_000);
+      await assert.rejects(codec.decompress(many, mib), RangeError);
+    });
+  }
+
+  it("may have every field in the header of a gzip member", async () => {
+    const codec = codecs.get(1);
+    const plain = Buffer.from("plain");
+    const member = gzipSync(plain);
+    const header = Buffer.from([0x1f, 0x8b, 8, 0x1e, 0, 0, 0, 0, 0, 0, 2, 0, 9, 9]);
+    const named = Buffer.concat([header, Buffer.from("name\0comment\0\x01\x02"), member.subarray(10)]);
+    assert.equal(String(await codec?.decompress(Buffer.concat([named, named]), mib)), "plainplain");
+    await assert.rejects(async () => codec?.decompress(named.subarray(0, 16), mib), RangeError);
+  });
+});
+
 describe("the codec Snappy with the framing of the Java client", () => {
   const codec = codecs.get(2);
   assert.ok(codec !== undefined);
@@ -58,19 +87,23 @@ describe("the codec Snappy with the framing of the Java client", () => {
     assert.ok(zeros.equals(await codec.decompress(compressed, zeros.length)));
     await assert.rejects(codec.decompress(compressed, zeros.length - 1), BatchTooLargeError);
   });
+
+  it("reads streams one after the other", async () => {
+    const streams = Buffer.concat([await compressXerial(zeros), await compressXerial(Buffer.from("end"))]);
+    const expected = Buffer.concat([zeros, Buffer.from("end")]);
+    assert.ok(expected.equals(await codec.decompress(streams, expected.length)));
+  });
 });
 
 describe("the size of LZ4 frames", () => {
   const codec = codecs.get(3);
   assert.ok(codec !== undefined);
 
-  it("is the sum of all of them, not the size in the first one", async () => {
-    const [one, two] = await Promise.all(
-      [zeros, Buffer.from("two")].map((buffer) => codec.compress({ buffer })),
-    );
-    assert.ok(one !== undefined && two !== undefined);
-    const skippable = Buffer.from([0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9]);
-    assert.equal(measureLz4(Buffer.concat([two, skippable, one])), zeros.length + 3);
+  it("is that of the first, without what follows it", async () => {
+    const frame = await codec.compress({ buffer: zeros });
+    const measured = { plainBytes: zeros.length, end: frame.length };
+    for (const rest of [Buffer.alloc(0), frame, Buffer.from("no frame")])
+      assert.deepEqual(measureLz4(Buffer.concat([frame, rest])), measured);
   });
 
   it("includes the checksum and the size of each block", () => {
@@ -90,10 +123,8 @@ describe("the size of LZ4 frames", () => {
       ...plain,
       ...Buffer.alloc(4),
     ];
-    assert.equal(
-      measureLz4(Buffer.from([...bytes, ...Buffer.alloc(4), ...Buffer.alloc(4)])),
-      1 + 275 + 2 + 3,
-    );
+    const frame = Buffer.from([...bytes, ...Buffer.alloc(4), ...Buffer.alloc(4)]);
+    assert.deepEqual(measureLz4(frame), { plainBytes: 1 + 275 + 2 + 3, end: frame.length });
   });
 
   it("is not read from a truncated or invalid frame", async () => {

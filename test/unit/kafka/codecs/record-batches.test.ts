@@ -50,13 +50,14 @@ describe("decoding fetched batches", () => {
     const headers = [
       ["constructor", "c"],
       ["__proto__", "p"],
+      ["__proto__", "q"],
       ["empty", null],
     ] as const;
     const [message] = await decodeBatches(createRecordBatch(0, [{ ...small, headers }]), mib);
     const texts = Object.entries(message?.headers ?? {}).map(([name, value]) => [name, String(value)]);
     assert.deepEqual(texts, [
       ["constructor", "c"],
-      ["__proto__", "p"],
+      ["__proto__", "p,q"],
       ["empty", ""],
     ]);
   });
@@ -102,7 +103,8 @@ describe("decoding fetched batches", () => {
     assert.deepEqual(findSkippedBatch(message), {
       firstOffset: 5,
       lastOffset: 7,
-      maxBytes: 2 * mib,
+      code: "TOO_LARGE",
+      reason: "has more than 2097152 bytes when it is decompressed",
     });
   });
 
@@ -129,9 +131,47 @@ describe("decoding fetched batches", () => {
     ]);
   });
 
-  it("rejects inconsistent records", async () => {
-    const bytes = createRecordBatch(0, [small]);
-    bytes.writeInt32BE(2, 57);
-    await assert.rejects(decodeBatches(bytes, mib), RangeError);
+  it("returns one message at the last offset for a batch that cannot be decoded, after those before it", async () => {
+    const inconsistent = createRecordBatch(1, [small, small]);
+    inconsistent.writeInt32BE(3, 57);
+    const spoilt = createRecordBatch(1, [small, small]).fill(0xff, 70);
+    const unknownCodec = createRecordBatch(1, [small, small], { codec: 7 });
+    for (const bad of [inconsistent, spoilt, unknownCodec]) {
+      const bytes = Buffer.concat([createRecordBatch(0, [small]), bad, createRecordBatch(3, [small])]);
+      const messages = await decodeBatches(bytes, mib);
+      assert.deepEqual(toOffsets(messages), ["0", "2"]);
+      const [, message] = messages;
+      assert.ok(message !== undefined);
+      const { reason, ...batch } = findSkippedBatch(message) ?? {};
+      assert.deepEqual(batch, { firstOffset: 1, lastOffset: 2, code: "UNDECODABLE" });
+      assert.match(reason ?? "", /^cannot be decoded: /);
+    }
+  });
+
+  it("counts headers as well as bytes, before it creates any", async (t) => {
+    const bytes = createRecordBatch(0, [small, { ...small, furtherHeaders: 2_000_000 }]);
+    const toString = t.mock.method(Buffer.prototype, "toString");
+    const messages = await decodeBatches(bytes, 64 * mib);
+    assert.equal(toString.mock.callCount(), 0, "names of headers that were read");
+    assert.deepEqual(toOffsets(messages), ["1"]);
+    const [message] = messages;
+    assert.equal(message && findSkippedBatch(message)?.code, "TOO_LARGE");
+  });
+
+  it("leaves a batch with many headers to the next fetch if only the total is too large", async () => {
+    const records = [small, { ...small, furtherHeaders: 6_000 }];
+    const bytes = Buffer.concat([createRecordBatch(0, records), createRecordBatch(2, records)]);
+    const messages = await decodeBatches(bytes, mib);
+    assert.deepEqual(toOffsets(messages), ["0", "1"]);
+    assert.ok(messages.every((message) => findSkippedBatch(message) === undefined));
+  });
+
+  it("wraps timestamps around as Java does", async () => {
+    const timestamp = 2n ** 63n - 1n;
+    const [message] = await decodeBatches(
+      createRecordBatch(0, [{ ...small, delta: 1n }], { timestamp }),
+      mib,
+    );
+    assert.equal(message?.timestamp, String(-(2n ** 63n)));
   });
 });
