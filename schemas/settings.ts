@@ -109,6 +109,13 @@ export const settingsSchema = {
       description:
         "Kafka topic to send events to that cannot be forwarded. Unset: KAFKA_EVENTS_TOPIC with the suffix .dead-letter.",
     },
+    KAFKA_MAX_EVENT_BYTES: {
+      type: "integer",
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      default: 1024 * 1024,
+      description: "Maximum size of an event, in bytes. A larger one is rejected without being read.",
+    },
     KAFKA_EGRESS_TOPIC: {
       type: "string",
       pattern: "^(?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})+$",
@@ -146,7 +153,7 @@ export const settingsSchema = {
       maximum: 1024 * 1024 * 1024,
       default: 64 * 1024 * 1024,
       description:
-        "Maximum size of a decompressed record batch, in bytes, plus 256 bytes per record. A larger batch is rejected unread, as one dead letter.",
+        "Maximum size of a decompressed record batch, in bytes, plus 256 bytes per record and 128 per header. A larger batch is rejected unread, as one dead letter.",
     },
     BOOTSTRAP_USER: {
       type: "string",

@@ -38,6 +38,8 @@ export interface ConsumerChannel {
 
 /** Where the router reads events, and where it forwards them to. */
 export interface RouterConfig extends ConsumerChannel {
+  /** Larger events are rejected. */
+  readonly maxEventBytes: number;
   /** The name of the Kafka topic for a topic's events, with placeholders; see src/routing/egress.ts. */
   readonly egressTopic: string;
   /** What Kafka topics are created with that events are forwarded to. */
@@ -238,6 +240,7 @@ function toRouter(settings: Settings): RouterConfig | undefined {
     topic,
     deadLetterTopic: settings.KAFKA_EVENTS_DEAD_LETTER_TOPIC ?? `${topic}.dead-letter`,
     groupId: settings.KAFKA_EVENTS_GROUP_ID ?? `${settings.KAFKA_GROUP_ID}.router`,
+    maxEventBytes: settings.KAFKA_MAX_EVENT_BYTES,
     egressTopic: settings.KAFKA_EGRESS_TOPIC,
     newEgress,
     createEgress: settings.KAFKA_EGRESS_CREATE ? newEgress : undefined,

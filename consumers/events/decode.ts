@@ -10,11 +10,18 @@ export type DecodedEvent = { readonly event: Event } | { readonly rejection: Rej
 
 const checkEvent = createValidator<Event>(eventSchema);
 
-/** Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. */
-export function decodeEvent({ value, headers, skippedBatch }: LogRecord): DecodedEvent {
+/**
+ * Reads a record as an event: plain, Confluent-framed, or the data of a CloudEvent. Never throws. What has more than `maxBytes`
+ * is not parsed: its JSON may take twenty times as much memory.
+ */
+export function decodeEvent({ value, headers, skippedBatch }: LogRecord, maxBytes: number): DecodedEvent {
   if (skippedBatch !== undefined) return { rejection: createBatchRejection(skippedBatch) };
   try {
     if (value === null) throw new RejectionError("UNDECODABLE", "The event has no value.");
+    if (value.length > maxBytes) {
+      const message = `The event has ${value.length} bytes; KAFKA_MAX_EVENT_BYTES allows ${maxBytes}.`;
+      throw new RejectionError("TOO_LARGE", message);
+    }
     const { json, location } = openEnvelopes(value, headers, "event");
     const checked = checkEvent(json);
     if (checked.ok) return { event: checked.value };

@@ -36,6 +36,8 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
   readonly deadLetterTopic: string;
+  /** The size of the largest value that is read. */
+  readonly maxEventBytes: number;
   /** Called with each batch that is forwarded. */
   readonly routed: (batch: RoutedBatch) => void;
   readonly tracing: Tracing | undefined;
@@ -80,7 +82,7 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     const events: RoutedEvent[] = [];
     const rejections: EventRejection[] = [];
     for (const record of records) {
-      const decoded = decodeEvent(record);
+      const decoded = decodeEvent(record, options.maxEventBytes);
       if ("rejection" in decoded) {
         rejections.push({ offset: record.offset, rejection: decoded.rejection });
         continue;

@@ -146,6 +146,7 @@ async function run(
           transactions: createRoutingTransactions({ partition, groupId, createClient, offsets, log }),
           egressTopics,
           deadLetterTopic,
+          maxEventBytes: 1024 * 1024,
           unmatchedTopic,
           choosePartition,
           routed(batch) {

@@ -67,7 +67,7 @@ describe("each example of an event in the AsyncAPI document", () => {
         const validate = ajv.getSchema(`document#/components/messages/${name}/payload`);
         assert.ok(validate?.(payload), ajv.errorsText(validate?.errors));
         const value = Buffer.from(JSON.stringify(payload));
-        const decoded = decodeEvent({ offset: 1, timestamp: "-1", key: null, value, headers });
+        const decoded = decodeEvent({ offset: 1, timestamp: "-1", key: null, value, headers }, 1_000);
         assert.ok("event" in decoded, JSON.stringify(decoded));
         assert.equal(decoded.event.eventType, "TroubleTicketCreateEvent");
       }
