@@ -118,11 +118,12 @@ export const settingsSchema = {
     },
     KAFKA_EGRESS_TOPIC: {
       type: "string",
-      pattern: "^(?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})+$",
-      expected: "a Kafka topic's name, which may contain {externalId} and {namespace}",
+      pattern: "^[A-Za-z0-9._-](?:[A-Za-z0-9._-]|\\{externalId\\}|\\{namespace\\})*$",
+      expected:
+        "a Kafka topic's name, which may contain {externalId} and {namespace} after its first character",
       default: "topicsync.egress",
       description:
-        "Kafka topic to forward the events of a topic to. `{externalId}` and `{namespace}` are replaced by those of the topic; without them, one Kafka topic takes all events.",
+        "Kafka topic to forward the events of a topic to. `{externalId}` and `{namespace}` are replaced by those of the topic; without them, one Kafka topic takes all events. Begins with a character of its own, so that nobody can forward events to any Kafka topic by choosing an external id.",
     },
     KAFKA_EGRESS_CREATE: {
       type: "boolean",
@@ -142,6 +143,14 @@ export const settingsSchema = {
       minimum: 1,
       maximum: 100,
       description: "Replicas of Kafka topics that KAFKA_EGRESS_CREATE creates. Unset: the broker's default.",
+    },
+    KAFKA_MAX_COPIES: {
+      type: "integer",
+      minimum: 1,
+      maximum: 100_000,
+      default: 10_000,
+      description:
+        "Topics that one event is forwarded to at most. An event of more topics becomes a dead letter.",
     },
     KAFKA_UNMATCHED_TOPIC: {
       ...kafkaTopic,

@@ -46,6 +46,8 @@ export interface RouterConfig extends ConsumerChannel {
   readonly newEgress: NewEgress;
   /** Undefined: the router does not create missing ones. */
   readonly createEgress: NewEgress | undefined;
+  /** An event of more topics is a dead letter. */
+  readonly maxCopies: number;
   /** Undefined: events that no topic wants are only counted. */
   readonly unmatchedTopic: string | undefined;
 }
@@ -244,6 +246,7 @@ function toRouter(settings: Settings): RouterConfig | undefined {
     egressTopic: settings.KAFKA_EGRESS_TOPIC,
     newEgress,
     createEgress: settings.KAFKA_EGRESS_CREATE ? newEgress : undefined,
+    maxCopies: settings.KAFKA_MAX_COPIES,
     unmatchedTopic: settings.KAFKA_UNMATCHED_TOPIC,
   });
 }
@@ -262,10 +265,14 @@ function findTopicFaults({
     ];
   }
   const isReserved = /^(?:__[^{]*|\.{1,2})$/.test(router?.egressTopic ?? "");
+  const unusable = [router?.egressTopic, router?.deadLetterTopic, router?.unmatchedTopic].filter(
+    (name) => name !== undefined && name in Object.prototype,
+  );
   return [
     ...(isReserved
       ? [`KAFKA_EGRESS_TOPIC must not be . or .., nor begin with __: Kafka reserves these names`]
       : []),
+    ...unusable.map((name) => `the router cannot write to a Kafka topic named "${name ?? ""}"`),
     ...findRepeated([
       ["KAFKA_ANNOUNCEMENTS_TOPIC", announcementsTopic],
       ["KAFKA_DEAD_LETTER_TOPIC", deadLetterTopic],

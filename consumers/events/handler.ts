@@ -1,15 +1,21 @@
 import type { LiveTopicIndex } from "../../src/matching/live-topic-index.ts";
-import { NotLoadedError, UnavailableError, type RejectionCode } from "../../src/lib/errors.ts";
+import {
+  ConfigurationError,
+  getErrorMessage,
+  NotLoadedError,
+  RejectionError,
+  UnavailableError,
+  type RejectionCode,
+} from "../../src/lib/errors.ts";
 import { withTimeout } from "../../src/lib/timeout.ts";
-import { now } from "../../src/lib/platform.ts";
+import { elapsed, now } from "../../src/lib/platform.ts";
 import {
   chooseTarget,
-  planRoutes,
+  createRoutePlan,
   toRejections,
   toRoutedEvent,
   type Copy,
   type EventRejection,
-  type RoutedEvent,
   type RouteOptions,
   type RoutePlan,
   type Undelivered,
@@ -49,20 +55,25 @@ const maxRecordsPerWrite = 4_000;
 /** After it, the status says how far loading the topics has come. */
 const loadTimeoutMs = 3_000;
 
+/** How long copies for a Kafka topic that rejected one are sent in requests of their own. */
+const suspicionMs = 60_000;
+
+/** After so many identical failures for no foreseen reason, an event that is alone in its batch becomes a dead letter. */
+const maxUnexpectedFailures = 5;
+
 /** A batch of events with their topics. */
 export interface EventBatch {
   readonly records: readonly LogRecord[];
-  /** Undefined when the topics were not known. */
-  readonly routes: Routes | undefined;
+  /** Undefined when the topics were not known. An error when the first event cannot be routed for no foreseen reason. */
+  readonly routes: Routes | Error | undefined;
   readonly trace: BatchTrace | undefined;
   /** Undefined before `write`. */
   outcome?: Outcome;
 }
 
 interface Routes {
-  readonly events: readonly RoutedEvent[];
   readonly plan: RoutePlan;
-  /** Of records that are no events. */
+  /** Of records that are not forwarded anywhere. */
   readonly rejections: readonly EventRejection[];
 }
 
@@ -71,83 +82,72 @@ interface Outcome {
   readonly rejections: readonly EventRejection[];
 }
 
+/** What a transaction has sent, and what it could not send. */
+interface Sent {
+  readonly transaction: RoutingTransaction;
+  readonly forwarded: number;
+  readonly undelivered: readonly Undelivered[];
+}
+
 /**
  * Decode → pick → one Kafka transaction with the copies, the dead letters and the group's offset, for one partition of the
  * events topic.
  */
 export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch> {
   const { partition, groupId, index, transactions, egressTopics, deadLetterTopic, tracing } = options;
+  const poison = createPoisonWatch();
+  /** Kafka topics that rejected a record, and until when that counts. */
+  const suspects = new Map<string, number>();
 
-  function route(records: readonly LogRecord[], epoch: number): Routes | undefined {
-    const events: RoutedEvent[] = [];
-    const rejections: EventRejection[] = [];
-    for (const record of records) {
-      const decoded = decodeEvent(record, options.maxEventBytes);
-      if ("rejection" in decoded) {
-        rejections.push({ offset: record.offset, rejection: decoded.rejection });
-        continue;
-      }
-      const picked = index.pickNow(decoded.event);
-      if (picked === undefined) return undefined;
-      events.push(toRoutedEvent(record, { partition, epoch, picked }));
-    }
-    // At once: later, the index may have lost the namespaces of the topics.
-    return { events, plan: planRoutes(events, { ...options, getNamespace: index.getNamespace }), rejections };
+  const isSuspect = (topic: string): boolean => (suspects.get(topic) ?? -Infinity) > elapsed();
+
+  /** Adds the event of a record to the plan; false when it is too large for it. Throws a RejectionError, or an unexpected one. */
+  function addEvent(plan: RoutePlan, record: LogRecord, epoch: number): boolean | "not loaded" {
+    poison.check(record);
+    const decoded = decodeEvent(record, options.maxEventBytes);
+    if ("rejection" in decoded) throw decoded.rejection;
+    const picked = index.pickNow(decoded.event);
+    if (picked === undefined) return "not loaded";
+    return plan.add(toRoutedEvent(record, { partition, epoch, picked }));
   }
 
-  /** Throws UnavailableError and FencedError. */
-  async function forward(batch: EventBatch, { from, to }: Step): Promise<Outcome> {
+  /** Routes as many of the records as one transaction can take. */
+  function route(records: readonly LogRecord[], epoch: number): Pick<EventBatch, "records" | "routes"> {
+    const plan = createRoutePlan({ ...options, getNamespace: index.getNamespace });
+    const rejections: EventRejection[] = [];
+    for (const [at, record] of records.entries()) {
+      const taken = { records: records.slice(0, at), routes: { plan, rejections } };
+      try {
+        const added = addEvent(plan, record, epoch);
+        if (added === "not loaded") return { records, routes: undefined };
+        if (!added) return taken;
+      } catch (error) {
+        if (error instanceof RejectionError) rejections.push({ offset: record.offset, rejection: error });
+        else if (at > 0) return taken;
+        else return { records: [record], routes: toError(error) };
+      }
+    }
+    return { records, routes: { plan, rejections } };
+  }
+
+  /** Throws UnavailableError, FencedError, or an unexpected error. */
+  async function forward(batch: EventBatch, step: Step): Promise<Outcome> {
     const { routes, records, trace } = batch;
     if (routes === undefined) throw createNotLoadedError(index);
+    if (routes instanceof Error) throw routes;
     trace?.startStage("decide");
     const { plan } = routes;
-    const found = await egressTopics.find(plan.names);
-    let undelivered: Undelivered[] = [];
-    let forwarded = 0;
-
-    function* copies(): Generator<Copy> {
-      undelivered = [];
-      forwarded = 0;
-      for (const copy of plan.copies(found, (one) => void undelivered.push(one))) {
-        forwarded += 1;
-        yield copy;
-      }
-    }
-
-    /** Kafka's response to a request does not say which of its records it rejects. */
-    async function findRejected(): Promise<RoutingTransaction> {
-      const claimed = await transactions.claim();
-      if (claimed?.offset !== from?.offset) throw new FencedError("another process moved the position");
-      const transaction = await transactions.begin(to);
-      const sent = [...copies()];
-      const results = await transaction.sendEach(sent);
-      for (const [at, { event, externalId, topic }] of sent.entries()) {
-        const result = results[at];
-        if (result === undefined || !("rejection" in result)) continue;
-        forwarded -= 1;
-        const message = `the Kafka topic "${topic}" rejects it: ${result.rejection.message}`;
-        undelivered.push({ event, externalId, code: "EGRESS_REJECTED", message });
-      }
-      return transaction;
-    }
-
-    async function sendCopies(): Promise<RoutingTransaction> {
-      const transaction = await transactions.begin(to);
-      try {
-        await transaction.sendAll(copies());
-        return transaction;
-      } catch (error) {
-        if (!(error instanceof RecordRejectedError)) throw error;
-        return findRejected();
-      }
-    }
+    const found = await egressTopics.find([...plan.names, deadLetterTopic]);
+    const isReachable = (name: string): boolean => typeof found.get(name) === "number";
+    // Missed before anything is sent, since a transaction without a place for its dead letters is in vain.
+    if (routes.rejections.length > 0 || ![...plan.names].every(isReachable)) getLetterPartitions(found);
 
     trace?.startStage("write");
-    const transaction = await sendCopies();
+    const { transaction, forwarded, undelivered } = await sendCopies(plan, found, step);
     const rejections = [...routes.rejections, ...toRejections(undelivered)];
     if (rejections.length > 0) {
-      const letters = await createDeadLetterSender(transaction);
-      await sendRejected(letters, { partition, epoch: to.epoch, records, rejected: rejections });
+      const letters = createDeadLetterSender(transaction, getLetterPartitions(found));
+      await sendRejected(letters, { partition, epoch: step.to.epoch, records, rejected: rejections });
     }
     trace?.startStage("commit");
     await transaction.commit();
@@ -155,10 +155,59 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     return batch.outcome;
   }
 
-  async function createDeadLetterSender(transaction: RoutingTransaction) {
-    const partitions = (await egressTopics.find([deadLetterTopic])).get(deadLetterTopic);
-    if (typeof partitions !== "number")
-      throw new UnavailableError(`the Kafka topic "${deadLetterTopic}" is missing: ${partitions ?? ""}`);
+  async function sendCopies(plan: RoutePlan, found: FoundTopics, { from, to }: Step): Promise<Sent> {
+    let undelivered: Undelivered[] = [];
+    let forwarded = 0;
+
+    /** Yields the copies, except those that are held back. */
+    function* copies(held?: Copy[]): Generator<Copy> {
+      undelivered = [];
+      forwarded = 0;
+      for (const copy of plan.copies(found, (one) => void undelivered.push(one))) {
+        forwarded += 1;
+        if (held !== undefined && isSuspect(copy.topic)) held.push(copy);
+        else yield copy;
+      }
+    }
+
+    async function sendEach(transaction: RoutingTransaction, sent: readonly Copy[]): Promise<Sent> {
+      const results = sent.length === 0 ? [] : await transaction.sendEach(sent);
+      for (const [at, { event, externalId, topic }] of sent.entries()) {
+        const result = results[at];
+        if (result === undefined || !("rejection" in result)) continue;
+        const { reason, message } = result.rejection;
+        forwarded -= 1;
+        undelivered.push({ event, externalId, topic, code: "EGRESS_REJECTED", reason: message });
+        if (reason === "denied") egressTopics.deny(topic, message);
+        else suspects.set(topic, elapsed() + suspicionMs);
+      }
+      return { transaction, forwarded, undelivered };
+    }
+
+    const transaction = await transactions.begin(to);
+    const held: Copy[] = [];
+    try {
+      await transaction.sendAll(copies(held));
+    } catch (error) {
+      if (!(error instanceof RecordRejectedError)) throw error;
+      // Kafka's response does not say which record it rejects, and the transaction is lost.
+      const claimed = await transactions.claim();
+      if (claimed?.offset !== from?.offset) throw new FencedError("another process moved the position");
+      return sendEach(await transactions.begin(to), [...copies()]);
+    }
+    return sendEach(transaction, held);
+  }
+
+  /** Throws UnavailableError when there are none. */
+  function getLetterPartitions(found: FoundTopics): number {
+    const partitions = found.get(deadLetterTopic);
+    if (typeof partitions === "number") return partitions;
+    throw new UnavailableError(
+      `the Kafka topic "${deadLetterTopic}" is missing: ${partitions?.reason ?? ""}`,
+    );
+  }
+
+  function createDeadLetterSender(transaction: RoutingTransaction, partitions: number) {
     const toRouted = (record: OutgoingRecord): RoutedRecord => ({
       ...record,
       topic: deadLetterTopic,
@@ -175,21 +224,31 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       return transactions.claim();
     },
     prepare(records, epoch) {
-      const trace = traceBatch(tracing, { partition, groupId, records });
-      trace?.startStage("decode");
-      const routes = route(records, epoch);
-      trace?.endStage();
-      return { records, routes, trace };
+      const begun = traceBatch(tracing, { partition, groupId, records });
+      begun?.startStage("decode");
+      const routed = route(records, epoch);
+      begun?.endStage();
+      const isWhole = routed.records.length === records.length;
+      const trace = isWhole ? begun : traceBatch(tracing, { partition, groupId, records: routed.records });
+      return { ...routed, trace };
     },
     async write(batch, step) {
       const { trace } = batch;
-      await (trace === undefined ? forward(batch, step) : trace.run(() => forward(batch, step)));
+      try {
+        await (trace === undefined ? forward(batch, step) : trace.run(() => forward(batch, step)));
+        poison.reset();
+      } catch (error) {
+        poison.onFailure(batch.records, error);
+        throw error;
+      }
     },
     report({ records, routes, outcome }, tookMs) {
       // Without an outcome, an earlier attempt was committed, although its response was lost.
-      if (routes === undefined || outcome === undefined) return;
+      if (routes === undefined || routes instanceof Error || outcome === undefined) return;
+      const { events, unroutable } = routes.plan;
       options.routed({
-        events: routes.events,
+        events,
+        unroutable,
         forwarded: outcome.forwarded,
         rejected: outcome.rejections.map(({ rejection }): RejectionCode => rejection.code),
         producedOn: records.map(({ timestamp }) => Number(timestamp)),
@@ -198,6 +257,37 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
       });
     },
     close: () => transactions.close(),
+  };
+}
+
+type FoundTopics = Awaited<ReturnType<EgressTopics["find"]>>;
+
+const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+/** Finds the event that fails again and again although Kafka responds and denies nothing. */
+function createPoisonWatch() {
+  const nothing = { offset: -1, message: "", count: 0 };
+  let last = nothing;
+  return {
+    reset(): void {
+      last = nothing;
+    },
+    /** Throws a RejectionError if it is the record that failed too often. */
+    check({ offset }: LogRecord): void {
+      if (offset !== last.offset || last.count < maxUnexpectedFailures) return;
+      throw new RejectionError("UNEXPECTED_ERROR", `The event cannot be forwarded: ${last.message}`);
+    },
+    onFailure([record, ...others]: readonly LogRecord[], error: unknown): void {
+      const isForeseen =
+        error instanceof UnavailableError ||
+        error instanceof FencedError ||
+        error instanceof ConfigurationError;
+      if (isForeseen || record === undefined || others.length > 0) return;
+      const { offset } = record;
+      const message = getErrorMessage(error);
+      const isSame = last.offset === offset && last.message === message;
+      last = { offset, message, count: isSame ? last.count + 1 : 1 };
+    },
   };
 }
 

@@ -42,6 +42,8 @@ export const statuses: Readonly<Record<ErrorCode, number>> = {
   BAD_EGRESS_NAME: 400,
   NO_EGRESS_TOPIC: 400,
   EGRESS_REJECTED: 400,
+  TOO_MANY_TOPICS: 400,
+  UNEXPECTED_ERROR: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
   NOT_FOUND: 404,

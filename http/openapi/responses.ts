@@ -83,6 +83,8 @@ const meanings: Readonly<Record<ErrorCode, string>> = {
   BAD_EGRESS_NAME: "no Kafka topic can have the name of the topic's egress topic",
   NO_EGRESS_TOPIC: "the topic's egress topic does not exist",
   EGRESS_REJECTED: "the topic's egress topic does not accept the event",
+  TOO_MANY_TOPICS: "the event belongs to more topics than one event is forwarded to",
+  UNEXPECTED_ERROR: "the event cannot be forwarded for a reason that is not foreseen; the message has it",
   UNAUTHENTICATED: "credentials are missing or wrong, or the user is disabled",
   FORBIDDEN: "the user does not have the required role, or the request comes from a page of another site",
   NOT_FOUND: "the resource does not exist",

@@ -47,9 +47,10 @@ const eventRejectionCodes = [
   "SCHEMA_VIOLATION",
   "TOO_LARGE",
   "UNDECODABLE",
-  "BAD_EGRESS_NAME",
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
+  "TOO_MANY_TOPICS",
+  "UNEXPECTED_ERROR",
 ] as const satisfies RejectionCode[];
 const batchSizes = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 const writeSeconds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
@@ -118,6 +119,11 @@ export function createMetrics(): Metrics {
     help: "Copies of events forwarded by this process.",
     registers,
   });
+  const unroutable = new Counter({
+    name: "topicsync_router_unroutable_total",
+    help: "Matches of events with topics that no Kafka topic can be named after; such a topic receives nothing.",
+    registers,
+  });
   const eventRejections = new Counter({
     name: "topicsync_router_rejections_total",
     help: "Events that became dead letters in this process, by code.",
@@ -167,11 +173,12 @@ export function createMetrics(): Metrics {
       for (const { rejection } of rejections) feedbackRejections.inc({ code: rejection.code });
     },
 
-    recordEvents({ events: routed, forwarded, rejected, producedOn, routedOn, tookMs }) {
+    recordEvents({ events: routed, forwarded, unroutable: skipped, rejected, producedOn, routedOn, tookMs }) {
       const matched = routed.filter(({ isUnmatched }) => !isUnmatched).length;
       events.inc({ outcome: "matched" }, matched);
       events.inc({ outcome: "unmatched" }, routed.length - matched);
       copies.inc(forwarded);
+      unroutable.inc(skipped);
       for (const code of rejected) eventRejections.inc({ code });
       routeDuration.observe(tookMs / 1_000);
       for (const on of producedOn) if (on >= 0) routeDelay.observe(Math.max(0, routedOn - on) / 1_000);

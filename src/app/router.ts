@@ -31,7 +31,7 @@ export interface Router extends WatchedRouter {
 /** Wires the router, which forwards events to their topics. */
 export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
   const { broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
-  const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic } = config;
+  const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
   const log = options.log.child({ component: "router" });
   const naming = createNaming(kafka, config);
   const egressTopics = broker.createEgressTopics(config.createEgress);
@@ -51,6 +51,7 @@ export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: 
         deadLetterTopic,
         maxEventBytes,
         unmatchedTopic,
+        maxCopies,
         choosePartition,
         routed(batch) {
           tally.add(batch);

@@ -65,6 +65,7 @@ const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
   "BAD_EGRESS_NAME",
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
+  "TOO_MANY_TOPICS",
 ]);
 
 /** What may be told of a dead letter to those who may not see its content. */

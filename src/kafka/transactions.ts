@@ -198,7 +198,7 @@ const createUnacknowledgedError = (topic: string, partition: number): KafkaUnava
 function findRejection(error: unknown): SendRejection | undefined {
   if (!hasType(error, "TOPIC_AUTHORIZATION_FAILED", "OPERATION_NOT_ATTEMPTED"))
     return findSendRejection(error);
-  return { reason: "not-acceptable", message: "Kafka denies its user Write on it" };
+  return { reason: "denied", message: "Kafka denies its user Write on it" };
 }
 
 /** What a request sends to a Kafka topic. */
@@ -248,18 +248,25 @@ const toTopicMessages = (request: Request): TopicMessages[] =>
 
 /**
  * Sends the records of each partition in requests of their own: the broker accepts or rejects such a request as a whole, and
- * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found.
+ * kafkajs numbers what follows a rejection correctly. A rejected request is halved until the record is found, unless the user
+ * may not write to the Kafka topic at all.
  */
 async function sendEach(
   transaction: Transaction,
   records: readonly RoutedRecord[],
 ): Promise<readonly SendResult[]> {
   const results = new Map<RoutedRecord, SendResult>();
+  const denied = new Map<string, SendResult>();
 
   async function send(group: readonly RoutedRecord[]): Promise<void> {
     const [first] = group;
     if (first === undefined) return;
     const { topic, partition } = first;
+    const denial = denied.get(topic);
+    if (denial !== undefined) {
+      for (const record of group) results.set(record, denial);
+      return;
+    }
     try {
       const [acknowledged] = await transaction.send({ topic, acks: -1, messages: group.map(toMessage) });
       if (acknowledged === undefined) throw createUnacknowledgedError(topic, partition);
@@ -269,8 +276,9 @@ async function sendEach(
     } catch (error) {
       const rejection = findRejection(error);
       if (rejection === undefined) throw error;
-      if (group.length === 1) {
-        results.set(first, { rejection });
+      if (rejection.reason === "denied") denied.set(topic, { rejection });
+      if (group.length === 1 || rejection.reason === "denied") {
+        for (const record of group) results.set(record, { rejection });
         return;
       }
       const half = Math.ceil(group.length / 2);

@@ -22,6 +22,8 @@ export const rejectionCodes = [
   "BAD_EGRESS_NAME",
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",
+  "TOO_MANY_TOPICS",
+  "UNEXPECTED_ERROR",
 ] as const;
 
 export type RejectionCode = (typeof rejectionCodes)[number];

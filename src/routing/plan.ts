@@ -1,12 +1,18 @@
 import { deadLetterHeader } from "../../schemas/dead-letter.ts";
 import { routedEventHeader } from "../../schemas/routed-event.ts";
 import { isDeadLetterHeader } from "../dead-letters/dead-letter.ts";
-import { RejectionError, type RejectionCode } from "../lib/errors.ts";
-import { getHeaderText, formatRecordPosition, type LogRecord, type Partition } from "../sync/records.ts";
+import { RejectionError } from "../lib/errors.ts";
+import {
+  formatRecordPosition,
+  getHeaderText,
+  measureRecord,
+  type LogRecord,
+  type Partition,
+} from "../sync/records.ts";
 import type { EgressNaming } from "./egress.ts";
-import type { RoutedRecord } from "./transactions.ts";
+import type { EgressObstacle, RoutedRecord } from "./transactions.ts";
 
-/** An event, and the topics that it belongs to. */
+/** An event, and the topics that it is forwarded to. */
 export interface RoutedEvent {
   readonly record: LogRecord;
   /** Names all of its copies. */
@@ -24,11 +30,11 @@ export interface Copy extends RoutedRecord {
 }
 
 /** Why an event cannot be forwarded to a topic. */
-export interface Undelivered {
+export interface Undelivered extends EgressObstacle {
   readonly event: RoutedEvent;
   readonly externalId: string | undefined;
-  readonly code: RejectionCode;
-  readonly message: string;
+  /** The Kafka topic. */
+  readonly topic: string;
 }
 
 export interface RouteOptions {
@@ -37,16 +43,36 @@ export interface RouteOptions {
   readonly getNamespace: (externalId: string) => string;
   /** Undefined: events that no topic wants are dropped. */
   readonly unmatchedTopic: string | undefined;
+  /** An event with more copies is a dead letter. */
+  readonly maxCopies: number;
   readonly choosePartition: (key: Buffer, partitions: number) => number;
 }
 
-/** Where the events of a batch go. */
+/** One transaction holds no more than these, unless a single event has more. */
+const maxCopiesPerPlan = 100_000;
+const megabyte = 1024 * 1024;
+const maxBytesPerPlan = 64 * megabyte;
+/** The copies of one event cannot be split, and are sent before the broker ends the transaction, after a minute. */
+const maxBytesPerEvent = 512 * megabyte;
+const headerOverheadBytes = 2;
+/** The rest of what a copy takes: the names of its headers, the id of the event and Kafka's own numbers. */
+const copyOverheadBytes = 100;
+
+/** Where the events of a batch go. Grows until it is large enough for one transaction. */
 export interface RoutePlan {
+  readonly events: readonly RoutedEvent[];
   /** The names of the Kafka topics that are needed. */
   readonly names: ReadonlySet<string>;
+  /** How often an event matched a topic that no Kafka topic can be named after. It is forwarded to its other topics only. */
+  readonly unroutable: number;
+  /**
+   * Adds an event with the topics that it matches. Returns false if the plan is too large for it; an empty plan takes any.
+   * Throws a RejectionError if it has too many copies.
+   */
+  add(event: RoutedEvent): boolean;
   /** Yields the copies, and reports what cannot be forwarded. `found`: see EgressTopics. */
   copies(
-    found: ReadonlyMap<string, number | string>,
+    found: ReadonlyMap<string, number | EgressObstacle>,
     onUndelivered: (undelivered: Undelivered) => void,
   ): Generator<Copy>;
 }
@@ -94,73 +120,101 @@ function parseIds(text: string | undefined): ReadonlySet<string> | undefined {
   }
 }
 
-/** Plans where events are forwarded to. */
-export function planRoutes(events: readonly RoutedEvent[], options: RouteOptions): RoutePlan {
-  const { naming, getNamespace, unmatchedTopic } = options;
+/** Creates an empty plan. */
+export function createRoutePlan(options: RouteOptions): RoutePlan {
+  const { naming, getNamespace, unmatchedTopic, maxCopies } = options;
+  const events: RoutedEvent[] = [];
   const names = new Set<string>();
-  /** By external id. */
-  const targets = new Map<string, Target>();
+  const size = { copies: 0, bytes: 0, unroutable: 0 };
+  /** The name of the Kafka topic by external id; undefined if none can have it. */
+  const known = new Map<string, string | undefined>();
+  const findLegal = (name: string): string | undefined =>
+    naming.findFault(name) === undefined ? name : undefined;
+  const fixedName = naming.fixedName === undefined ? undefined : findLegal(naming.fixedName);
 
-  /** That of all topics, where its name is fixed. */
-  let fixedTarget: Target | undefined;
-
-  function createTarget(name: string): Target {
-    const fault = naming.findFault(name);
-    if (fault === undefined) names.add(name);
-    return { name, fault };
-  }
-
-  function getTarget(externalId: string): Target {
-    if (naming.fixedName !== undefined) return (fixedTarget ??= createTarget(naming.fixedName));
-    let target = targets.get(externalId);
-    if (target === undefined) {
-      target = createTarget(naming.getName({ externalId, namespace: getNamespace(externalId) }));
-      targets.set(externalId, target);
-    }
-    return target;
-  }
-
-  for (const { topics, isUnmatched } of events) {
-    for (const externalId of topics) getTarget(externalId);
-    if (isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
-  }
-
-  function createCopy(
-    event: RoutedEvent,
-    externalId: string | undefined,
-    topic: string,
-    partitions: number,
-  ): Copy {
-    const { key, value, timestamp, headers } = event.record;
-    return {
-      event,
-      externalId,
-      topic,
-      partition: chooseTarget(key, partitions, options),
-      key,
-      value,
-      timestamp,
-      headers:
-        externalId === undefined
-          ? { ...headers, [routedEventHeader.event]: event.id }
-          : { ...headers, [routedEventHeader.topic]: externalId, [routedEventHeader.event]: event.id },
-    };
+  // Looked up when the event is added: later, the index may have lost the namespaces of its topics.
+  function findName(externalId: string): string | undefined {
+    if (naming.fixedName !== undefined) return fixedName;
+    const name = known.get(externalId);
+    if (name !== undefined || known.has(externalId)) return name;
+    const found = findLegal(naming.getName({ externalId, namespace: getNamespace(externalId) }));
+    known.set(externalId, found);
+    return found;
   }
 
   return {
+    events,
     names,
+    get unroutable() {
+      return size.unroutable;
+    },
+    add(event) {
+      const topics =
+        fixedName === undefined
+          ? event.topics.filter((externalId) => findName(externalId) !== undefined)
+          : event.topics;
+      const wanted = event.isUnmatched && unmatchedTopic !== undefined ? [unmatchedTopic] : topics;
+      const bytes =
+        wanted.length === 0
+          ? 0
+          : wanted.length * (measureRecord(event.record, headerOverheadBytes) + copyOverheadBytes) +
+            wanted.reduce((sum, { length }) => sum + length, 0);
+      if (wanted.length > maxCopies)
+        throw createTooManyError(wanted, `one event is forwarded to at most ${maxCopies}`);
+      if (bytes > maxBytesPerEvent)
+        throw createTooManyError(
+          wanted,
+          `its copies would take more than ${maxBytesPerEvent / megabyte} MiB`,
+        );
+      const isTooLarge =
+        size.copies + wanted.length > maxCopiesPerPlan || size.bytes + bytes > maxBytesPerPlan;
+      if (isTooLarge && events.length > 0) return false;
+      events.push(topics.length === event.topics.length ? event : { ...event, topics });
+      size.copies += wanted.length;
+      size.bytes += bytes;
+      size.unroutable += event.topics.length - topics.length;
+      for (const externalId of topics) names.add(findName(externalId) ?? "");
+      if (event.isUnmatched && unmatchedTopic !== undefined) names.add(unmatchedTopic);
+      return true;
+    },
     *copies(found, onUndelivered) {
       for (const event of events) {
-        const wanted = event.isUnmatched ? [undefined] : event.topics;
-        for (const externalId of wanted) {
-          const target = externalId === undefined ? toUnmatched(unmatchedTopic) : getTarget(externalId);
-          if (target === undefined) continue;
-          const partitions = target.fault ?? found.get(target.name);
-          if (typeof partitions === "number") yield createCopy(event, externalId, target.name, partitions);
-          else onUndelivered(toUndelivered(event, externalId, target, partitions));
+        for (const externalId of event.isUnmatched ? [undefined] : event.topics) {
+          const topic = externalId === undefined ? unmatchedTopic : findName(externalId);
+          if (topic === undefined) continue;
+          const target = found.get(topic);
+          if (target === undefined) throw new Error(`the Kafka topic "${topic}" was not looked up`);
+          if (typeof target === "number") yield createCopy(event, externalId, topic, target, options);
+          else onUndelivered({ ...target, event, externalId, topic });
         }
       }
     },
+  };
+}
+
+const createTooManyError = ({ length }: readonly string[], reason: string): RejectionError =>
+  new RejectionError("TOO_MANY_TOPICS", `The event belongs to ${length} topics: ${reason}.`);
+
+function createCopy(
+  event: RoutedEvent,
+  externalId: string | undefined,
+  topic: string,
+  partitions: number,
+  options: RouteOptions,
+): Copy {
+  const { key, value, timestamp, headers } = event.record;
+  return {
+    event,
+    externalId,
+    topic,
+    partition: chooseTarget(key, partitions, options),
+    key,
+    value,
+    timestamp,
+    headers:
+      externalId === undefined
+        ? { ...headers, [routedEventHeader.event]: event.id }
+        : { ...headers, [routedEventHeader.topic]: externalId, [routedEventHeader.event]: event.id },
   };
 }
 
@@ -171,30 +225,6 @@ export const chooseTarget = (
   { partition: { partition }, choosePartition }: Pick<RouteOptions, "partition" | "choosePartition">,
 ): number => (key === null ? partition % partitions : choosePartition(key, partitions));
 
-interface Target {
-  readonly name: string;
-  /** Why no Kafka topic can have this name. */
-  readonly fault: string | undefined;
-}
-
-const toUnmatched = (name: string | undefined): Target | undefined =>
-  name === undefined ? undefined : { name, fault: undefined };
-
-const toUndelivered = (
-  event: RoutedEvent,
-  externalId: string | undefined,
-  { name, fault }: Target,
-  reason = "",
-): Undelivered => ({
-  event,
-  externalId,
-  code: fault === undefined ? "NO_EGRESS_TOPIC" : "BAD_EGRESS_NAME",
-  message:
-    fault === undefined
-      ? `the Kafka topic "${name}" is missing: ${reason}`
-      : `no Kafka topic can be used: ${fault}`,
-});
-
 /** A longer list would make the dead letter too large. Its replay then goes to all topics. */
 const maxListedBytes = 500_000;
 const maxNamedTopics = 20;
@@ -202,14 +232,8 @@ const maxNamedTopics = 20;
 /** A dead letter for each event that could not be forwarded to all of its topics. */
 export function toRejections(undelivered: readonly Undelivered[]): EventRejection[] {
   return [...Map.groupBy(undelivered, ({ event }) => event)].map(([event, parts]) => {
-    const details = parts.map(({ externalId, message }) => ({
-      path: "",
-      message:
-        externalId === undefined
-          ? `matches no topic, and ${message}`
-          : `belongs to the topic "${externalId}", but ${message}`,
-    }));
-    const sentences = details.slice(0, maxNamedTopics).map(({ message }) => `The event ${message}.`);
+    const details = parts.slice(0, maxNamedTopics).map((part) => ({ path: "", message: explain(part) }));
+    const sentences = details.map(({ message }) => `The event ${message}.`);
     const more = parts.length > maxNamedTopics ? [`${parts.length - maxNamedTopics} more topics.`] : [];
     const ids = parts.map(({ externalId }) => externalId);
     const list = JSON.stringify(ids);
@@ -224,6 +248,14 @@ export function toRejections(undelivered: readonly Undelivered[]): EventRejectio
       headers: isPartial ? { [routedEventHeader.undelivered]: list } : {},
     };
   });
+}
+
+function explain({ externalId, topic, code, reason }: Undelivered): string {
+  const wanted =
+    externalId === undefined ? "matches no topic, and" : `belongs to the topic "${externalId}", but`;
+  return code === "NO_EGRESS_TOPIC"
+    ? `${wanted} the Kafka topic "${topic}" is missing: ${reason}`
+    : `${wanted} the Kafka topic "${topic}" rejects it: ${reason}`;
 }
 
 /** Why an event is a dead letter. */

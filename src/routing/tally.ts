@@ -7,6 +7,8 @@ export interface RoutedBatch {
   readonly events: readonly RoutedEvent[];
   /** Copies. */
   readonly forwarded: number;
+  /** Matches with topics that no Kafka topic can be named after. */
+  readonly unroutable: number;
   /** The code of each dead letter. */
   readonly rejected: readonly RejectionCode[];
   /** When each event was produced, in milliseconds since 1970. */

@@ -42,13 +42,19 @@ export interface RoutingTransaction {
   commit(): Promise<void>;
 }
 
+/** Why nothing can be forwarded to a Kafka topic. */
+export interface EgressObstacle {
+  /** It does not exist and could not be created, or it takes no records from this user. */
+  readonly code: "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
+  readonly reason: string;
+}
+
 /** The Kafka topics that events are forwarded to. */
 export interface EgressTopics {
-  /**
-   * The number of partitions of each of these Kafka topics, or why there is none: it does not exist, or could not be
-   * created. Throws UnavailableError.
-   */
-  find(names: Iterable<string>): Promise<ReadonlyMap<string, number | string>>;
-  /** Looks all of them up again with the next `find`. */
+  /** The number of partitions of each of these Kafka topics, or why it cannot be used. Throws UnavailableError. */
+  find(names: Iterable<string>): Promise<ReadonlyMap<string, number | EgressObstacle>>;
+  /** Remembers for a while that the user may not write to a Kafka topic. */
+  deny(name: string, reason: string): void;
+  /** Looks all of them up again with the next `find`, except those that are remembered as denied. */
   forget(): void;
 }

@@ -194,9 +194,9 @@ export interface PartitionOffset {
   readonly offset: number;
 }
 
-/** Why a topic rejects a record permanently: its size, or its key, timestamp or value. */
+/** Why a topic rejects a record permanently: its size; its key, timestamp or value; or a missing right to write. */
 export interface SendRejection {
-  readonly reason: "too-large" | "not-acceptable";
+  readonly reason: "too-large" | "not-acceptable" | "denied";
   /** The broker's own words. */
   readonly message: string;
 }

@@ -72,12 +72,11 @@ export function createEgressInventory({
       topic.deletedAt = clock.getTime();
       coordinator.topics.delete(topic.name);
     },
-    /** What can become of an event that is sent at some time from `since` to `until`. */
+    /** What can become of an event that is sent at some time from `since` to `until`; nothing if no Kafka topic can have the name. */
     findOutcomes: ({ name, bytes, since, until }: SentEvent): ReadonlySet<Obstacle | "sent"> => {
       const outcomes = new Set<Obstacle | "sent">();
       const topic = all.find((one) => one.name === name);
-      if (topic === undefined)
-        return outcomes.add(name === unmatchedTopic ? "NO_EGRESS_TOPIC" : "BAD_EGRESS_NAME");
+      if (topic === undefined) return name === unmatchedTopic ? outcomes.add("NO_EGRESS_TOPIC") : outcomes;
       const { createdAt, deletedAt, maxBatchBytes } = topic;
       if (since < createdAt || until >= deletedAt) outcomes.add("NO_EGRESS_TOPIC");
       if (until >= createdAt && since < deletedAt)

@@ -13,7 +13,7 @@ import type { EventContent, Knowledges, RouterTopics, TopicVersion } from "./rou
 import { Violation } from "./violation.ts";
 
 /** Why an event cannot be forwarded to a Kafka topic. */
-export type Obstacle = "BAD_EGRESS_NAME" | "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
+export type Obstacle = "NO_EGRESS_TOPIC" | "EGRESS_REJECTED";
 
 export interface RouterOracleOptions {
   readonly topic: string;
@@ -24,7 +24,7 @@ export interface RouterOracleOptions {
   /** Undefined: events that no topic wants are dropped. */
   readonly unmatchedTopic: string | undefined;
   readonly getEgressName: (version: TopicVersion) => string;
-  /** Whether, at some time from `since` to `until`, the event could be sent, and why it could not. */
+  /** Whether, at some time from `since` to `until`, the event could be sent, and why it could not. Empty: it can never be. */
   readonly findOutcomes: (sent: {
     readonly name: string;
     readonly bytes: number;
@@ -96,8 +96,11 @@ export function createRouterOracle(options: RouterOracleOptions) {
     for (const externalId of topics.ids) {
       const usable = topics.listUsable(externalId, known, getTime());
       const matching = usable.filter(({ definition }) => definition?.filter.matches(content) === true);
-      const must = matching.length === usable.length;
-      if (must) mayBeUnmatched = false;
+      if (matching.length === usable.length) mayBeUnmatched = false;
+      // A topic that no Kafka topic can be named after is skipped.
+      const isRoutable = (version: TopicVersion): boolean =>
+        findOutcomes(toSent(getEgressName(version), record, at)).size > 0;
+      const must = matching.length === usable.length && matching.every(isRoutable);
       if (matching.length > 0) mustBeUnmatched = false;
       const own = copies.filter((copy) => getText(copy, routedEventHeader.topic) === externalId);
       if (own.length > 1) fail(`was forwarded to ${externalId} more than once`);

@@ -148,6 +148,7 @@ async function run(
           deadLetterTopic,
           maxEventBytes: 1024 * 1024,
           unmatchedTopic,
+          maxCopies: 10_000,
           choosePartition,
           routed(batch) {
             note(`${host.name} ${batch.events.length} ${batch.forwarded}`);

@@ -172,6 +172,7 @@ describe("the settings", () => {
       maxEventBytes: 1_048_576,
       egressTopic: "topicsync.egress",
       newEgress: { partitions: undefined, replication: undefined },
+      maxCopies: 10_000,
       createEgress: undefined,
       unmatchedTopic: undefined,
     });
@@ -193,6 +194,7 @@ describe("the settings", () => {
       egressTopic: "out.{namespace}.{externalId}",
       newEgress: { partitions: 6, replication: undefined },
       createEgress: { partitions: 6, replication: undefined },
+      maxCopies: 10_000,
       unmatchedTopic: "unmatched",
     });
     const wrong: [object, RegExp][] = [
@@ -201,6 +203,9 @@ describe("the settings", () => {
       [{ KAFKA_ANNOUNCEMENTS_TOPIC: "events" }, /KAFKA_EVENTS_TOPIC must differ/],
       [{ KAFKA_EVENTS_GROUP_ID: "topicsync" }, /KAFKA_EVENTS_GROUP_ID must differ/],
       [{ KAFKA_EGRESS_TOPIC: "{name}" }, /KAFKA_EGRESS_TOPIC /],
+      [{ KAFKA_EGRESS_TOPIC: "{externalId}" }, /KAFKA_EGRESS_TOPIC .*after its first character/],
+      [{ KAFKA_EGRESS_TOPIC: "{namespace}.x" }, /KAFKA_EGRESS_TOPIC .*after its first character/],
+      [{ KAFKA_EGRESS_TOPIC: "constructor" }, /a Kafka topic named "constructor"/],
       [{ KAFKA_EGRESS_TOPIC: "__own" }, /KAFKA_EGRESS_TOPIC /],
       [{ KAFKA_EGRESS_TOPIC: ".." }, /KAFKA_EGRESS_TOPIC /],
       [{ KAFKA_EVENTS_TOPIC: "" }, /KAFKA_EVENTS_TOPIC/],

@@ -4,7 +4,7 @@ import type { NewEgress } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed } from "../../lib/platform.ts";
-import type { EgressTopics } from "../../routing/transactions.ts";
+import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts";
 import { findDenial, hasType, toKafkaError } from "../errors.ts";
 
 export interface EgressTopicsOptions {
@@ -24,6 +24,8 @@ export interface EgressTopicsAdmin extends EgressTopics {
 
 /** How soon partitions that were added are used. */
 const maxAgeMs = 60_000;
+/** How long events of a Kafka topic become dead letters without another attempt. */
+const maxDenialAgeMs = 60_000;
 /** A request of this size takes the broker less than its time limit. */
 const maxTopicsPerRequest = 200;
 
@@ -32,6 +34,16 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
   /** The number of partitions by name. */
   let known = new Map<string, number>();
   let readAt = -Infinity;
+  /** Why a Kafka topic takes no records, and until when that counts. */
+  const denied = new Map<string, { readonly reason: string; readonly until: number }>();
+
+  function findRemembered(name: string): EgressObstacle | undefined {
+    const denial = denied.get(name);
+    if (denial === undefined) return undefined;
+    if (denial.until > elapsed()) return { code: "EGRESS_REJECTED", reason: denial.reason };
+    denied.delete(name);
+    return undefined;
+  }
 
   async function read(): Promise<void> {
     // Without names, the metadata of all Kafka topics.
@@ -81,9 +93,16 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
       return new Map(
         wanted.map((name) => [
           name,
-          known.get(name) ?? reasons.get(name) ?? "it does not exist, or this user may not see it",
+          findRemembered(name) ??
+            known.get(name) ?? {
+              code: "NO_EGRESS_TOPIC",
+              reason: reasons.get(name) ?? "it does not exist, or this user may not see it",
+            },
         ]),
       );
+    },
+    deny(name, reason) {
+      denied.set(name, { reason, until: elapsed() + maxDenialAgeMs });
     },
     forget() {
       readAt = -Infinity;

@@ -79,7 +79,8 @@ export async function collectSeries(): Promise<Series[]> {
   metrics.recordEvents({
     events: [],
     forwarded: 1,
-    rejected: ["BAD_EGRESS_NAME"],
+    unroutable: 1,
+    rejected: ["NO_EGRESS_TOPIC"],
     producedOn: [0],
     routedOn: 0,
     tookMs: 1,

@@ -27,6 +27,8 @@ describe("the name of an egress topic", () => {
     for (const name of ["", ".", "..", "a b", "ä", "a/b", "x".repeat(250)])
       assert.match(findFault(name) ?? "", /no legal name/, name);
     assert.match(findFault("__consumer_offsets") ?? "", /reserved/);
+    for (const name of ["constructor", "toString"])
+      assert.match(findFault(name) ?? "", /the Kafka client cannot use/);
     assert.match(findFault("events") ?? "", /topicsync itself uses/);
   });
 });

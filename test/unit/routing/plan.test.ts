@@ -3,13 +3,14 @@ import { describe, it } from "node:test";
 
 import { createEgressNaming } from "../../../src/routing/egress.ts";
 import {
-  planRoutes,
+  createRoutePlan,
   toRejections,
   toRoutedEvent,
   type RouteOptions,
   type RoutedEvent,
   type Undelivered,
 } from "../../../src/routing/plan.ts";
+import type { EgressObstacle } from "../../../src/routing/transactions.ts";
 import type { LogRecord } from "../../../src/sync/records.ts";
 
 const partition = { topic: "events", partition: 5 };
@@ -26,23 +27,32 @@ const createRecord = (members: Partial<LogRecord> = {}): LogRecord => ({
 const toEvent = (picked: readonly string[], members: Partial<LogRecord> = {}): RoutedEvent =>
   toRoutedEvent(createRecord(members), { partition, epoch: 1, picked });
 
-function plan(
-  events: readonly RoutedEvent[],
-  found: Record<string, number | string>,
-  options: Partial<RouteOptions> = {},
-) {
-  const routes = planRoutes(events, {
+const createPlan = (options: Partial<RouteOptions> = {}) =>
+  createRoutePlan({
     partition,
     naming: createEgressNaming("out.{externalId}", new Set(["out.own"])),
     getNamespace: () => "",
     unmatchedTopic: undefined,
+    maxCopies: 10_000,
     choosePartition: (key, partitions) => key.length % partitions,
     ...options,
   });
+
+function plan(
+  events: readonly RoutedEvent[],
+  found: Record<string, number | EgressObstacle>,
+  options: Partial<RouteOptions> = {},
+) {
+  const routes = createPlan(options);
+  for (const event of events) assert.equal(routes.add(event), true);
   const undelivered: Undelivered[] = [];
   const copies = [...routes.copies(new Map(Object.entries(found)), (one) => void undelivered.push(one))];
-  return { names: [...routes.names], copies, undelivered, rejections: toRejections(undelivered) };
+  return { ...routes, names: [...routes.names], copies, undelivered, rejections: toRejections(undelivered) };
 }
+
+const missing: EgressObstacle = { code: "NO_EGRESS_TOPIC", reason: "it does not exist" };
+
+const list = (count: number): string[] => Array.from({ length: count }, (_, number) => `t${number}`);
 
 describe("the plan of a batch of events", () => {
   it("has a copy per topic, with the headers that name the topic and the event", () => {
@@ -77,28 +87,55 @@ describe("the plan of a batch of events", () => {
   });
 
   it("names the topics that an event cannot be forwarded to in one dead letter", () => {
-    const { copies, rejections } = plan([toEvent(["a", "missing", "own", "no name"])], {
+    const { copies, rejections } = plan([toEvent(["a", "gone", "denied"])], {
       "out.a": 1,
-      "out.missing": "it does not exist",
+      "out.gone": missing,
+      "out.denied": { code: "EGRESS_REJECTED", reason: "no right" },
     });
     assert.equal(copies.length, 1);
     const [{ offset, rejection, headers } = assert.fail()] = rejections;
     assert.equal(offset, 7);
     assert.equal(rejection.code, "NO_EGRESS_TOPIC");
-    assert.match(
+    assert.equal(
       rejection.message,
-      /"missing", but the Kafka topic "out.missing" is missing: it does not exist/,
+      'The event belongs to the topic "gone", but the Kafka topic "out.gone" is missing: it does not exist. ' +
+        'The event belongs to the topic "denied", but the Kafka topic "out.denied" rejects it: no right.',
     );
-    assert.match(
-      rejection.message,
-      /"own", but no Kafka topic can be used: "out.own" is a Kafka topic that topicsync/,
-    );
-    assert.deepEqual(headers, { "topicsync.undelivered": '["missing","own","no name"]' });
+    assert.deepEqual(headers, { "topicsync.undelivered": '["gone","denied"]' });
+  });
+
+  it("explains at most twenty topics, and names all of them", () => {
+    const topics = list(300);
+    const found = Object.fromEntries(topics.map((topic) => [`out.${topic}`, missing]));
+    const [{ rejection, headers } = assert.fail()] = plan([toEvent(["a", ...topics])], {
+      "out.a": 1,
+      ...found,
+    }).rejections;
+    assert.equal(rejection.details.length, 20);
+    assert.match(rejection.message, /280 more topics\.$/);
+    assert.deepEqual(JSON.parse(headers?.["topicsync.undelivered"] ?? ""), topics);
   });
 
   it("has no list in the dead letter when the event reached none of its topics", () => {
-    const { rejections } = plan([toEvent(["missing"])], {});
+    const { rejections } = plan([toEvent(["gone"])], { "out.gone": missing });
     assert.deepEqual(rejections[0]?.headers, {});
+  });
+
+  it("skips and counts topics that no Kafka topic can be named after", () => {
+    const { events, names, copies, rejections, unroutable } = plan(
+      [toEvent(["a", "own", "no name"]), toEvent(["no name"])],
+      { "out.a": 1 },
+      { unmatchedTopic: "rest" },
+    );
+    assert.deepEqual([names, copies.length, rejections], [["out.a"], 1, []]);
+    assert.deepEqual(
+      events.map(({ topics, isUnmatched }) => [topics, isUnmatched]),
+      [
+        [["a"], false],
+        [[], false],
+      ],
+    );
+    assert.equal(unroutable, 3);
   });
 
   it("drops events that no topic wants, or forwards them to the Kafka topic for them", () => {
@@ -107,11 +144,61 @@ describe("the plan of a batch of events", () => {
     assert.deepEqual(names, ["rest"]);
     assert.deepEqual(copies[0]?.headers, { own: "1", "topicsync.event": "events-5-7" });
     assert.equal(rejections.length, 0);
-    const missing = plan([toEvent([])], {}, { unmatchedTopic: "rest" });
+    const unmatched = plan([toEvent([])], { rest: missing }, { unmatchedTopic: "rest" });
     assert.match(
-      missing.rejections[0]?.rejection.message ?? "",
+      unmatched.rejections[0]?.rejection.message ?? "",
       /matches no topic, and the Kafka topic "rest"/,
     );
+  });
+});
+
+describe("the size of a plan", () => {
+  const fixed = { naming: createEgressNaming("out", new Set()) };
+
+  it("is at most 100,000 copies: what is more is left to the next one", () => {
+    const routes = createPlan({ ...fixed, maxCopies: 100_000 });
+    const wide = toEvent(list(30_000));
+    assert.deepEqual(
+      [wide, wide, wide, wide].map((event) => routes.add(event)),
+      [true, true, true, false],
+    );
+    assert.equal(routes.add(toEvent(list(10_000))), true);
+    assert.equal(routes.add(toEvent(["a"])), false);
+    assert.equal(routes.add(toEvent([])), true);
+  });
+
+  it("is at most 64 MiB of copies, unless the first event has more", () => {
+    const megabyte = { value: Buffer.alloc(1024 * 1024) };
+    const routes = createPlan(fixed);
+    assert.equal(routes.add(toEvent(list(60), megabyte)), true);
+    assert.equal(routes.add(toEvent(list(5), megabyte)), false);
+    assert.equal(routes.add(toEvent(list(3), megabyte)), true);
+    assert.equal(createPlan(fixed).add(toEvent(list(100), megabyte)), true);
+  });
+
+  it("counts the external ids, which every copy has in a header", () => {
+    const routes = createPlan(fixed);
+    const long = Array.from({ length: 500 }, (_, number) => `${number}`.padEnd(100_000, "x"));
+    assert.equal(routes.add(toEvent(long)), true);
+    assert.equal(routes.add(toEvent(long)), false);
+  });
+
+  it("does not depend on topics that are skipped, which need no Kafka topic either", () => {
+    const routes = createPlan({ maxCopies: 2 });
+    assert.equal(routes.add(toEvent(["a", "b", "no name", "own"])), true);
+    assert.throws(() => routes.add(toEvent(["c", "d", "e"])), {
+      code: "TOO_MANY_TOPICS",
+      message: "The event belongs to 3 topics: one event is forwarded to at most 2.",
+    });
+    assert.deepEqual([...routes.names], ["out.a", "out.b"]);
+  });
+
+  it("has no place for an event whose copies take more than 512 MiB", () => {
+    const megabyte = { value: Buffer.alloc(1024 * 1024) };
+    assert.throws(() => createPlan(fixed).add(toEvent(list(512), megabyte)), {
+      code: "TOO_MANY_TOPICS",
+      message: "The event belongs to 512 topics: its copies would take more than 512 MiB.",
+    });
   });
 });
 

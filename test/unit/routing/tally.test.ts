@@ -14,6 +14,7 @@ const toEvent = (...topics: string[]): RoutedEvent => ({
 const createBatch = (...events: RoutedEvent[]) => ({
   events,
   forwarded: 0,
+  unroutable: 0,
   rejected: [],
   producedOn: [],
   routedOn: 0,

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import type { Event } from "../../../../schemas/pick.ts";
+import { createEventHandler } from "../../../../consumers/events/handler.ts";
+import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
+import { createEgressNaming } from "../../../../src/routing/egress.ts";
+import {
+  RecordRejectedError,
+  type EgressObstacle,
+  type EgressTopics,
+  type RoutedRecord,
+  type RoutingTransactions,
+} from "../../../../src/routing/transactions.ts";
+import type { RoutedBatch } from "../../../../src/routing/tally.ts";
+import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
+
+const partition = { topic: "events", partition: 0 };
+
+const createRecord = (offset: number): LogRecord => ({
+  offset,
+  timestamp: "1",
+  key: null,
+  value: Buffer.from('{"eventId":"1","eventType":"E","event":{}}'),
+  headers: {},
+});
+
+interface SceneOptions {
+  readonly topics?: readonly string[];
+  readonly found?: Readonly<Record<string, number | EgressObstacle>>;
+  /** Throws what sending a record throws. */
+  readonly onSend?: (record: RoutedRecord) => void;
+  readonly pick?: (event: Event) => readonly string[];
+}
+
+/** A handler, and what its transactions have sent. */
+function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pick }: SceneOptions) {
+  /** Each call, with the Kafka topics and event ids of what it sent. */
+  const calls: (readonly [method: string, records: readonly string[]])[] = [];
+  const routed: RoutedBatch[] = [];
+  const denied: string[] = [];
+  const describeRecord = ({ topic, headers }: RoutedRecord): string =>
+    `${topic} ${getHeaderText(headers, "topicsync.code") ?? getHeaderText(headers, "topicsync.event")?.split("-").at(-1) ?? ""}`;
+  const transactions: RoutingTransactions = {
+    claim: () => Promise.resolve(undefined),
+    begin: () =>
+      Promise.resolve({
+        sendAll(records) {
+          const sent = [...records];
+          calls.push(["all", sent.map(describeRecord)]);
+          for (const record of sent) {
+            try {
+              onSend(record);
+            } catch (error) {
+              return Promise.reject(
+                error instanceof Rejection ? new RecordRejectedError(error.rejection) : (error as Error),
+              );
+            }
+          }
+          return Promise.resolve();
+        },
+        sendEach(records) {
+          calls.push(["each", records.map(describeRecord)]);
+          return Promise.resolve(
+            records.map((record, offset) => {
+              try {
+                onSend(record);
+                return { partition: record.partition, offset };
+              } catch (error) {
+                if (error instanceof Rejection) return { rejection: error.rejection };
+                throw error;
+              }
+            }),
+          );
+        },
+        commit: () => Promise.resolve(),
+      }),
+    close: () => Promise.resolve(),
+  };
+  const egressTopics: EgressTopics = {
+    find: (names) => Promise.resolve(new Map([...names].map((name) => [name, found[name] ?? 1]))),
+    deny: (name) => void denied.push(name),
+    forget: () => undefined,
+  };
+  const handler = createEventHandler({
+    partition,
+    groupId: "group",
+    index: {
+      waitUntilLive: () => Promise.resolve(),
+      status: () => ({ state: "live", topics: topics.length, unreadable: 0 }) as never,
+      pickNow: (event) => [...(pick?.(event as Event) ?? topics)],
+      getNamespace: () => "",
+    },
+    naming: createEgressNaming("to.{externalId}", new Set()),
+    transactions,
+    egressTopics,
+    deadLetterTopic: "letters",
+    maxEventBytes: 1_000,
+    unmatchedTopic: undefined,
+    maxCopies: 10_000,
+    choosePartition: () => 0,
+    routed: (batch) => void routed.push(batch),
+    tracing: undefined,
+  });
+  return {
+    calls,
+    routed,
+    denied,
+    handler,
+    /** Prepares and writes the records, as the reader does. Returns how many were taken. */
+    handle: async (...records: readonly LogRecord[]): Promise<number> => {
+      const prepared = handler.prepare(records, 1);
+      const to = { offset: (prepared.records.at(-1)?.offset ?? 0) + 1, epoch: 1 };
+      await handler.write(prepared, { from: undefined, to });
+      handler.report(prepared, 1);
+      return prepared.records.length;
+    },
+  };
+}
+
+class Rejection extends Error {
+  readonly rejection: SendRejection;
+  constructor(reason: SendRejection["reason"]) {
+    super(reason);
+    this.rejection = { reason, message: "no" };
+  }
+}
+
+describe("a batch of events", () => {
+  it("ends before it has more than 100,000 copies, and the rest is left over", async () => {
+    const topics = Array.from({ length: 9_000 }, (_, number) => `t${number}`);
+    const { handle, calls, routed } = createScene({ topics });
+    const records = Array.from({ length: 30 }, (_, offset) => createRecord(offset));
+    assert.equal(await handle(...records), 11);
+    assert.equal(await handle(...records.slice(11)), 11);
+    assert.equal(await handle(...records.slice(22)), 8);
+    assert.deepEqual(
+      calls.map(([, sent]) => sent.length),
+      [99_000, 99_000, 72_000],
+    );
+    assert.deepEqual(
+      routed.map(({ events }) => events.length),
+      [11, 11, 8],
+    );
+  });
+
+  it("has a dead letter for an event with too many copies, and none of its copies", async () => {
+    const many = Array.from({ length: 10_001 }, (_, number) => `t${number}`);
+    const { handle, calls } = createScene({
+      pick: ({ eventType }) => (eventType === "E" ? many : ["a"]),
+    });
+    const small = Buffer.from('{"eventId":"1","eventType":"F","event":{}}');
+    await handle(createRecord(0), { ...createRecord(1), value: small });
+    assert.deepEqual(calls, [
+      ["all", ["to.a 1"]],
+      ["each", ["letters TOO_MANY_TOPICS"]],
+    ]);
+  });
+
+  it("begins no transaction without a place for the dead letters that it needs", async () => {
+    const missing: EgressObstacle = { code: "NO_EGRESS_TOPIC", reason: "gone" };
+    const { handle, calls } = createScene({ found: { "to.a": missing, letters: missing } });
+    await assert.rejects(handle(createRecord(0)), { message: 'the Kafka topic "letters" is missing: gone' });
+    assert.deepEqual(calls, []);
+  });
+});
+
+describe("a Kafka topic that rejects a record", () => {
+  it("gets its records in requests of their own for a while, and the others are sent as usual", async () => {
+    const scene = createScene({
+      topics: ["a", "b"],
+      onSend({ topic, headers }) {
+        if (topic === "to.a" && getHeaderText(headers, "topicsync.event") === "events-0-0")
+          throw new Rejection("not-acceptable");
+      },
+    });
+    await scene.handle(createRecord(0), createRecord(1));
+    assert.deepEqual(scene.calls, [
+      ["all", ["to.a 0", "to.b 0", "to.a 1", "to.b 1"]],
+      ["each", ["to.a 0", "to.b 0", "to.a 1", "to.b 1"]],
+      ["each", ["letters EGRESS_REJECTED"]],
+    ]);
+    scene.calls.length = 0;
+    await scene.handle(createRecord(2));
+    assert.deepEqual(scene.calls, [
+      ["all", ["to.b 2"]],
+      ["each", ["to.a 2"]],
+    ]);
+    assert.deepEqual(scene.denied, []);
+  });
+
+  it("is remembered as denied if the user has no right to write there", async () => {
+    const scene = createScene({
+      topics: ["a", "b"],
+      onSend({ topic }) {
+        if (topic === "to.a") throw new Rejection("denied");
+      },
+    });
+    await scene.handle(createRecord(0));
+    assert.deepEqual(scene.denied, ["to.a"]);
+  });
+});
+
+describe("an event that fails for no foreseen reason", () => {
+  const fail = (error: Error) => (record: RoutedRecord) => {
+    if (getHeaderText(record.headers, "topicsync.event") === "events-0-0") throw error;
+  };
+
+  it("is a dead letter after five identical failures alone in a batch", async () => {
+    const scene = createScene({ onSend: fail(new TypeError("cannot convert")) });
+    for (let failures = 0; failures < 5; failures += 1) {
+      await assert.rejects(scene.handle(createRecord(0), createRecord(1)), TypeError);
+      await assert.rejects(scene.handle(createRecord(0)), TypeError);
+    }
+    scene.calls.length = 0;
+    await scene.handle(createRecord(0), createRecord(1));
+    assert.deepEqual(scene.calls, [
+      ["all", ["to.a 1"]],
+      ["each", ["letters UNEXPECTED_ERROR"]],
+    ]);
+    // The position that failed may occur again in another log.
+    await assert.rejects(scene.handle(createRecord(0)), TypeError);
+  });
+
+  it("does not hold up the events before it if it cannot even be routed", async () => {
+    const scene = createScene({
+      pick(event) {
+        if (event.eventType === "bad") throw new TypeError("cannot match");
+        return ["a"];
+      },
+    });
+    const bad = { ...createRecord(1), value: Buffer.from('{"eventId":"1","eventType":"bad","event":{}}') };
+    assert.equal(await scene.handle(createRecord(0), bad, createRecord(2)), 1);
+    for (let failures = 0; failures < 5; failures += 1)
+      await assert.rejects(scene.handle(bad, createRecord(2)), { message: "cannot match" });
+    assert.equal(await scene.handle(bad, createRecord(2)), 2);
+    assert.deepEqual(scene.calls.at(-1), ["each", ["letters UNEXPECTED_ERROR"]]);
+  });
+
+  it("is tried for ever in an outage, and while a right is missing", async () => {
+    for (const error of [new KafkaUnavailableError("away"), new ConfigurationError("denied")]) {
+      const scene = createScene({ onSend: fail(error) });
+      for (let failures = 0; failures < 20; failures += 1)
+        await assert.rejects(scene.handle(createRecord(0)), { message: error.message });
+    }
+  });
+});
