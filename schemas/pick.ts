@@ -32,9 +32,11 @@ export const pickResponseSchema = {
   $id: "pick-response",
   type: "object",
   additionalProperties: false,
-  required: ["topics"],
+  required: ["topics", "total"],
   properties: {
+    total: { type: "integer", minimum: 0, description: "The number of all topics that match." },
     topics: {
+      description: "The first 1,000 that match, by external id, and fewer if they are large.",
       type: "array",
       items: {
         type: "object",

@@ -36,13 +36,17 @@ export const pickOperations = (
       },
     ],
     replies: {
-      200: { description: "The matching topics, sorted by external id.", schema: pickResponseSchema },
+      200: {
+        description: "The matching topics, sorted by external id: at most 1,000, and the number of all.",
+        schema: pickResponseSchema,
+      },
     },
     rejections: ["BAD_FILTER", "NOT_FOUND"],
     async handle({ query, body: event }) {
       const asked = askedFor(query);
-      const topics = await topicIndex.pick(event);
+      const { topics, total } = await topicIndex.pick(event);
       const json: PickResponse = {
+        total,
         topics: topics.map(({ id, externalId, name, namespace }) => ({
           ...{ id, externalId, name, namespace },
           ...toEgressView(egressNaming, { externalId, namespace }),

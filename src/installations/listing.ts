@@ -1,5 +1,6 @@
 import { createCursorFormat } from "../lib/cursor.ts";
 import { RejectionError } from "../lib/errors.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { CatalogStore } from "./catalog.ts";
 import type { Installation } from "./installation.ts";
 import type { InstallationChunk, InstallationReader, InstallationSelection } from "./stores.ts";
@@ -28,7 +29,7 @@ export interface InstallationPage {
 export interface InstallationListing {
   /**
    * Returns the next installations after a cursor, at most `limit` (1 to 1,000). It searches for about a second; a page of rare
-   * matches may be short, and `next` continues. Throws a RejectionError for a bad limit or cursor, and UnavailableError.
+   * matches or large records may be short, and `next` continues. Throws a RejectionError for a bad limit or cursor, and UnavailableError.
    */
   findPage(
     query: InstallationQuery,
@@ -109,11 +110,14 @@ export function createInstallationListing(
       const installations: Installation[] = [];
       let scanned = 0;
       const deadline = performance.now() + maxSearchMs;
-      const chunks = readChunks(query, { after, getLimit: () => limit - installations.length });
+      let bytes = 0;
+      const getLimit = (): number => Math.min(limit - installations.length, recordsPerRead);
+      const chunks = readChunks(query, { after, getLimit });
       for await (const chunk of chunks) {
         installations.push(...chunk.installations);
         scanned += chunk.scanned;
-        if (installations.length < limit && performance.now() < deadline) continue;
+        bytes += measureRecords(chunk.installations);
+        if (installations.length < limit && bytes < maxPageBytes && performance.now() < deadline) continue;
         const next = chunk.lastId === undefined ? undefined : toCursor(chunk.lastId);
         return { installations, next, scanned };
       }

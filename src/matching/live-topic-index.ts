@@ -1,11 +1,13 @@
 import { getErrorMessage, NotLoadedError, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import { sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Following, IndexedTopic, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
 import { FilterSyntaxError } from "./filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
+import { createNamespaces } from "./namespaces.ts";
 import { createPicker } from "./picker/picker.ts";
 
 /**
@@ -16,10 +18,11 @@ export interface LiveTopicIndex {
   /** Starts loading the topics. */
   start(): void;
   /**
-   * Returns the topics of an event, sorted by external id. Starts loading if necessary, and waits up to 10 s
-   * for the first load. Throws NotLoadedError after that, and UnavailableError.
+   * Returns the first topics of an event by external id, at most 1,000 and fewer if they are large, and the number of all.
+   * Starts loading if necessary, and waits up to 10 s for the first load. Throws NotLoadedError after that, and
+   * UnavailableError.
    */
-  pick(event: unknown): Promise<PickableTopic[]>;
+  pick(event: unknown): Promise<PickedTopics>;
   /** Starts loading if necessary, and resolves once every change is known. */
   waitUntilLive(): Promise<void>;
   /**
@@ -40,6 +43,11 @@ export interface LiveTopicIndex {
   close(): Promise<void>;
 }
 
+export interface PickedTopics {
+  readonly topics: readonly PickableTopic[];
+  readonly total: number;
+}
+
 export interface IndexStatus {
   /** `live`: every change is known. */
   readonly mode: "idle" | "loading" | "live" | "reloading" | "closed";
@@ -53,6 +61,7 @@ const firstLoadTimeoutMs = 10_000;
 const retryDelayMs = 1_000;
 const rereadDelayMs = 1_000;
 const topicsPerRead = 1_000;
+const maxPickedTopics = 1_000;
 const progressIntervalMs = 5_000;
 
 /**
@@ -296,11 +305,14 @@ export function createLiveTopicIndex(
     async pick(event) {
       const index = await waitForIndex();
       const ids = index.pick(event);
+      const first = findFirst(ids, maxPickedTopics);
       const topics: PickableTopic[] = [];
-      for (let at = 0; at < ids.length; at += topicsPerRead) {
-        topics.push(...(await feed.find(ids.slice(at, at + topicsPerRead))));
+      for (let at = 0, bytes = 0; at < first.length && bytes < maxPageBytes; at += recordsPerRead) {
+        const read = await feed.find(first.slice(at, at + recordsPerRead));
+        topics.push(...read);
+        bytes += measureRecords(read);
       }
-      return topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1));
+      return { topics: topics.sort((a, b) => (a.externalId < b.externalId ? -1 : 1)), total: ids.length };
     },
 
     async waitUntilLive() {
@@ -343,14 +355,26 @@ export function createLiveTopicIndex(
   };
 }
 
+/** The first texts in order. Sorting all of a million would block the process for seconds. */
+function findFirst(texts: readonly string[], count: number): string[] {
+  let first: string[] = [];
+  let limit: string | undefined;
+  for (const text of texts) {
+    if (limit !== undefined && text >= limit) continue;
+    first.push(text);
+    if (first.length < 2 * count) continue;
+    first = first.sort().slice(0, count);
+    limit = first.at(-1);
+  }
+  return first.sort().slice(0, count);
+}
+
 type TopicIndex = ReturnType<typeof createTopicIndex>;
 
 /** A picker that leaves out topics whose filters cannot be read. */
 function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
   const picker = createPicker();
-  const namespaces = new Map<string, string>();
-  /** Many topics share a namespace: each is kept once. */
-  const texts = new Map<string, string>();
+  const namespaces = createNamespaces();
   const unreadable = new Set<string>();
   return {
     set(topic: IndexedTopic): void {
@@ -358,12 +382,7 @@ function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
       try {
         picker.set(externalId, topic);
         unreadable.delete(externalId);
-        if (keepsNamespaces) {
-          const { namespace } = topic;
-          const text = texts.get(namespace) ?? namespace;
-          texts.set(text, text);
-          namespaces.set(externalId, text);
-        }
+        if (keepsNamespaces) namespaces.set(externalId, topic.namespace);
       } catch (error) {
         if (!(error instanceof FilterSyntaxError)) throw error;
         picker.delete(externalId);
@@ -377,7 +396,7 @@ function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
       namespaces.delete(externalId);
     },
     pick: (event: unknown): string[] => picker.pick(event),
-    getNamespace: (externalId: string): string => namespaces.get(externalId) ?? "",
+    getNamespace: (externalId: string): string => namespaces.get(externalId),
     status: () => ({ topics: picker.size, unreadable: unreadable.size }),
   };
 }

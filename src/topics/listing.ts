@@ -1,5 +1,6 @@
 import type { TopicView } from "../../schemas/topic-view.ts";
 import { createCursorFormat, createCursorError, type CursorFormat } from "../lib/cursor.ts";
+import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
 import type { ListedTopic, Source } from "./topic.ts";
 
 /** Active topics are sorted by one of the first three, others by the time of their retirement. */
@@ -57,7 +58,8 @@ export interface TopicPage {
 /** Lists topics, over HTTP and on the command line alike. */
 export interface TopicListing extends Pick<TopicReader, "find" | "readAll"> {
   /**
-   * Returns at most `limit` topics after a cursor. Throws a RejectionError for a bad one, and UnavailableError.
+   * Returns at most `limit` topics after a cursor, and fewer if they are large. Throws a RejectionError for a bad one, and
+   * UnavailableError.
    */
   readPage(
     query: TopicPageQuery,
@@ -93,16 +95,27 @@ export function createTopicListing(reader: TopicReader): TopicListing {
       const start = cursor === undefined ? undefined : await resolve(lists, cursor);
       let after = start?.after;
       const found: { readonly topic: ListedTopic; readonly order: TopicOrder }[] = [];
+      let bytes = 0;
       for (const { query, order } of lists.slice(start?.first)) {
-        // One more than the page has tells whether there is a next one.
-        const topics = await reader.readPage(query, { order, after, limit: limit + 1 - found.length });
-        found.push(...topics.map((topic) => ({ topic, order })));
-        if (found.length > limit) break;
+        for (let hasMore = true; hasMore && found.length <= limit && bytes < maxPageBytes;) {
+          // One more than the page has tells whether there is a next one.
+          const wanted = Math.min(limit + 1 - found.length, recordsPerRead);
+          const topics = await reader.readPage(query, { order, after, limit: wanted });
+          found.push(...topics.map((topic) => ({ topic, order })));
+          bytes += measureRecords(topics);
+          const last = topics.at(-1);
+          after = last && toSortKey(last, order);
+          hasMore = topics.length === wanted;
+        }
+        if (found.length > limit || bytes >= maxPageBytes) break;
         after = undefined;
       }
-      const last = found.length > limit ? found[limit - 1] : undefined;
-      const topics = found.slice(0, limit).map(({ topic }) => topic);
-      return { topics, next: last && encodeTopicCursor(last.topic, last.order) };
+      const shown = found.slice(0, limit);
+      const last = found.length > limit || bytes >= maxPageBytes ? shown.at(-1) : undefined;
+      return {
+        topics: shown.map(({ topic }) => topic),
+        next: last && encodeTopicCursor(last.topic, last.order),
+      };
     },
   };
 }

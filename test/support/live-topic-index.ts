@@ -41,7 +41,7 @@ export const createBody = (externalId: string, contentQuery: string) => ({
 
 /** The external ids of the topics that an event with this value of `a` belongs to. */
 export const pickExternalIds = async ({ index }: IndexInstance, a: unknown): Promise<string[]> =>
-  (await index.pick({ event: { a } })).map(({ externalId }) => externalId);
+  (await index.pick({ event: { a } })).topics.map(({ externalId }) => externalId);
 
 /** Waits until these are picked. */
 export const waitUntilPicked = (one: IndexInstance, a: unknown, expected: string[]): Promise<unknown> =>

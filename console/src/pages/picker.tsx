@@ -71,7 +71,7 @@ export function Picker() {
         </button>
       </form>
       {error !== undefined && <ErrorMessage error={error} />}
-      {response !== undefined && <MatchingTopics topics={response.topics} explain={pick} />}
+      {response !== undefined && <MatchingTopics {...response} explain={pick} />}
       {response?.explain !== undefined && <ExplanationTable explanation={response.explain} />}
       <form
         onSubmit={(event) => {

@@ -4,21 +4,20 @@ import type { PickResponse } from "../../../../schemas/pick.ts";
 import { formatCount } from "../../components/format.ts";
 import { Table } from "../../components/table.tsx";
 
-interface MatchingTopicsProps {
-  readonly topics: PickResponse["topics"];
+interface MatchingTopicsProps extends Pick<PickResponse, "topics" | "total"> {
   readonly explain: (externalId: string) => void;
 }
 
 /** An event that matches more topics usually means that a filter is missing. */
 const maxShown = 200;
 
-export function MatchingTopics({ topics, explain }: MatchingTopicsProps) {
+export function MatchingTopics({ topics, total, explain }: MatchingTopicsProps) {
   // Only a router forwards events to Kafka topics.
   const hasEgress = topics.some(({ egressTopic }) => egressTopic !== undefined);
   return (
     <article aria-labelledby="topics">
       <div role="status">
-        <h2 id="topics">{formatHeading(topics.length)}</h2>
+        <h2 id="topics">{formatHeading(total)}</h2>
       </div>
       {topics.length === 0 && (
         <p>
@@ -65,7 +64,7 @@ export function MatchingTopics({ topics, explain }: MatchingTopicsProps) {
           ))}
         </Table>
       )}
-      {topics.length > maxShown && (
+      {total > maxShown && (
         <p>
           <small>Showing the first {maxShown} by external id.</small>
         </p>
