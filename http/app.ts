@@ -90,7 +90,7 @@ export function listOperations(options: Omit<AppOptions, FrameworkOption>): read
     ...userOperations(options.users),
     ...applicationOperations(options.applications),
     ...platformOperations(options.platforms),
-    ...sessionOperations(options.sessions, options.verify),
+    ...sessionOperations(options.sessions, options.verify, options.users),
     ...openIdOperations(options.openId, options.sessions),
     ...consoleOperations(options.consoleFiles),
   ];

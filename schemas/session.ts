@@ -1,5 +1,7 @@
 import type { FromSchema } from "json-schema-to-ts";
 
+import { newPasswordSchema } from "./user.ts";
+
 /** The body of `POST /api/topicsync/v1/session`. */
 export const credentialsSchema = {
   $id: "credentials",
@@ -31,12 +33,55 @@ export const sessionSchema = {
     expiresOn: {
       type: ["string", "null"],
       format: "date-time",
-      description: "When the session expires; null without a session.",
+      description: "When the session expires even if it is used; null without a session.",
     },
   },
 } as const;
 
 export type SessionView = FromSchema<typeof sessionSchema>;
+
+/** The body of `POST /api/topicsync/v1/session/password`. */
+export const ownPasswordSchema = {
+  $id: "own-password",
+  type: "object",
+  additionalProperties: false,
+  required: ["currentPassword", "password"],
+  properties: {
+    currentPassword: credentialsSchema.properties.password,
+    password: newPasswordSchema.properties.password,
+  },
+} as const;
+
+export type OwnPasswordBody = FromSchema<typeof ownPasswordSchema>;
+
+const time = { type: "string", format: "date-time" } as const;
+
+/** The caller's sessions. */
+export const sessionListSchema = {
+  $id: "session-list",
+  type: "object",
+  additionalProperties: false,
+  required: ["sessions"],
+  properties: {
+    sessions: {
+      type: "array",
+      description: "The newest first.",
+      items: {
+        type: "object",
+        additionalProperties: false,
+        required: ["id", "startedOn", "expiresOn", "current"],
+        properties: {
+          id: { type: "string", description: "Names the session. Nobody can sign in with it." },
+          startedOn: time,
+          expiresOn: { ...time, description: "When it expires unless it is used." },
+          current: { type: "boolean", description: "Whether the request was sent in this session." },
+        },
+      },
+    },
+  },
+} as const;
+
+export type SessionList = FromSchema<typeof sessionListSchema>;
 
 /** The ways to sign in on the console besides user and password. */
 export const signInMethodsSchema = {

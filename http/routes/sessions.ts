@@ -1,10 +1,15 @@
 import {
   credentialsSchema,
+  ownPasswordSchema,
+  sessionListSchema,
   sessionSchema,
   type CredentialsBody,
+  type OwnPasswordBody,
+  type SessionList,
   type SessionView,
 } from "../../schemas/session.ts";
-import type { Session, Sessions } from "../../src/sessions/session.ts";
+import { toSessionKey, type Session, type Sessions } from "../../src/sessions/session.ts";
+import type { UserAdministration } from "../../src/users/administration.ts";
 import type { Authenticate } from "../../src/users/authenticate.ts";
 import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
@@ -16,10 +21,16 @@ import { clearSessionCookie, formatSessionCookie } from "../framework/cookies.ts
 
 const checkCredentials = createValidator<CredentialsBody>(credentialsSchema);
 
+const checkOwnPassword = createValidator<OwnPasswordBody>(ownPasswordSchema);
+
 const path = "/api/topicsync/v1/session";
 
 /** Signs in and out on the console, and returns the current user. */
-export const sessionOperations = (sessions: Sessions, verify: Authenticate): readonly Operation[] => [
+export const sessionOperations = (
+  sessions: Sessions,
+  verify: Authenticate,
+  users: Pick<UserAdministration, "setPassword">,
+): readonly Operation[] => [
   operation<CredentialsBody>({
     id: "signIn",
     method: "POST",
@@ -72,6 +83,65 @@ export const sessionOperations = (sessions: Sessions, verify: Authenticate): rea
         status: 200,
         headers: { ...noStore, "Set-Cookie": clearSessionCookie(secure) },
         audit: { action: "session.ended", user: user.name },
+      };
+    },
+  }),
+  operation({
+    id: "listSessions",
+    method: "GET",
+    paths: [`${path}/list`],
+    access: "user",
+    tag: "console",
+    summary: "List your sessions",
+    description: "The caller's open sessions on the console. At most 20 stay open.",
+    replies: { 200: { description: "The sessions.", schema: sessionListSchema } },
+    async handle({ user, session }) {
+      const current = session && toSessionKey(session);
+      const open = (await sessions.list(user.name)).map(({ key, startedOn, expiresOn }) => ({
+        id: key,
+        startedOn: startedOn.toISOString(),
+        expiresOn: expiresOn.toISOString(),
+        current: key === current,
+      }));
+      return { status: 200, json: { sessions: open } satisfies SessionList, headers: noStore };
+    },
+  }),
+  operation({
+    id: "endSession",
+    method: "POST",
+    paths: [`${path}/list/{id}/end`],
+    access: "user",
+    tag: "console",
+    summary: "End one of your sessions",
+    description: "Ends it on all instances immediately.",
+    parameters: { id: "The `id` of the session in the list." },
+    replies: { 200: { description: "The session is ended." } },
+    rejections: ["NOT_FOUND"],
+    async handle({ parameters: { id = "" }, user }) {
+      if (!(await sessions.endOne(user.name, id)))
+        throw new HttpError("NOT_FOUND", "You have no session with this id.");
+      return { status: 200, audit: { action: "session.ended", user: user.name } };
+    },
+  }),
+  operation<OwnPasswordBody>({
+    id: "changeOwnPassword",
+    method: "POST",
+    paths: [`${path}/password`],
+    access: "user",
+    tag: "console",
+    summary: "Change your password",
+    description:
+      "Ends all of the caller's sessions; the old password is rejected within 30 seconds. A wrong current password counts as a failed login. Not for users of an OpenID provider.",
+    body: { schema: ownPasswordSchema, check: checkOwnPassword, wrongTypeStatus: 415 },
+    replies: { 200: { description: "The password is changed." } },
+    async handle({ body: { currentPassword, password }, user: { name }, address, secure }) {
+      const user = await verify({ name, password: currentPassword, address });
+      const changed = user && (await users.setPassword(user.name, password));
+      if (changed === undefined) throw new HttpError("FORBIDDEN", "The current password is wrong.");
+      return {
+        status: 200,
+        headers: { ...noStore, "Set-Cookie": clearSessionCookie(secure) },
+        audit: changed.event,
       };
     },
   }),

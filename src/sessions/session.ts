@@ -19,6 +19,7 @@ export interface StoredSession {
   readonly user: string;
   readonly basis: SessionBasis;
   readonly createdOn: Date;
+  /** Moves on while the session is used. */
   readonly expiresOn: Date;
 }
 
@@ -33,6 +34,10 @@ export type SessionBasis =
 export interface SessionStore {
   insert(session: StoredSession): Promise<void>;
   find(digest: string): Promise<StoredSession | undefined>;
+  /** The sessions of a user, the newest first, at most 200. */
+  list(user: string): Promise<StoredSession[]>;
+  /** Sets when the session expires. */
+  extend(digest: string, expiresOn: Date): Promise<void>;
   remove(digest: string): Promise<void>;
   /** Removes every session of a user. */
   removeAll(user: string): Promise<void>;
@@ -46,13 +51,31 @@ export interface Sessions {
   beginFederated(user: User, issuer: string): Promise<Session>;
   /** Returns a valid session; undefined when it is unknown or expired, or its user may no longer sign in. */
   find(id: string): Promise<Session | undefined>;
+  /** The open sessions of a user, the newest first. */
+  list(user: string): Promise<OpenSession[]>;
+  /** Ends one session of a user; false if there is none of this key. */
+  endOne(user: string, key: string): Promise<boolean>;
   end(session: Session): Promise<void>;
+}
+
+/** A session as its user sees it. */
+export interface OpenSession {
+  /** Names the session, and is of no use for signing in. */
+  readonly key: string;
+  readonly startedOn: Date;
+  readonly expiresOn: Date;
 }
 
 /** 12 hours. */
 const sessionTtlMs = 12 * 60 * 60 * 1_000;
 /** 8 hours: until then, changes of the user at the provider go unnoticed. */
 const federatedTtlMs = 8 * 60 * 60 * 1_000;
+/** 2 hours. An open page of the console uses its session all the time. */
+const idleTtlMs = 2 * 60 * 60 * 1_000;
+/** Using a session writes at most once in this time. */
+const extendAfterMs = 5 * 60 * 1_000;
+/** Beyond these, the oldest session ends when a new one starts. */
+const maxSessionsPerUser = 20;
 
 export interface SessionsOptions {
   readonly store: SessionStore;
@@ -69,12 +92,17 @@ export interface SessionsOptions {
 export function createSessions(options: SessionsOptions): Sessions {
   const { store, users, issuer, now = () => new Date() } = options;
 
-  async function insert(user: User, basis: SessionBasis, ttlMs: number): Promise<Session> {
+  async function insert(user: User, basis: SessionBasis): Promise<Session> {
     const id = randomBytes(32).toString("base64url");
     const createdOn = now();
-    const expiresOn = new Date(createdOn.getTime() + ttlMs);
-    await store.insert({ digest: digest(id), user: user.name, basis, createdOn, expiresOn });
-    return toSession(id, user, expiresOn);
+    const ends = { createdOn, basis };
+    await store.insert({
+      ...{ digest: digest(id), user: user.name, basis, createdOn },
+      expiresOn: toIdleEnd(ends, createdOn),
+    });
+    const surplus = (await store.list(user.name)).slice(maxSessionsPerUser);
+    await Promise.all(surplus.map((one) => store.remove(one.digest)));
+    return toSession(id, user, toEnd(ends));
   }
 
   async function findUser({
@@ -93,26 +121,56 @@ export function createSessions(options: SessionsOptions): Sessions {
       const user = await users.find(name);
       if (user?.active !== true) return undefined;
       const basis = { passwordDigest: digest(user.passwordHash) };
-      const session = await insert(user, basis, sessionTtlMs);
+      const session = await insert(user, basis);
       // The user may have been disabled, and the sessions removed, before this one was inserted.
       if ((await findUser({ user: name, basis })) !== undefined) return session;
       await store.remove(digest(session.id));
       return undefined;
     },
 
-    beginFederated: (user, signedInAt) =>
-      insert(user, { issuer: signedInAt, roles: user.roles }, federatedTtlMs),
+    beginFederated: (user, signedInAt) => insert(user, { issuer: signedInAt, roles: user.roles }),
 
     async find(id) {
       const stored = await store.find(digest(id));
       if (stored === undefined || stored.expiresOn <= now()) return undefined;
       const user = await findUser(stored);
-      return user && toSession(id, user, stored.expiresOn);
+      if (user === undefined) return undefined;
+      const idleEnd = toIdleEnd(stored, now());
+      if (idleEnd.getTime() - stored.expiresOn.getTime() > extendAfterMs)
+        await store.extend(stored.digest, idleEnd);
+      return toSession(id, user, toEnd(stored));
+    },
+
+    async list(user) {
+      const stored = await store.list(user);
+      return stored
+        .filter(({ expiresOn }) => expiresOn > now())
+        .map(({ digest: key, createdOn, expiresOn }) => ({ key, startedOn: createdOn, expiresOn }));
+    },
+
+    async endOne(user, key) {
+      const stored = await store.find(key);
+      if (stored?.user !== user) return false;
+      await store.remove(key);
+      return true;
     },
 
     end: ({ id }) => store.remove(digest(id)),
   };
 }
+
+type Beginning = Pick<StoredSession, "createdOn" | "basis">;
+
+/** When a session ends even if it is used. */
+const toEnd = ({ createdOn, basis }: Beginning): Date =>
+  new Date(createdOn.getTime() + ("issuer" in basis ? federatedTtlMs : sessionTtlMs));
+
+/** When a session ends unless it is used again. */
+const toIdleEnd = (session: Beginning, usedOn: Date): Date =>
+  new Date(Math.min(usedOn.getTime() + idleTtlMs, toEnd(session).getTime()));
+
+/** The key of a session, by which its user can end it. */
+export const toSessionKey = ({ id }: Pick<Session, "id">): string => digest(id);
 
 /** The CSRF token is derived from the id, which scripts cannot read, so it need not be stored. */
 const toSession = (id: string, { name, roles, active }: User, expiresOn: Date): Session => ({

@@ -1,4 +1,4 @@
-import type { SessionBasis, SessionStore } from "../sessions/session.ts";
+import type { SessionBasis, SessionStore, StoredSession } from "../sessions/session.ts";
 import type { Database } from "./database.ts";
 import { collections } from "./names.ts";
 import { maxUpdateMs } from "./client-options.ts";
@@ -14,6 +14,8 @@ interface SessionRecord {
   issuer?: string;
   roles?: readonly string[];
 }
+
+const maxListed = 200;
 
 /** Stores the sessions of the console; a TTL index removes expired ones. */
 export function createSessionStore(database: Database): SessionStore {
@@ -38,14 +40,18 @@ export function createSessionStore(database: Database): SessionStore {
     find: (digest) =>
       database.run(async () => {
         const record = await sessions.findOne({ _id: digest });
-        if (record === null) return undefined;
-        return {
-          digest: record._id,
-          user: record.user_name,
-          basis: toBasis(record),
-          createdOn: record.created_on,
-          expiresOn: record.expires_on,
-        };
+        return record === null ? undefined : fromSessionRecord(record);
+      }),
+
+    list: (user) =>
+      database.run(async () => {
+        const options = { sort: { created_on: -1 }, limit: maxListed } as const;
+        return (await sessions.find({ user_name: user }, options).toArray()).map(fromSessionRecord);
+      }),
+
+    extend: (digest, expiresOn) =>
+      database.run(async () => {
+        await sessions.updateOne({ _id: digest }, { $set: { expires_on: expiresOn } });
       }),
 
     remove: (digest) =>
@@ -59,6 +65,14 @@ export function createSessionStore(database: Database): SessionStore {
       }),
   };
 }
+
+const fromSessionRecord = (record: SessionRecord): StoredSession => ({
+  digest: record._id,
+  user: record.user_name,
+  basis: toBasis(record),
+  createdOn: record.created_on,
+  expiresOn: record.expires_on,
+});
 
 /** Without digest and issuer the record is invalid: no digest equals "". */
 const toBasis = ({

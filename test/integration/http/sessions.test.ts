@@ -148,6 +148,67 @@ describe("a session", () => {
   });
 });
 
+describe("one's own sessions", () => {
+  const list = async (browser: Browser): Promise<{ id: string; current: boolean }[]> => {
+    const headers = { ...browser };
+    const { json } = await call(`${here.url}${path}/list`, { method: "GET", as: undefined, headers });
+    return json.sessions as { id: string; current: boolean }[];
+  };
+  const post = (rest: string, browser: Browser, body?: object): Promise<HttpResponse> =>
+    call(`${here.url}${path}${rest}`, { as: undefined, headers: { ...browser }, body });
+
+  it("are listed, and can be ended one by one; those of others cannot", async () => {
+    const [user, other] = [await addUser(), await addUser()];
+    const [first, second, theirs] = [
+      await signInBrowser(user),
+      await signInBrowser(user),
+      await signInBrowser(other),
+    ];
+    const open = await list(second);
+    assert.deepEqual(open.map(({ current }) => current).toSorted(), [false, true]);
+    const id = open.find(({ current }) => !current)?.id ?? "";
+    assert.equal(
+      (await getSession(here, { Cookie: `topicsync_session=${id}` })).status,
+      401,
+      "only a digest",
+    );
+    assert.equal((await post(`/list/${id}/end`, theirs)).status, 404);
+    assert.equal((await getSession(there, first)).status, 200);
+    assert.equal((await post(`/list/${id}/end`, second)).status, 200);
+    assert.equal((await getSession(there, first)).status, 401);
+    assert.equal((await getSession(there, second)).status, 200);
+    assert.equal((await list(second)).length, 1);
+  });
+
+  it("end when the user changes the password, which requires the current one", async () => {
+    const user = await addUser();
+    const browser = await signInBrowser(user);
+    const next = "another password of the user";
+    const change = (currentPassword: string, given = next): Promise<HttpResponse> => {
+      keepSecret(currentPassword);
+      return post("/password", browser, { currentPassword, password: given });
+    };
+    assert.equal((await change("a wrong password")).status, 403);
+    assert.equal((await change(password, "short")).status, 400);
+    assert.equal((await getSession(here, browser)).status, 200);
+    assert.equal((await change(password)).status, 200);
+    assert.equal((await getSession(there, browser)).status, 401);
+    assert.equal((await signIn(user, next)).status, 200);
+    const line = here.log.findLast(({ msg }) => msg === "user.password-changed");
+    assert.deepEqual([line?.["by"], line?.["user"]], [user, user]);
+  });
+
+  it("do not help to guess the password: wrong guesses count as failed logins", async () => {
+    const browser = await signInBrowser(await addUser());
+    const statuses = [];
+    for (let guess = 0; guess <= 10; guess += 1) {
+      const body = { currentPassword: `a guess ${guess}`, password: "a password of the thief" };
+      statuses.push((await post("/password", browser, body)).status);
+    }
+    assert.deepEqual(statuses.slice(-2), [403, 429]);
+  });
+});
+
 describe("the session cookie over TLS", () => {
   it("is Secure and bound to the host if the public URL is HTTPS, and no other cookie is accepted", async () => {
     const service = await startTopicsync({

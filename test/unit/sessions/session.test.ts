@@ -78,7 +78,51 @@ describe("the sessions of a user who is disabled", () => {
   });
 });
 
+const hours = 60 * 60 * 1_000;
+
 describe("a session", () => {
+  it("ends when it is not used for two hours", async () => {
+    let now = Date.now();
+    const timed = createSessions({ store, users, now: () => new Date(now) });
+    const { id = "", expiresOn } = (await timed.begin(await createUser())) ?? {};
+    for (const idle of [2 * hours - 1, 6 * 60_000, 2 * hours - 1]) {
+      now += idle;
+      assert.deepEqual((await timed.find(id))?.expiresOn, expiresOn, "the cookie lasts until the end");
+    }
+    now += 2 * hours;
+    assert.equal(await timed.find(id), undefined);
+  });
+
+  it("is not written for each request", async () => {
+    let writes = 0;
+    let now = Date.now();
+    const extend: SessionStore["extend"] = (...of) => {
+      writes += 1;
+      return store.extend(...of);
+    };
+    const timed = createSessions({ store: { ...store, extend }, users, now: () => new Date(now) });
+    const { id = "" } = (await timed.begin(await createUser())) ?? {};
+    for (let seconds = 0; seconds < 3_600; seconds += 10) {
+      now += 10_000;
+      assert.notEqual(await timed.find(id), undefined);
+    }
+    assert.ok(writes <= 12, `${writes} writes in an hour`);
+  });
+
+  it("ends when its user starts twenty others", async () => {
+    const [name, other] = [await createUser(), await createUser()];
+    const theirs = await beginSession(other);
+    const ids: string[] = [];
+    let now = Date.now();
+    const timed = createSessions({ store, users, now: () => new Date((now += 1_000)) });
+    for (let i = 0; i < 25; i += 1) ids.push((await timed.begin(name))?.id ?? "");
+    assert.equal(await countStored(name), 20);
+    const accepted = await Promise.all(ids.map((id) => isAccepted(id)));
+    assert.deepEqual(accepted, [...Array<boolean>(5).fill(false), ...Array<boolean>(20).fill(true)]);
+    assert.equal(await isAccepted(theirs), true);
+    assert.equal((await sessions.list(name)).length, 20);
+  });
+
   it("expires after twelve hours, or after eight for users of an OpenID provider", async () => {
     const issuer = "https://id.example.org";
     const began = Date.now();
@@ -86,11 +130,12 @@ describe("a session", () => {
     const timed = createSessions({ store, users, issuer, now: () => new Date(now) });
     const own = await timed.begin(await createUser());
     const theirs = await timed.beginFederated({ name: "oidc:ann", roles: [], active: true }, issuer);
-    const hours = 60 * 60 * 1_000;
     for (const [id, lifetime] of [
       [theirs.id, 8 * hours],
       [own?.id ?? "", 12 * hours],
     ] as const) {
+      for (now = began; now < began + lifetime; now += hours)
+        assert.notEqual(await timed.find(id), undefined);
       now = began + lifetime - 1;
       assert.notEqual(await timed.find(id), undefined);
       now = began + lifetime;
