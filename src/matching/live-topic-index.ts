@@ -1,14 +1,12 @@
 import { getErrorMessage, NotLoadedError, UnavailableError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { maxPageBytes, measureRecords, recordsPerRead } from "../lib/page-bytes.ts";
-import { sleep } from "../lib/platform.ts";
+import { now, sleep } from "../lib/platform.ts";
 import { withTimeout } from "../lib/timeout.ts";
 import type { TopicWrites } from "../topics/snapshot.ts";
 import type { Following, IndexedTopic, PickableTopic, TopicChange, TopicFeed } from "./feed.ts";
-import { FilterSyntaxError } from "./filter/filter.ts";
 import { explain, readFilters, type ConditionResult } from "./filter/topic-filters.ts";
-import { createNamespaces } from "./namespaces.ts";
-import { createPicker } from "./picker/picker.ts";
+import { createTopicIndex, type TopicIndex } from "./topic-index.ts";
 
 /**
  * An in-memory index of the stored topics that follows every write and finds the topics that an event belongs
@@ -94,6 +92,7 @@ interface Load {
  * Creates the index; nothing is loaded yet.
  *
  * Invariant: a topic in an index is never replaced by an older version of itself.
+ *   - What this process wrote is the newest version, unless it is reported late (`isLate`): then it is read again.
  *   - A load skips `changedIds`, of which it may read an older version. Those that still wait to be read again
  *     it takes: until then an older version is better than none.
  *   - A re-read skips topics that this process wrote meanwhile: a write removes them from `rereading`. At the end of
@@ -107,11 +106,12 @@ export function createLiveTopicIndex(
   { keepsNamespaces = false }: { readonly keepsNamespaces?: boolean } = {},
 ): LiveTopicIndex {
   const closing = new AbortController();
-  const closed = Promise.withResolvers<undefined>();
   const firstLoad = Promise.withResolvers<undefined>();
   let state: State = { mode: "idle" };
   /** False once the feed is lost, even before everything is loaded again. */
   let isFollowing = false;
+  let followedOn = 0;
+  let lose: (error: unknown) => void = () => undefined;
   /** How often the feed was followed. */
   let followed = 0;
   /** Resolves with the next load, and when closed. */
@@ -160,8 +160,9 @@ export function createLiveTopicIndex(
         const byId = new Map(topics.map((topic) => [topic.externalId, topic]));
         for (const id of rereading) apply(id, byId.get(id));
       } catch (error) {
-        if (!(error instanceof UnavailableError)) throw error;
         for (const id of rereading) stale.add(id);
+        // An outage ends the feed by itself. Otherwise nothing else would say that changes are not known.
+        if (!(error instanceof UnavailableError)) lose(error);
         await pause();
       }
     }
@@ -175,16 +176,10 @@ export function createLiveTopicIndex(
       currentLoad()?.changedIds.add(id);
     }
     if (stale.size === 0) return;
-    refreshLoop ??= refresh()
-      .catch((error: unknown) => {
-        log.error({ err: error }, "topic refresh failed");
-        // What is read again cannot be awaited then.
-        currentLoad()?.confirmed.resolve(undefined);
-      })
-      .finally(() => {
-        refreshLoop = undefined;
-        markStale([]);
-      });
+    refreshLoop ??= refresh().finally(() => {
+      refreshLoop = undefined;
+      markStale([]);
+    });
   }
 
   function handleFeed(changes: readonly TopicChange[]): void {
@@ -201,6 +196,13 @@ export function createLiveTopicIndex(
       markStale(ids);
     }, rereadDelayMs).unref();
   }
+
+  /**
+   * Whether a write that was decided at this time may have been replaced since, and the newer version have been read: the
+   * response can be late by the driver's timeouts, and each change is read a second time only after `rereadDelayMs`.
+   */
+  const isLate = (decidedOn: Date): boolean =>
+    decidedOn.getTime() < Math.max(followedOn, now() - rereadDelayMs / 2);
 
   const pause = (): Promise<void> => sleep(retryDelayMs, closing.signal);
 
@@ -221,23 +223,24 @@ export function createLiveTopicIndex(
   }
 
   /** Reads topics of which the load and a re-read at the same time may have found different versions. */
-  async function confirm({ unconfirmed, confirmed }: Load): Promise<void> {
+  async function confirm({ unconfirmed, confirmed }: Load, lost: Promise<undefined>): Promise<void> {
     const inProgress = [...rereading];
     rereading.clear();
     for (const id of [...stale, ...inProgress]) unconfirmed.add(id);
     if (unconfirmed.size === 0) return;
     markStale(inProgress);
-    await Promise.race([confirmed.promise, closed.promise]);
+    await Promise.race([confirmed.promise, lost]);
   }
 
-  async function load(): Promise<void> {
+  /** `lost` resolves when the index is closed, and rejects when the feed is lost. */
+  async function load(lost: Promise<undefined>): Promise<void> {
     if (isClosed()) return;
     // Into an empty index: what was applied while the feed opened may have been removed unnoticed.
     const loading = beginLoad();
     const { index, changedIds } = loading;
     let reportedAt = Date.now();
     for await (const topics of feed.streamAll()) {
-      if (isClosed()) return;
+      if (isClosed() || !isFollowing) return;
       for (const topic of topics)
         if (!changedIds.has(topic.externalId) || isUnread(topic.externalId)) index.set(topic);
       loading.topicsRead += topics.length;
@@ -245,8 +248,8 @@ export function createLiveTopicIndex(
       reportedAt = Date.now();
       log.info({ topics: loading.topicsRead }, "loading topics");
     }
-    await confirm(loading);
-    if (isClosed()) return;
+    await confirm(loading, lost);
+    if (isClosed() || !isFollowing) return;
     state = { mode: "live", serving: index };
     firstLoad.resolve(undefined);
     live.resolve(undefined);
@@ -263,7 +266,7 @@ export function createLiveTopicIndex(
       const end = (): void => {
         lost.resolve(undefined);
       };
-      const lose = (error: unknown): void => {
+      lose = (error) => {
         isFollowing = false;
         lost.reject(error);
       };
@@ -272,9 +275,10 @@ export function createLiveTopicIndex(
         ownWrites.clear();
         beginLoad();
         isFollowing = true;
+        followedOn = now();
         following = await feed.follow({ onChanged: handleFeed, onLost: lose });
         followed += 1;
-        await load();
+        await load(lost.promise);
         await lost.promise;
       } catch (error) {
         log.warn({ reason: getErrorMessage(error) }, "topics must be loaded again");
@@ -329,12 +333,20 @@ export function createLiveTopicIndex(
 
     changed({ removed = [], retired = [], updated = [], created = [] }) {
       if (state.mode === "idle" || state.mode === "closed") return;
+      const late = new Set<string>();
       for (const { externalId } of removed) apply(externalId, undefined);
-      for (const { topic } of retired) apply(topic.externalId, undefined);
-      for (const topic of [...updated, ...created]) {
-        ownWrites.set(topic.externalId, topic.updatedOn.getTime());
-        apply(topic.externalId, topic);
+      for (const { topic, retiredOn } of retired) {
+        apply(topic.externalId, undefined);
+        if (isLate(retiredOn)) late.add(topic.externalId);
       }
+      for (const topic of [...updated, ...created]) {
+        const { externalId, updatedOn } = topic;
+        apply(externalId, topic);
+        ownWrites.set(externalId, updatedOn.getTime());
+        if (isLate(updatedOn)) late.add(externalId);
+      }
+      for (const id of late) ownWrites.delete(id);
+      markStale([...late]);
     },
 
     status: () => ({
@@ -345,7 +357,6 @@ export function createLiveTopicIndex(
 
     async close() {
       closing.abort();
-      closed.resolve(undefined);
       state = { mode: "closed" };
       firstLoad.resolve(undefined);
       live.resolve(undefined);
@@ -367,36 +378,4 @@ function findFirst(texts: readonly string[], count: number): string[] {
     limit = first.at(-1);
   }
   return first.sort().slice(0, count);
-}
-
-type TopicIndex = ReturnType<typeof createTopicIndex>;
-
-/** A picker that leaves out topics whose filters cannot be read. */
-function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
-  const picker = createPicker();
-  const namespaces = createNamespaces();
-  const unreadable = new Set<string>();
-  return {
-    set(topic: IndexedTopic): void {
-      const { externalId } = topic;
-      try {
-        picker.set(externalId, topic);
-        unreadable.delete(externalId);
-        if (keepsNamespaces) namespaces.set(externalId, topic.namespace);
-      } catch (error) {
-        if (!(error instanceof FilterSyntaxError)) throw error;
-        picker.delete(externalId);
-        unreadable.add(externalId);
-        log.warn({ externalId, reason: getErrorMessage(error) }, "topic not matched: unreadable filter");
-      }
-    },
-    delete(externalId: string): void {
-      picker.delete(externalId);
-      unreadable.delete(externalId);
-      namespaces.delete(externalId);
-    },
-    pick: (event: unknown): string[] => picker.pick(event),
-    getNamespace: (externalId: string): string => namespaces.get(externalId),
-    status: () => ({ topics: picker.size, unreadable: unreadable.size }),
-  };
 }

@@ -79,6 +79,95 @@ describe("the index of topics while it loads", () => {
   });
 });
 
+describe("a write of this process", () => {
+  const source = { kind: "http", user: "user" } as const;
+  const written = (externalId: string, updatedOn: Date) => {
+    return { ...topic(externalId), source, createdOn: updatedOn, updatedOn };
+  };
+
+  it("is not read again if it is reported soon", async () => {
+    const { index, listeners, loads, lookups } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([]);
+    await live;
+    const decidedOn = new Date();
+    index.changed({ created: [written("own", decidedOn)] });
+    listeners[0]?.onChanged([{ externalId: "own", updatedOn: decidedOn.getTime() }]);
+    assert.deepEqual([index.status().topics, lookups.length], [1, 0]);
+    await index.close();
+  });
+
+  it("is read again if it is reported late, since another process may have replaced it", async () => {
+    const { index, loads, lookups } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([]);
+    await live;
+    const decidedOn = new Date(Date.now() - 15_000);
+    index.changed({ created: [written("removed", decidedOn)] });
+    await until("it is read again", () => lookups.length === 1);
+    lookups[0]?.resolve([]);
+    await until("it is removed", () => index.status().topics === 0);
+    const retiredBy = source;
+    const retired = { topic: written("enabled", decidedOn), retiredOn: decidedOn, retiredBy };
+    index.changed({ retired: [retired] });
+    await until("it is read again", () => lookups.length === 2);
+    lookups[1]?.resolve([topic("enabled")]);
+    await until("it is kept", () => index.status().topics === 1);
+    await index.close();
+  });
+
+  it("is read again if it was decided before the feed was followed", async () => {
+    const decidedOn = new Date();
+    await until("a millisecond has passed", () => Date.now() > decidedOn.getTime());
+    const { index, loads, lookups } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([]);
+    await live;
+    index.changed({ created: [written("removed", decidedOn)] });
+    await until("it is read again", () => lookups.length === 1);
+    lookups[0]?.resolve([]);
+    await index.close();
+  });
+});
+
+describe("a change that cannot be read", () => {
+  it("is read once that is possible, and nothing is picked at once before", async () => {
+    const { index, listeners, loads, lookups } = createScene();
+    const live = index.waitUntilLive();
+    await until("the load has begun", () => loads.length === 1);
+    loads[0]?.resolve([]);
+    await live;
+    listeners[0]?.onChanged([{ externalId: "changed", updatedOn: 1 }]);
+    await until("the topic is read", () => lookups.length === 1);
+    lookups[0]?.reject(new Error("not authorized on topicsync to execute command find"));
+    await until("the feed counts as lost", () => index.status().mode !== "live");
+    assert.equal(index.pickNow({ event: { a: "1" } }), undefined);
+    await until("the index is live", () => {
+      for (const load of loads) load.resolve([]);
+      for (const lookup of lookups) lookup.resolve([topic("changed")]);
+      return index.status().mode === "live";
+    });
+    assert.deepEqual(index.pickNow({ event: { a: "1" } }), ["changed"]);
+    await index.close();
+  });
+
+  it("does not keep a load waiting once the feed is lost", async () => {
+    const { index, listeners, loads, lookups } = createScene();
+    index.start();
+    await until("the load has begun", () => loads.length === 1);
+    listeners[0]?.onChanged([{ externalId: "changed", updatedOn: 1 }]);
+    await until("the topic is read", () => lookups.length === 1);
+    loads[0]?.resolve([]);
+    listeners[0]?.onLost(new Error("lost"));
+    await until("the topics are loaded again", () => loads.length === 2);
+    for (const { resolve } of [...loads, ...lookups]) resolve([]);
+    await index.close();
+  });
+});
+
 describe("the index of topics while its feed opens", () => {
   it("forgets a topic that this process wrote and another one removed before the feed was open", async () => {
     const opened = Promise.withResolvers<undefined>();

@@ -1,0 +1,38 @@
+import { getErrorMessage } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { IndexedTopic } from "./feed.ts";
+import { FilterSyntaxError } from "./filter/filter.ts";
+import { createNamespaces } from "./namespaces.ts";
+import { createPicker } from "./picker/picker.ts";
+
+export type TopicIndex = ReturnType<typeof createTopicIndex>;
+
+/** A picker that leaves out topics whose filters cannot be read. */
+export function createTopicIndex(log: Logger, keepsNamespaces: boolean) {
+  const picker = createPicker();
+  const namespaces = createNamespaces();
+  const unreadable = new Set<string>();
+  return {
+    set(topic: IndexedTopic): void {
+      const { externalId } = topic;
+      try {
+        picker.set(externalId, topic);
+        unreadable.delete(externalId);
+        if (keepsNamespaces) namespaces.set(externalId, topic.namespace);
+      } catch (error) {
+        if (!(error instanceof FilterSyntaxError)) throw error;
+        picker.delete(externalId);
+        unreadable.add(externalId);
+        log.warn({ externalId, reason: getErrorMessage(error) }, "topic not matched: unreadable filter");
+      }
+    },
+    delete(externalId: string): void {
+      picker.delete(externalId);
+      unreadable.delete(externalId);
+      namespaces.delete(externalId);
+    },
+    pick: (event: unknown): string[] => picker.pick(event),
+    getNamespace: (externalId: string): string => namespaces.get(externalId),
+    status: () => ({ topics: picker.size, unreadable: unreadable.size }),
+  };
+}
