@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 import { MongoServerError, type ChangeStream, type ChangeStreamDocument, type Document } from "mongodb";
 
 import { getErrorMessage } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
+import { elapsed, now, sleep } from "../lib/platform.ts";
 import type { FeedListener, Following, PickableTopic, TopicChange, TopicFeed } from "../matching/feed.ts";
 import type { Database } from "./database.ts";
 import { classify } from "./failures.ts";
@@ -22,39 +21,89 @@ import {
 /** Small enough for a picker to take in without blocking the event loop. */
 const topicsPerBatch = 1_000;
 const pollIntervalMs = 10_000;
-/** Records have the time of their decision; their transaction may commit 60 s later, and clocks differ. */
-const overlapMs = 90_000;
+/**
+ * Records have the time of their decision. A batch that was decided ahead waits for the one before, which may take 60 s, its own
+ * transaction may commit 60 s later, and clocks differ.
+ */
+const overlapMs = 180_000;
+/** Change streams that fail this often in succession are replaced by polling. */
+const maxStreamFailures = 3;
+/** A stream that ends sooner counts as one that could not be opened. */
+const minStreamMs = 60_000;
+/** While the feed polls, it tries to open change streams at this interval. */
+const streamRetryMs = 300_000;
+/** After an election that is not visible, majority reads may be older than a change for this time. */
+const hiddenElectionMs = 10_000;
 
-/** Follows the stored topics by change streams, or by polling their timestamps on a store that has none. */
+const electionError = new Error("the primary of MongoDB has changed");
+
+/**
+ * Follows the stored topics by change streams, or by polling their timestamps while there are none.
+ *
+ * Invariant: what is read while streams are open is reported when it changes, or the feed is lost. Streams report only what a
+ * majority has, and stay with a member that is no longer the primary; reads return what an election may take back. So the
+ * feed is lost with each election; where elections are not visible, only what a majority has is read.
+ */
 export function createTopicFeed(database: Database, log: Logger): TopicFeed {
   const topics = database.collection<TopicRecord>(collections.topics);
   const retired = database.collection<RetiredRecord>(collections.retiredTopics);
+  /** How often change streams failed in succession, while the store responded otherwise. */
+  let failures = 0;
 
-  async function openStreams(listener: FeedListener): Promise<Following> {
+  const getReadOptions = () =>
+    database.seesElections() ? {} : { readConcern: { level: "majority" } as const };
+
+  function countFailure(error: unknown): void {
+    failures += 1;
+    if (failures === maxStreamFailures)
+      log.warn(
+        { reason: getErrorMessage(error) },
+        "change streams failed three times: polling for changes by other instances every 10 s",
+      );
+  }
+
+  async function openStreams({ onChanged, onLost }: FeedListener): Promise<Following> {
+    const openedAt = elapsed();
+    let isOpen = false;
     // The driver closes a stream before it throws, so `stream.closed` does not show who ended it.
-    let isOpen = true;
-    const lost = (error: unknown): void => {
-      if (isOpen) listener.onLost(error);
-      isOpen = false;
+    const ending = new AbortController();
+    const end = (reason: unknown): void => {
+      if (ending.signal.aborted) return;
+      ending.abort(reason);
+      const isLasting = elapsed() - openedAt >= minStreamMs;
+      if (isLasting) failures = 0;
+      else if (isOpen && reason !== electionError) countFailure(reason);
+      if (isOpen) onLost(reason);
+    };
+    const stopListening = database.onElection(() => {
+      end(electionError);
+    });
+    const report = (change: TopicChange): void => {
+      if (!ending.signal.aborted) onChanged([change]);
     };
     const opened = await Promise.allSettled(
-      [collections.topics, collections.retiredTopics].map((name) => watch(name, listener.onChanged, lost)),
+      [collections.topics, collections.retiredTopics].map((name) => watch(name, report, end)),
     );
     const streams = opened.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    for (const one of opened) if (one.status === "rejected") end(one.reason);
     const close = async (): Promise<void> => {
       isOpen = false;
+      end("closed");
+      stopListening();
       await Promise.all(streams.map((stream) => stream.close()));
     };
-    const failed = opened.find(({ status }) => status === "rejected");
-    if (failed?.status !== "rejected") return { close };
-    await close();
-    throw failed.reason;
+    if (ending.signal.aborted) {
+      await close();
+      throw ending.signal.reason;
+    }
+    isOpen = true;
+    return { close };
   }
 
   async function watch(
     name: CollectionName,
-    onChanged: FeedListener["onChanged"],
-    onLost: FeedListener["onLost"],
+    onChange: (change: TopicChange) => void,
+    onEnd: (error: unknown) => void,
   ): Promise<ChangeStream> {
     const stream = database
       .collection<Document>(name)
@@ -65,7 +114,9 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       });
     const report = (change: ChangeStreamDocument | null): void => {
       const one = change === null ? undefined : toTopicChange(change, name);
-      if (one !== undefined) onChanged([one]);
+      if (one === undefined) return;
+      onChange(one);
+      if (!database.seesElections()) setTimeout(onChange, hiddenElectionMs, one).unref();
     };
     const readForever = async (): Promise<never> => {
       for (;;) report(await stream.next());
@@ -77,86 +128,131 @@ export function createTopicFeed(database: Database, log: Logger): TopicFeed {
       await stream.close().catch(() => undefined);
       throw error;
     }
-    readForever().catch(onLost);
+    readForever().catch(onEnd);
     return stream;
   }
 
+  /** Opens change streams. Returns undefined when they are to be replaced by polling. Throws UnavailableError. */
+  async function tryStreams(listener: FeedListener): Promise<Following | undefined> {
+    try {
+      return await database.run(() => openStreams(listener));
+    } catch (error) {
+      if (error === electionError) throw error;
+      if (lacksChangeStreams(error)) {
+        if (failures < maxStreamFailures)
+          log.info(
+            { reason: getErrorMessage(error) },
+            "no change streams: polling for changes by other instances every 10 s",
+          );
+        failures = maxStreamFailures;
+        return undefined;
+      }
+      // An outage says nothing about change streams.
+      await database.ping();
+      countFailure(error);
+      if (failures < maxStreamFailures) throw error;
+      return undefined;
+    }
+  }
+
+  async function findChanges(from: Date): Promise<{ readonly key: string; readonly change: TopicChange }[]> {
+    const [active, removed] = await database.run(() =>
+      Promise.all([
+        topics
+          .find({ sys_updated_on: { $gte: from } }, { projection: { topic_id: 1, sys_updated_on: 1 } })
+          .toArray(),
+        // Names both kinds, so that the index `retired_by_time` applies.
+        retired
+          .find(
+            { "retired_by.kind": { $in: ["announcement", "http"] }, retired_on: { $gte: from } },
+            { projection: { topic_id: 1 } },
+          )
+          .toArray(),
+      ]),
+    );
+    return [
+      ...active.map(({ _id, topic_id: externalId, sys_updated_on }) => {
+        const updatedOn = sys_updated_on.getTime();
+        return { key: `${_id} ${updatedOn}`, change: { externalId, updatedOn } };
+      }),
+      ...removed.map(({ _id: key, topic_id: externalId }) => {
+        return { key, change: { externalId, updatedOn: undefined } };
+      }),
+    ];
+  }
+
+  /** Polls until change streams can be opened. */
   function poll({ onChanged, onLost }: FeedListener): Following {
     const closing = new AbortController();
-    let since = new Date(Date.now() - overlapMs);
+    const isClosed = (): boolean => closing.signal.aborted;
+    let streams: Following | undefined;
+    let since = new Date(now() - overlapMs);
     /** The changes of the last poll, some of which the next poll finds again within the overlap. */
     let seen = new Set<string>();
+    const lose = (reason: unknown): void => {
+      if (isClosed()) return;
+      closing.abort();
+      onLost(reason);
+    };
 
     async function pollOnce(): Promise<void> {
       const from = since;
-      since = new Date(Date.now() - overlapMs);
-      const [active, removed] = await database.run(() =>
-        Promise.all([
-          topics
-            .find({ sys_updated_on: { $gte: from } }, { projection: { topic_id: 1, sys_updated_on: 1 } })
-            .toArray(),
-          // Names both kinds, so that the index `retired_by_time` applies.
-          retired
-            .find(
-              { "retired_by.kind": { $in: ["announcement", "http"] }, retired_on: { $gte: from } },
-              { projection: { topic_id: 1 } },
-            )
-            .toArray(),
-        ]),
-      );
-      const found = [
-        ...active.map(({ _id, topic_id: externalId, sys_updated_on }) => {
-          const updatedOn = sys_updated_on.getTime();
-          return { key: `${_id} ${updatedOn}`, change: { externalId, updatedOn } };
-        }),
-        ...removed.map(({ _id: key, topic_id: externalId }) => {
-          return { key, change: { externalId, updatedOn: undefined } };
-        }),
-      ];
+      since = new Date(now() - overlapMs);
+      const found = await findChanges(from);
+      if (isClosed()) return;
       onChanged(found.filter(({ key }) => !seen.has(key)).map(({ change }) => change));
       seen = new Set(found.map(({ key }) => key));
     }
 
-    const readForever = async (): Promise<never> => {
-      for (;;) {
-        await sleep(pollIntervalMs, undefined, { signal: closing.signal });
+    async function pollUntilStreams(): Promise<void> {
+      let retryAt = elapsed() + streamRetryMs;
+      while (streams === undefined && !isClosed()) {
+        await sleep(pollIntervalMs, closing.signal);
+        if (isClosed()) return;
+        if (elapsed() >= retryAt) {
+          streams = await tryStreams({ onChanged, onLost: lose });
+          retryAt = elapsed() + streamRetryMs;
+          if (isClosed()) break;
+        }
+        // Once more after the streams were opened, which report only later changes.
         await pollOnce();
       }
-    };
-    readForever().catch((error: unknown) => {
-      if (!closing.signal.aborted) onLost(error);
-    });
+      if (isClosed()) {
+        await streams?.close();
+        return;
+      }
+      failures = 0;
+      log.info("change streams opened again: polling ended");
+    }
+
+    pollUntilStreams().catch(lose);
     return {
-      close: () => {
+      close: async () => {
         closing.abort();
-        return Promise.resolve();
+        await streams?.close();
       },
     };
   }
 
   return {
     streamAll: () => {
-      const cursor = topics.find({}, { projection: indexedFields, batchSize: topicsPerBatch });
+      const cursor = topics.find(
+        {},
+        { ...getReadOptions(), projection: indexedFields, batchSize: topicsPerBatch },
+      );
       return streamBatches(database, cursor, toIndexed);
     },
 
     find: async (externalIds) =>
-      (await findByExternalIds({ database, topics }, externalIds, { projection: pickedFields })).map(
-        toPickable,
-      ),
+      (
+        await findByExternalIds({ database, topics }, externalIds, {
+          ...getReadOptions(),
+          projection: pickedFields,
+        })
+      ).map(toPickable),
 
-    async follow(listener) {
-      try {
-        return await database.run(() => openStreams(listener));
-      } catch (error) {
-        if (!lacksChangeStreams(error)) throw error;
-        log.info(
-          { reason: getErrorMessage(error) },
-          "no change streams: polling for changes by other instances every 10 s",
-        );
-        return poll(listener);
-      }
-    },
+    follow: async (listener) =>
+      (failures < maxStreamFailures ? await tryStreams(listener) : undefined) ?? poll(listener),
   };
 }
 

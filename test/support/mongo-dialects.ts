@@ -28,7 +28,8 @@ const isNamed =
   (...names: readonly string[]) =>
   (command: Command): boolean =>
     names.includes(Object.keys(command)[0] ?? "");
-const omit =
+/** A document without these members. */
+export const omit =
   (...names: readonly string[]) =>
   (document: Command): Document =>
     Object.fromEntries(Object.entries(document).filter(([name]) => !names.includes(name)));

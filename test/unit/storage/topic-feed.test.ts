@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { describe, it, type TestContext } from "node:test";
 
-import type { Document } from "mongodb";
+import { ObjectId, type Document } from "mongodb";
 import { pino } from "pino";
 
+import { replacePlatform } from "../../../src/lib/platform.ts";
 import { indexes } from "../../../src/storage/indexes.ts";
 import { getPort } from "../embedded/local.ts";
 import {
@@ -13,7 +14,8 @@ import {
   connectIndex,
   pickExternalIds,
 } from "../../support/live-topic-index.ts";
-import { startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
+import { dialects, omit, type Dialect } from "../../support/mongo-dialects.ts";
+import { mongoErrors, startMongoProxy, type MongoFault } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testDatabase } from "../../support/stack.ts";
 import { createTopicRecord } from "../../support/topic-record.ts";
@@ -21,10 +23,11 @@ import { createTopicRecord } from "../../support/topic-record.ts";
 type StoredDocument = Document & { _id: string };
 
 /** An index whose database is behind a proxy, a second index, and the log lines and commands of the first. */
-async function createScene(t: TestContext) {
+async function createScene(t: TestContext, dialect?: Dialect) {
   const { uri, db } = testDatabase();
   const sent: Document[] = [];
   const proxy = await startMongoProxy(getPort(sharedStack().mongodb), {
+    ...(dialect && { dialect }),
     onCommand: (command) => void sent.push(command),
   });
   const lines: string[] = [];
@@ -48,12 +51,33 @@ async function createScene(t: TestContext) {
 const loadedAgain = "topics must be loaded again";
 const loaded = "topics loaded";
 const polling = "no change streams";
+const replaced = "change streams failed three times";
 const standalone = {
   ok: 0,
   code: 40573,
   codeName: "Location40573",
   errmsg: "The $changeStream stage is only supported on replica sets",
 };
+
+/** Makes the time of the product pass faster. */
+function runFast(t: TestContext, factor: number): void {
+  const former = replacePlatform({
+    now: () => Date.now(),
+    elapsed: () => performance.now() * factor,
+    schedule(delayMs, action) {
+      const timer = setTimeout(action, delayMs / factor);
+      return () => {
+        clearTimeout(timer);
+      };
+    },
+    scheduleSoon: (action) => former.scheduleSoon(action),
+    random: Math.random,
+    fillRandom: (bytes) => {
+      former.fillRandom(bytes);
+    },
+  });
+  t.after(() => replacePlatform(former));
+}
 
 describe("the feed of stored topics", () => {
   it("reports the end of a change stream, so that the topics are loaded and followed again", async (t) => {
@@ -100,7 +124,7 @@ describe("the feed of stored topics", () => {
     assert.equal(logged(polling), 1);
     await there.service.create(createBody("polled", "a=2"), "user");
     // A long transaction decided this long ago and commits only now.
-    const decidedOn = new Date(Date.now() - 80_000);
+    const decidedOn = new Date(Date.now() - 170_000);
     const late = createTopicRecord({ externalId: "late", contentQuery: "a=3" });
     const topics = db.collection<StoredDocument>("svc_api_notif_mgmt_topic");
     const retired = db.collection<StoredDocument>("svc_api_notif_mgmt_topic_retired");
@@ -130,6 +154,79 @@ describe("the feed of stored topics", () => {
       assert.equal(logged(polling), 1);
     });
   }
+
+  const broken = { ok: 0, code: 8, codeName: "UnknownError", errmsg: "something new" };
+
+  it("polls if change streams cannot be opened three times, and opens them again later", async (t) => {
+    runFast(t, 100);
+    const { here, there, fail, proxy, sent, logged } = await createScene(t);
+    fail({ command: "aggregate", answer: broken, times: 8 });
+    here.index.start();
+    await waitUntilPicked(here, 1, ["early"]);
+    assert.deepEqual([logged(loadedAgain), logged(replaced), sent("aggregate").length], [2, 1, 6]);
+    await there.service.create(createBody("polled", "a=2"), "user");
+    await waitUntilPicked(here, 2, ["polled"]);
+    await until("the streams were tried again", () => proxy.pending() === 0);
+    await until("the streams are open", () => logged("change streams opened again") === 1);
+    await there.service.create(createBody("streamed", "a=3"), "user");
+    await waitUntilPicked(here, 3, ["streamed"]);
+    assert.deepEqual([logged(loadedAgain), logged(replaced)], [2, 1]);
+  });
+
+  it("polls if change streams end soon after they were opened, three times", async (t) => {
+    const { here, fail, logged, proxy } = await createScene(t);
+    fail({ command: "getMore", answer: broken, times: 1_000 });
+    here.index.start();
+    await until("the streams are replaced", () => logged(replaced) === 1);
+    proxy.clear();
+    await until("the topics are loaded", () => here.index.status().mode === "live");
+    assert.deepEqual(await pickExternalIds(here, 1), ["early"]);
+  });
+
+  it("waits for an outage to end, and does not poll then", async (t) => {
+    const { here, fail, logged } = await createScene(t);
+    const answer = mongoErrors.hostUnreachable;
+    // The driver repeats the commands that open the two streams.
+    fail({ command: "aggregate", answer, times: 4 * 4 });
+    fail({ command: "ping", answer, times: 4 });
+    here.index.start();
+    await waitUntilPicked(here, 1, ["early"]);
+    assert.equal(logged(loadedAgain), 4);
+    assert.equal(logged(replaced), 0);
+  });
+
+  it("loads the topics again from the primary that an election made", async (t) => {
+    let electionId = new ObjectId();
+    const { here, logged } = await createScene(t, {
+      uriOptions: "directConnection=true&heartbeatFrequencyMS=500",
+      // Without a topology version the driver polls.
+      hello: (hello) => ({ ...omit("topologyVersion")(hello), electionId }),
+      hasTransactions: true,
+      hasChangeStreams: true,
+      rules: [],
+    });
+    here.index.start();
+    await waitUntilPicked(here, 1, ["early"]);
+    assert.equal(here.database.getPrimary(), electionId.toHexString());
+    assert.equal(logged(loadedAgain), 0);
+    electionId = new ObjectId();
+    await until("the topics are loaded again", () => logged(loaded) === 2);
+    assert.equal(logged("the primary of MongoDB has changed"), 1);
+  });
+
+  it("reads only what a majority has where elections are not visible, and changes a second time later", async (t) => {
+    const { here, there, sent } = await createScene(t, dialects["a sharded cluster with a member down"]);
+    here.index.start();
+    await waitUntilPicked(here, 1, ["early"]);
+    await there.service.create(createBody("later", "a=2"), "user");
+    const getReads = (id: string) => sent("find").filter(({ filter }) => filter.topic_id?.$in?.includes(id));
+    await until("the change is read", () => here.index.status().topics === 2);
+    await until("it is read again", () => getReads("later").length === 2);
+    await until("it is read again once the election must be over", () => getReads("later").length > 2);
+    const reads = [...sent("find").filter(({ batchSize }) => batchSize === 1_000), ...getReads("later")];
+    assert.ok(reads.length > 3);
+    for (const { readConcern } of reads) assert.equal(readConcern?.level, "majority");
+  });
 
   it("is not queried any more once the index is closed, also right after a change", async (t) => {
     const { here, there } = await createScene(t);
