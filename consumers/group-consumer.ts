@@ -1,11 +1,13 @@
 import type { Logger } from "../src/lib/logger.ts";
+import type { LogStore } from "../src/sync/positions.ts";
 import type { GroupMember, LogWatch, Partition } from "../src/sync/records.ts";
 import type { BatchHandler, PreparedBatch } from "./batch.ts";
-import { createPartitionReader, type PartitionReader, type PartitionStatus } from "./partition-reader.ts";
+import { PartitionReader, type PartitionStatus } from "./partition-reader.ts";
 
 export interface GroupConsumerOptions<Prepared extends PreparedBatch> {
   readonly member: GroupMember;
   readonly watch: LogWatch;
+  readonly logs: LogStore;
   /** Creates the handler of each partition that the group assigns. */
   readonly createHandler: (partition: Partition) => BatchHandler<Prepared>;
   readonly log: Logger;
@@ -30,7 +32,7 @@ export interface GroupConsumer {
 export function createGroupConsumer<Prepared extends PreparedBatch>(
   options: GroupConsumerOptions<Prepared>,
 ): GroupConsumer {
-  const { member, watch, createHandler, log } = options;
+  const { member, watch, logs, createHandler, log } = options;
   const readers = new Map<number, PartitionReader>();
   /** By partition: when its last reader here that was closed has written its last batch. */
   const closed = new Map<number, Promise<void>>();
@@ -59,10 +61,11 @@ export function createGroupConsumer<Prepared extends PreparedBatch>(
             const previousClosed = closed.get(partition.partition) ?? Promise.resolve();
             readers.set(
               partition.partition,
-              createPartitionReader({
+              new PartitionReader({
                 partition,
                 member,
                 watch,
+                logs,
                 handler,
                 log,
                 previousClosed,
@@ -76,9 +79,6 @@ export function createGroupConsumer<Prepared extends PreparedBatch>(
         },
         async onBatch(batch) {
           await readers.get(batch.partition.partition)?.batch(batch);
-        },
-        onSkipped({ partition }, range) {
-          readers.get(partition)?.skipped(range);
         },
         onDied(error) {
           die(error);

@@ -6,6 +6,8 @@ import { choosePartition } from "../kafka/partitioner.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import { createRouterTally } from "../routing/tally.ts";
+import { createLogStore } from "../storage/logs.ts";
+import type { Database } from "../storage/database.ts";
 import type { WatchedRouter } from "../sync/status.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { createNaming } from "./egress-naming.ts";
@@ -13,6 +15,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Topics } from "./topics.ts";
 
 export interface RouterOptions extends Pick<Topics, "topicIndex"> {
+  readonly database: Database;
   readonly broker: Broker;
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
@@ -30,7 +33,7 @@ export interface Router extends WatchedRouter {
 
 /** Wires the router, which forwards events to their topics. */
 export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: RouterOptions): Router {
-  const { broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
+  const { database, broker, topicIndex, metrics, lifecycle, tracing, onDied } = options;
   const { topic, groupId, deadLetterTopic, maxEventBytes, unmatchedTopic, maxCopies } = config;
   const log = options.log.child({ component: "router" });
   const naming = createNaming(kafka, config);
@@ -40,6 +43,7 @@ export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: 
     // The offsets are committed in the transactions.
     member: broker.createMember({ topic, groupId, commitsOffsets: false }),
     watch: broker.watch(topic),
+    logs: createLogStore(database),
     createHandler: (partition) =>
       createEventHandler({
         partition,

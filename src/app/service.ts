@@ -82,6 +82,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const router =
     config.kafka.router &&
     createRouter(config.kafka, config.kafka.router, {
+      database,
       topicIndex: topics.topicIndex,
       broker,
       metrics,

@@ -10,6 +10,7 @@ import type { Audit } from "../lib/audit.ts";
 import type { Lifecycle } from "../lib/lifecycle.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../storage/database.ts";
+import { createLogStore } from "../storage/logs.ts";
 import { createFeedbackStore } from "../storage/push-feedback.ts";
 import type { WatchedLog } from "../sync/partition-status.ts";
 import { createStatus, type WatchedRouter } from "../sync/status.ts";
@@ -72,13 +73,14 @@ function createAnnouncementConsumer(
   tally: Tally,
   options: SyncOptions,
 ): WiredConsumer {
-  const { broker, topics, topicStore, metrics, lifecycle, tracing, onDied } = options;
+  const { database, broker, topics, topicStore, metrics, lifecycle, tracing, onDied } = options;
   const log = options.log.child({ component: "announcements" });
   const deadLetters = broker.createProducer(deadLetterTopic);
   lifecycle.onStop("dead letters", () => deadLetters.close());
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
+    logs: createLogStore(database),
     createHandler: (partition) =>
       createAnnouncementHandler(partition, {
         groupId,
@@ -122,6 +124,7 @@ function createFeedbackConsumer(
   const consumer = createGroupConsumer({
     member: broker.createMember({ topic, groupId, commitsOffsets: true }),
     watch: broker.watch(topic),
+    logs: createLogStore(database),
     createHandler: (partition) =>
       createFeedbackHandler(partition, {
         groupId,

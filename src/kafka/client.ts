@@ -1,6 +1,5 @@
 import kafkajs, {
   type Admin,
-  type Kafka,
   type KafkaConfig as KafkaJsConfig,
   type LogEntry,
   type RetryOptions,
@@ -20,22 +19,24 @@ import type {
   RecordProducer,
 } from "../sync/records.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
-import { hideAbortedTransactions } from "./workarounds/aborted-transactions.ts";
 import { createCluster } from "./workarounds/clusters.ts";
 import { rememberCoordinators } from "./workarounds/coordinators.ts";
 import { quoteGroup, toKafkaError } from "./errors.ts";
 import { boundFetches } from "./workarounds/bounded-fetches.ts";
-import { readBounds, readLog } from "./reader.ts";
+import { askForBrokersOnly } from "./workarounds/brokers-only.ts";
+import { deliverEmptyBatches } from "./workarounds/empty-batches.ts";
+import { fetchByTopicId } from "./workarounds/fetches.ts";
+import { readLog } from "./reader.ts";
+import { createRequests, type KafkaRequests } from "./requests.ts";
+import { toPosition } from "./committed-position.ts";
 import { createMember } from "./consumer.ts";
 import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
-import { createStableOffsets } from "./workarounds/stable-offsets.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
-import { createUncommittedAdmin } from "./workarounds/uncommitted-admin.ts";
 import { createObserver, createWatch } from "./admin/watch.ts";
 
 /** The client for Kafka. */
@@ -93,7 +94,9 @@ export function createBroker(
 ): Broker {
   boundFetches(config.maxBatchBytes);
   encodeRequestsAtOnce();
-  hideAbortedTransactions();
+  fetchByTopicId();
+  deliverEmptyBatches();
+  askForBrokersOnly();
   stopIdleChecks();
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
@@ -110,18 +113,21 @@ export function createBroker(
       },
     };
   };
-  const createAdmin = (create = (kafka: Kafka): Admin => kafka.admin()): Admin => {
+  const createAdmin = (): Admin => {
     const { kafka, dropConnection } = createClient(fastRetry);
-    const admin = create(kafka);
+    const admin = kafka.admin();
     admin.on(admin.events.REQUEST_TIMEOUT, dropConnection);
     return admin;
   };
   /** For the sync and for `ping`. Observers have their own clients, which connect when first used. */
   const admin = createAdmin();
   const observer = createAdmin();
-  const uncommitted = createAdmin(createUncommittedAdmin);
-
-  const stableOffsets = createStableOffsets(() => createCluster(createClient(fastRetry).kafka));
+  const connectRequests = (): KafkaRequests => {
+    const { kafka, dropConnection } = createClient(fastRetry);
+    return createRequests(() => createCluster(kafka, dropConnection));
+  };
+  const requests = connectRequests();
+  const observerRequests = connectRequests();
 
   const connectAndRun = (abort: AbortSignal, work: () => Promise<void>): Promise<void> =>
     retryUntilAvailable(
@@ -138,21 +144,25 @@ export function createBroker(
 
   return {
     reach: (abort) => connectAndRun(abort, () => Promise.resolve()),
-    connect: (abort) => connectAndRun(abort, () => ensureTopics(admin, config, log)),
+    connect: (abort) => connectAndRun(abort, () => ensureTopics({ admin, requests }, config, log)),
 
     async ping() {
-      await admin.describeCluster().catch((error: unknown) => {
-        throw toKafkaError(error);
-      });
+      await requests.fetchMetadata([]);
     },
 
     createMember: (read) => createMember(createClient(fastRetry), { ...read, log }),
-    watch: (topic) => createWatch(admin, topic),
-    observe: (read) => createObserver({ committed: observer, uncommitted }, read),
-    fetchBounds: (topic) => readBounds(observer, topic),
+    watch: (topic) => createWatch({ requests, admin }, topic),
+    observe: (read) => createObserver({ requests: observerRequests, admin: observer }, read),
+    fetchBounds: (topic) => observerRequests.fetchBounds(topic, "committed"),
     read: (topic, options) =>
       readLog(
-        { client: createClient(fastRetry), admin: observer, groupId: config.groupId, log },
+        {
+          client: createClient(fastRetry),
+          requests: observerRequests,
+          admin: observer,
+          groupId: config.groupId,
+          log,
+        },
         topic,
         options,
       ),
@@ -166,20 +176,21 @@ export function createBroker(
           rememberCoordinators(client.kafka);
           return client;
         },
-        offsets: stableOffsets,
+        requests,
         log,
       }),
-    createEgressTopics: (create) => createEgressTopics({ admin, create, log }),
+    createEgressTopics: (create) => createEgressTopics({ admin, requests, create, log }),
     async fetchCommittedOffsets({ topic, groupId }) {
       const fetched = await observer.fetchOffsets({ groupId, topics: [topic] }).catch((error: unknown) => {
         throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
       });
       const positions = fetched.flatMap(({ partitions }) => partitions);
-      return new Map(
-        positions
-          .filter(({ offset }) => Number(offset) >= 0)
-          .map(({ partition, offset }) => [partition, { offset: Number(offset), epoch: 1 }]),
-      );
+      const found = new Map<number, Position>();
+      for (const { partition, offset, metadata } of positions) {
+        const position = toPosition({ offset: Number(offset), metadata: metadata ?? "" });
+        if (position !== undefined) found.set(partition, position);
+      }
+      return found;
     },
     async close() {
       // First: kafkajs does not disconnect while a request is pending.
@@ -187,8 +198,8 @@ export function createBroker(
       await Promise.all([
         admin.disconnect(),
         observer.disconnect(),
-        uncommitted.disconnect(),
-        stableOffsets.close(),
+        requests.close(),
+        observerRequests.close(),
       ]);
     },
   };

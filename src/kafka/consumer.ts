@@ -7,7 +7,9 @@ import { waitAtMost } from "../lib/timeout.ts";
 import type { GroupListener, GroupMember, RecordBatch } from "../sync/records.ts";
 import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "./errors.ts";
+import { elapsed } from "../lib/platform.ts";
 import { toLogRecord } from "./codecs/record-batches.ts";
+import { findOrigin } from "./workarounds/fetches.ts";
 import type { KafkaClient } from "./sockets.ts";
 
 export interface MemberOptions {
@@ -62,6 +64,7 @@ export function createMember(
   let stopCommits: Cancel = () => undefined;
   let cancelRestart: Cancel = () => undefined;
   let joined = false;
+  let lastHeartbeatAt = -Infinity;
 
   /** kafkajs throws while there is no member. Skipping is safe: after the next join the listener starts over. */
   function ifJoined(action: () => void): void {
@@ -101,20 +104,17 @@ export function createMember(
       const partitions = payload.memberAssignment[topic] ?? [];
       uncommitted.clear();
       joined = true;
+      lastHeartbeatAt = elapsed();
       listener.onAssigned(partitions.map((partition) => ({ topic, partition })));
     });
-    consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-      const { partition, batchSize, lastOffset } = payload;
-      // The types omit null, which means that nothing was fetched.
-      const firstOffset = payload.firstOffset as string | null;
-      // kafkajs calls `eachBatch` only when there are records to deliver.
-      if (batchSize > 0 || firstOffset === null || !joined) return;
-      listener.onSkipped({ topic, partition }, { first: Number(firstOffset), end: Number(lastOffset) + 1 });
+    consumer.on(consumer.events.HEARTBEAT, () => {
+      lastHeartbeatAt = elapsed();
     });
     consumer.on(consumer.events.STOP, () => {
       joined = false;
     });
     consumer.on(consumer.events.CRASH, ({ payload }: ConsumerCrashEvent) => {
+      joined = false;
       if (payload.restart || stopping) return;
       if (findDenial(payload.error) !== undefined) listener.onDied(toKafkaError(payload.error, rights));
       else if (isOutage(payload.error))
@@ -144,6 +144,7 @@ export function createMember(
       await consume(listener);
       stopCommits = repeat(commitIntervalMs, () => void flushCommits());
     },
+    isInGroup: () => joined && elapsed() - lastHeartbeatAt < sessionTimeoutMs,
     pause: ({ partition }) => {
       ifJoined(() => {
         consumer.pause([{ topic, partitions: [partition] }]);
@@ -191,6 +192,7 @@ function toBatch(payload: EachBatchPayload, heartbeat: HeartbeatState): RecordBa
   const end = Number(batch.lastOffset()) + 1;
   return {
     partition: { topic: batch.topic, partition: batch.partition },
+    ...findOrigin(batch),
     records: batch.messages.map(toLogRecord),
     end,
     isAtEnd: end >= Number(batch.highWatermark),

@@ -10,11 +10,14 @@ import { throwGroupDenials } from "./workarounds/denied-groups.ts";
 import { quoteTopic, toKafkaError, type Rights } from "./errors.ts";
 import { createAsyncQueue, type AsyncQueue } from "./async-queue.ts";
 import { toLogRecord } from "./codecs/record-batches.ts";
+import type { KafkaRequests } from "./requests.ts";
 import type { KafkaClient } from "./sockets.ts";
+import { findOrigin } from "./workarounds/fetches.ts";
 
 export interface LogReaderOptions {
   readonly client: KafkaClient;
-  readonly admin: Admin;
+  readonly requests: Pick<KafkaRequests, "fetchBounds">;
+  readonly admin: Pick<Admin, "deleteGroups">;
   /** The prefix of the temporary groups' ids, so that access rules for the prefix cover them. */
   readonly groupId: string;
   readonly log: Logger;
@@ -33,29 +36,14 @@ const checkIntervalMs = 1_000;
 const stallTimeoutMs = 30_000;
 const leaveTimeoutMs = 5_000;
 
-/** The first and end offsets of each partition; undefined when the topic does not exist. Throws UnavailableError. */
-export async function readBounds(
-  admin: Admin,
-  topic: string,
-): Promise<ReadonlyMap<number, LogBounds> | undefined> {
-  try {
-    if (!(await admin.listTopics()).includes(topic)) return undefined;
-    const offsets = await admin.fetchTopicOffsets(topic);
-    return new Map(
-      offsets.map(({ partition, low, high }) => [partition, { low: Number(low), high: Number(high) }]),
-    );
-  } catch (error) {
-    throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
-  }
-}
-
 /** See LogReader.read in src/sync/records.ts. */
 export async function* readLog(
-  { client: { kafka, dropConnection }, admin, groupId: prefix, log }: LogReaderOptions,
+  { client: { kafka, dropConnection }, requests, admin, groupId: prefix, log }: LogReaderOptions,
   topic: string,
   { from, abort }: ReadOptions,
 ): AsyncGenerator<PartitionRecord, void, undefined> {
-  const bounds = await readBounds(admin, topic);
+  const getBounds = () => requests.fetchBounds(topic, "committed");
+  const bounds = await getBounds();
   if (bounds === undefined) throw new KafkaUnavailableError(`there is no Kafka topic named "${topic}"`);
   const unread = createUnreadRanges(bounds, from);
   if (unread.list().length === 0) return;
@@ -84,12 +72,12 @@ export async function* readLog(
   const stop = (): void => {
     queue.fail(new KafkaUnavailableError(`reading ${topic} was stopped`));
   };
-  const checkStall = createStallCheck({ topic, unread, queue, getBounds: () => readBounds(admin, topic) });
+  const checkStall = createStallCheck({ topic, unread, queue, getBounds });
   const stopChecks = repeat(checkIntervalMs, checkStall);
   try {
     abort.addEventListener("abort", stop, { once: true });
     if (abort.aborted) stop();
-    await consume({ consumer, topic, unread, queue, rights });
+    await consume({ consumer, topic, unread, queue, rights, getBounds });
     for (let next = await queue.shift(); next !== undefined; next = await queue.shift()) {
       const { partition, records } = next;
       for (const record of records) yield { partition, record };
@@ -141,10 +129,12 @@ interface Consumption {
   readonly queue: AsyncQueue<FetchedBatch>;
   /** The required rights, for errors. */
   readonly rights: Rights;
+  /** Throws UnavailableError. */
+  readonly getBounds: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
 }
 
 /** Starts to fetch the unread records into the queue. Throws UnavailableError; later errors fail the queue. */
-async function consume({ consumer, topic, unread, queue, rights }: Consumption): Promise<void> {
+async function consume({ consumer, topic, unread, queue, rights, getBounds }: Consumption): Promise<void> {
   const advance = (partition: number, offset: number): void => {
     if (unread.advance(partition, offset)) consumer.pause([{ topic, partitions: [partition] }]);
     if (unread.list().length === 0) queue.end();
@@ -159,10 +149,13 @@ async function consume({ consumer, topic, unread, queue, rights }: Consumption):
       else consumer.seek({ topic, partition, offset: String(next) });
     }
   });
-  // Unlike eachBatch, also called for batches that contain transaction markers only.
-  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-    advance(payload.partition, Number(payload.lastOffset) + 1);
-  });
+  /** Records were deleted before they were read. */
+  async function skipTo(partition: number): Promise<void> {
+    const low = (await getBounds())?.get(partition)?.low ?? 0;
+    advance(partition, low);
+    consumer.seek({ topic, partition, offset: String(low) });
+  }
+
   consumer.on(consumer.events.CRASH, ({ payload }) => {
     if (!payload.restart) queue.fail(toKafkaError(payload.error, rights));
   });
@@ -174,6 +167,7 @@ async function consume({ consumer, topic, unread, queue, rights }: Consumption):
       autoCommit: false,
       async eachBatch(payload) {
         const { batch } = payload;
+        if (findOrigin(batch).isOutOfRange) return skipTo(batch.partition);
         const records = unread.filter(batch);
         const taken = records.length === 0 ? undefined : queue.push({ partition: batch.partition, records });
         advance(batch.partition, Number(batch.lastOffset()) + 1);
@@ -195,9 +189,7 @@ function createStallCheck({
   unread,
   queue,
   getBounds,
-}: Pick<Consumption, "topic" | "unread" | "queue"> & {
-  readonly getBounds: () => Promise<ReadonlyMap<number, LogBounds> | undefined>;
-}): () => void {
+}: Pick<Consumption, "topic" | "unread" | "queue" | "getBounds">): () => void {
   let lastRanges = "";
   let changedAt = now();
 

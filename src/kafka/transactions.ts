@@ -10,20 +10,21 @@ import {
   type RoutingTransaction,
   type RoutingTransactions,
 } from "../routing/transactions.ts";
-import { FencedError, type ClaimedPosition, type Position } from "../sync/positions.ts";
+import { FencedError, type Position } from "../sync/positions.ts";
 import type { Partition, SendRejection, SendResult } from "../sync/records.ts";
 import { findSendRejection, hasType, quoteGroup, toKafkaError } from "./errors.ts";
 import { canShareBatch, estimateBytes, splitIntoBatches, toMessage } from "./producer.ts";
 import type { KafkaClient } from "./sockets.ts";
 import { setGroups } from "./workarounds/message-groups.ts";
-import type { CommittedOffset, StableOffsets } from "./workarounds/stable-offsets.ts";
+import type { KafkaRequests } from "./requests.ts";
+import { toPosition, type PositionMetadata } from "./committed-position.ts";
 
 export interface TransactionsOptions {
   readonly partition: Partition;
   readonly groupId: string;
   /** Creates a client with its own connections. */
   readonly createClient: () => KafkaClient;
-  readonly offsets: Pick<StableOffsets, "fetch">;
+  readonly requests: Pick<KafkaRequests, "fetchStableOffset">;
   readonly log: Logger;
 }
 
@@ -43,7 +44,7 @@ const completionTimeoutMs = 10_000;
 
 /** Creates the transactional producer of a partition. Connects with the first claim. */
 export function createRoutingTransactions(options: TransactionsOptions): RoutingTransactions {
-  const { partition, groupId, offsets, log } = options;
+  const { partition, groupId, requests, log } = options;
   const name = `${partition.topic}-${partition.partition}`;
   const transactionalId = `${groupId}-${name}`;
   const rights = {
@@ -142,7 +143,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
       if (isClosed) throw new UnavailableError("the partition is not read any more");
       return attempt(async () => {
         await initialise();
-        const committed = await whileCompleting(() => offsets.fetch({ groupId, ...partition }));
+        const committed = await whileCompleting(() => requests.fetchStableOffset({ groupId, ...partition }));
         return toPosition(committed, ownId);
       });
     },
@@ -296,35 +297,12 @@ function failAsUnsent(): never {
   throw new Error("a record was not sent");
 }
 
-/** What the group's metadata of a committed offset holds besides the offset. */
-interface PositionMetadata {
-  readonly epoch: number;
-  readonly newest?: number;
-  readonly by: string;
-}
-
 function toOffsets(
   { topic, partition }: Partition,
-  { offset, epoch, newest }: Position,
+  { offset, epoch, topicId }: Position,
   by: string,
 ): TopicOffsets {
-  const metadata: PositionMetadata = { epoch, ...(newest === undefined ? {} : { newest }), by };
+  const metadata: PositionMetadata = { epoch, ...(topicId === undefined ? {} : { topicId }), by };
   const position = { partition, offset: String(offset), metadata: JSON.stringify(metadata) };
   return { topic, partitions: [position] };
-}
-
-/** Undefined when nothing was committed. Offsets that other programs set have no metadata of ours. */
-function toPosition({ offset, metadata }: CommittedOffset, ownId: string): ClaimedPosition | undefined {
-  if (offset < 0) return undefined;
-  const { epoch = 1, newest, by } = parseMetadata(metadata);
-  return { offset, epoch, ...(newest === undefined ? {} : { newest }), isOurs: by === ownId };
-}
-
-function parseMetadata(text: string): Partial<PositionMetadata> {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null ? parsed : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,11 +1,10 @@
 import type { Position, PositionKey } from "../sync/positions.ts";
 import type { AnnouncementSource, Source } from "../topics/topic.ts";
 import type { Database } from "./database.ts";
+import type { LogEpochRecord } from "./logs.ts";
 import { collections } from "./names.ts";
 import type { RetiredRecord, TopicRecord } from "./topic-records.ts";
 
-/** How far a producer's clock may be ahead of ours. */
-const clockSkewMs = 60_000;
 const recordsPerRead = 5_000;
 
 /**
@@ -20,38 +19,31 @@ export async function derivePosition(
   const topics = database
     .collection<TopicRecord>(collections.topics)
     .find({ "source.topic": topic, "source.partition": partition }, { batchSize: recordsPerRead })
-    .project<Pick<TopicRecord, "source" | "sys_updated_on">>({ source: 1, sys_updated_on: 1 });
+    .project<Pick<TopicRecord, "source">>({ source: 1 });
   const retired = database
     .collection<RetiredRecord>(collections.retiredTopics)
     .find({ "retired_by.topic": topic, "retired_by.partition": partition }, { batchSize: recordsPerRead })
-    .project<Pick<RetiredRecord, "retired_by" | "retired_on">>({ retired_by: 1, retired_on: 1 });
+    .project<Pick<RetiredRecord, "retired_by">>({ retired_by: 1 });
 
-  let last: Trace | undefined;
-  for await (const { source, sys_updated_on } of topics)
-    last = pickLater(last, { source, on: sys_updated_on });
+  let last: AnnouncementSource | undefined;
+  for await (const { source } of topics) last = pickLater(last, source);
   // Without topics, the collection was emptied, and the log must be read again.
   if (last === undefined) return undefined;
-  for await (const { retired_by, retired_on } of retired)
-    last = pickLater(last, { source: retired_by, on: retired_on });
-  const { source, on } = last;
-  return { offset: source.offset + 1, epoch: getEpoch(source), newest: on.getTime() + clockSkewMs };
+  for await (const { retired_by } of retired) last = pickLater(last, retired_by);
+  const epoch = getEpoch(last);
+  const log = await database
+    .collection<LogEpochRecord>(collections.logs)
+    .findOne({ kafka_topic: topic, epoch });
+  return { offset: last.offset + 1, epoch, topicId: log?.kafka_topic_id };
 }
 
-/** An announcement that a stored record comes from, and when it was stored. */
-interface Trace {
-  readonly source: AnnouncementSource;
-  readonly on: Date;
-}
-
-function pickLater<L extends Trace | undefined>(
+function pickLater<L extends AnnouncementSource | undefined>(
   last: L,
-  { source, on }: { source: Source; on: Date },
-): L | Trace {
+  source: Source,
+): L | AnnouncementSource {
   if (source.kind !== "announcement") return last;
-  if (last === undefined || getEpoch(source) > getEpoch(last.source)) return { source, on };
-  return getEpoch(source) === getEpoch(last.source) && source.offset > last.source.offset
-    ? { source, on }
-    : last;
+  if (last === undefined || getEpoch(source) > getEpoch(last)) return source;
+  return getEpoch(source) === getEpoch(last) && source.offset > last.offset ? source : last;
 }
 
 const getEpoch = ({ epoch }: AnnouncementSource): number => epoch ?? 1;

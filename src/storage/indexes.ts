@@ -33,6 +33,20 @@ export const indexes: readonly DeclaredIndex[] = [
   },
   // The last retirement of a topic: enabling it, showing it, and whether it supersedes a dead letter.
   { collection: collections.retiredTopics, name: "retired_topic_id", key: { topic_id: 1 }, unique: false },
+  // The log of a topic id.
+  {
+    collection: collections.logs,
+    name: "unique_log",
+    key: { kafka_topic: 1, kafka_topic_id: 1 },
+    unique: true,
+  },
+  // The last log of a Kafka topic, and the log of an epoch.
+  {
+    collection: collections.logs,
+    name: "unique_log_epoch",
+    key: { kafka_topic: 1, epoch: 1 },
+    unique: true,
+  },
   // The replays of a dead letter; of two that send the same attempt, one is let through.
   {
     collection: collections.replays,

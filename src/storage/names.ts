@@ -3,6 +3,7 @@ export const collections = {
   topics: "svc_api_notif_mgmt_topic",
   retiredTopics: "svc_api_notif_mgmt_topic_retired",
   positions: "topicsync_positions",
+  logs: "topicsync_logs",
   replays: "topicsync_replays",
   applications: "sys_push_application",
   platforms: "sys_push_platform",

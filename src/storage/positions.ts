@@ -24,8 +24,8 @@ export interface PositionRecord {
   next_offset?: number;
   /** Absent for the first epoch. */
   epoch?: number;
-  /** The largest timestamp before the offset `before`. Void once `next_offset` was changed by hand. */
-  newest_record?: { on: Date; before: number };
+  /** Kafka's id of the topic that the offset belongs to. Absent in positions that a person set, or that are from before ids. */
+  kafka_topic_id?: string;
   updated_on?: Date;
   /** The process that moved it last. */
   moved_by?: UUID;
@@ -124,7 +124,7 @@ export function createPositions(
       updated_on: currentDate(),
       moved_by: processId,
       ...(to.epoch === 1 ? {} : { epoch: to.epoch }),
-      ...(to.newest === undefined ? {} : { newest_record: { on: new Date(to.newest), before: to.offset } }),
+      ...(to.topicId === undefined ? {} : { kafka_topic_id: to.topicId }),
     };
     const { matchedCount } = await positions.updateOne(toFilter(key, from), { $set }, options);
     if (matchedCount === 0) throw createFencedError(key, from);
@@ -247,10 +247,9 @@ export function createPositions(
   };
 }
 
-function fromRecord({ next_offset, epoch, newest_record }: PositionRecord): Position | undefined {
+function fromRecord({ next_offset, epoch, kafka_topic_id }: PositionRecord): Position | undefined {
   if (next_offset === undefined) return undefined;
-  const newest = newest_record?.before === next_offset ? { newest: newest_record.on.getTime() } : {};
-  return { offset: next_offset, epoch: epoch ?? 1, ...newest };
+  return { offset: next_offset, epoch: epoch ?? 1, topicId: kafka_topic_id };
 }
 
 const toId = ({ group, topic, partition }: PositionKey): PositionRecord["_id"] => ({

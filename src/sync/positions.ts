@@ -19,15 +19,15 @@ export interface Position {
   /** The offset of the next record to apply. */
   readonly offset: number;
   /**
-   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and
-   * created again begins the next. Offsets of different epochs cannot be compared.
+   * The epoch of the log that the offset belongs to. The first is 1; a Kafka topic that is deleted and created again begins
+   * the next. Offsets of different epochs cannot be compared.
    */
   readonly epoch: number;
   /**
-   * The largest timestamp of the records before `offset`, in milliseconds since 1970. Within an epoch, every
-   * newer record has `offset` or a later one. Absent when it is not known.
+   * Kafka's id of the topic that the log belongs to. Undefined where brokers have none, and for a position that a person set: it
+   * counts for the log that is there.
    */
-  readonly newest?: number;
+  readonly topicId?: string | undefined;
 }
 
 /** A position that was claimed. */
@@ -60,6 +60,21 @@ export interface PositionStore {
   claim(key: PositionKey): Promise<ClaimedPosition | undefined>;
   /** The positions of a group in the partitions of a Kafka topic. */
   findPositions(group: string, topic: string): Promise<ReadonlyMap<number, Position>>;
+}
+
+/** The epochs of logs, by topic id. Every function throws UnavailableError. */
+export interface LogStore {
+  /** The epoch of a log; undefined when none was allotted. What is returned cannot be lost by an election. */
+  findEpoch(topic: string, topicId: string): Promise<number | undefined>;
+  /**
+   * Allots the next epoch of a Kafka topic to a log, at least `lowest`: after those of all known logs, or, for the first log, that
+   * of the stored positions, which were moved before ids were known. Returns the epoch that the log has if it has one already.
+   */
+  beginEpoch(
+    topic: string,
+    log: { topicId: string; clusterId: string | null },
+    lowest: number,
+  ): Promise<number>;
 }
 
 /**

@@ -75,16 +75,32 @@ export interface LogBounds {
   readonly high: number;
 }
 
-/** Records that were fetched together. */
+/** The log of a partition, as its leader shows it. */
+export interface PartitionLog extends LogBounds {
+  /** Kafka's id of the topic that the log belongs to; undefined where brokers cannot fetch by id. */
+  readonly topicId: string | undefined;
+  readonly clusterId: string | null;
+  /** The node id of the leader, and how often the partition has had another one; the latter is -1 where brokers do not tell. */
+  readonly leader: number;
+  readonly leaderEpoch: number;
+}
+
+/** What was fetched together. */
 export interface RecordBatch {
   readonly partition: Partition;
-  /** At least one, in offset order. */
+  /** The topic id by which it was fetched, and so that of the log; undefined where brokers cannot fetch by id. */
+  readonly topicId: string | undefined;
+  /** The log does not have the requested offset: there are no records. */
+  readonly isOutOfRange: boolean;
+  /** The offset that was requested. */
+  readonly fetchedFrom: number;
+  /** In offset order; none when only markers, aborted records and what compaction left were fetched. */
   readonly records: readonly LogRecord[];
   /** The offset after everything fetched, the markers of transactions included. */
   readonly end: number;
   /** Whether the log had no more records when these were fetched. */
   readonly isAtEnd: boolean;
-  /** The next fetch continues after this record. */
+  /** The next fetch continues after this offset. */
   advance(offset: number): void;
   /** Sends a heartbeat; false when the batch must be left because the group is rebalancing. */
   heartbeat(): Promise<boolean>;
@@ -98,8 +114,6 @@ export interface GroupListener {
   onAssigned(partitions: readonly Partition[]): void;
   /** Never throws. */
   onBatch(batch: RecordBatch): Promise<void>;
-  /** A fetch from `first` up to `end` held aborted records and transaction markers only. */
-  onSkipped(partition: Partition, range: { readonly first: number; readonly end: number }): void;
   /** The member ended and will not rejoin by itself. */
   onDied(error: Error): void;
 }
@@ -108,6 +122,8 @@ export interface GroupListener {
 export interface GroupMember {
   /** Joins the group. Resolves when the member runs. After an UnavailableError it can be called again. */
   run(listener: GroupListener): Promise<void>;
+  /** Whether the group may still count on this member: it has joined, and its session has not expired. */
+  isInGroup(): boolean;
   /** `pause`, `resume` and `seek` do nothing while the member is out of the group. */
   pause(partition: Partition): void;
   resume(partition: Partition): void;
@@ -119,15 +135,18 @@ export interface GroupMember {
   stop(): Promise<void>;
 }
 
-/** Queries the Kafka topic that the sync reads. Every function throws UnavailableError. */
+/** Queries the Kafka topic that is read. Every function throws UnavailableError. */
 export interface LogWatch {
-  /** The readable offsets of each partition. */
-  fetchBounds(): Promise<ReadonlyMap<number, LogBounds>>;
   /**
-   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds
-   * since 1970); the log's end when there is none.
+   * The log that the leader of a partition reads now, with its bounds: proven by a fetch where brokers can fetch by id, by name
+   * otherwise. `high` is the high watermark.
    */
-  findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
+  fetchLog(partition: number): Promise<PartitionLog>;
+  /**
+   * Throws unless most brokers respond, and all that do know the topic by this id and the partition by this leader. A broker that
+   * lags shows a topic that was deleted, and one that is cut off the end that a log had when it was its leader.
+   */
+  confirmLog(partition: number, log: PartitionLog): Promise<void>;
   /** How long compaction keeps tombstones; undefined when the topic is not compacted, or unknown. */
   fetchTombstoneRetentionMs(): Promise<number | undefined>;
 }
@@ -146,7 +165,10 @@ export interface ObservedBounds extends LogBounds {
  */
 export interface LogObserver {
   fetchBounds(): Promise<ReadonlyMap<number, ObservedBounds>>;
-  /** As for LogWatch, with the records of open transactions. */
+  /**
+   * For each partition the offset of the first record whose timestamp is not before `timestamp` (milliseconds since 1970), those
+   * of open transactions included; the log's end when there is none.
+   */
   findFirstSince(timestamp: number): Promise<ReadonlyMap<number, number>>;
   /** The owner of each assigned partition: the name and address of the member's client. */
   fetchOwners(): Promise<ReadonlyMap<number, string>>;

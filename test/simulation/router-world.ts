@@ -11,11 +11,16 @@ import { choosePartition } from "../../src/kafka/partitioner.ts";
 import { createRoutingTransactions } from "../../src/kafka/transactions.ts";
 import { createLiveTopicIndex } from "../../src/matching/live-topic-index.ts";
 import { createEgressNaming } from "../../src/routing/egress.ts";
+import { toKafkaError } from "../../src/kafka/errors.ts";
+import type { KafkaRequests } from "../../src/kafka/requests.ts";
+import { createDatabaseOf } from "../../src/storage/database.ts";
+import { createLogStore } from "../../src/storage/logs.ts";
 import { createHost, type Host } from "./clock.ts";
 import { createKafkaBroker } from "./kafka/broker.ts";
 import { createKafkaClient } from "./kafka/client.ts";
 import { createCoordinator, type DecidedTransaction } from "./kafka/coordinator.ts";
 import { createProducerClient } from "./kafka/producer-client.ts";
+import { createMongoClient } from "./mongo/client.ts";
 import { createEgressInventory } from "./router-egress.ts";
 import { createRouterOracle } from "./router-oracle.ts";
 import { createRouterTopics } from "./router-topics.ts";
@@ -56,7 +61,7 @@ async function run(
       broker.expire(host);
     },
   });
-  const { clock, random, network, storeHost, brokerHost, log, trace, note, judge } = world;
+  const { clock, random, network, server, storeHost, brokerHost, log, trace, note, judge } = world;
   const partitions = random.pick([1, 2]);
   const maxOffsetsPerFetch = random.pick([1, 3, 10, 50]);
   const unmatchedTopic = random.pick([undefined, "unmatched"]);
@@ -100,7 +105,7 @@ async function run(
 
   async function start(process: Process<Service>): Promise<void> {
     const { host } = process;
-    const { createClient, offsets } = createProducerClient({
+    const { createClient, requests } = createProducerClient({
       network,
       random,
       coordinator,
@@ -110,16 +115,26 @@ async function run(
         connected.set(host, (connected.get(host) ?? 0) + change);
       },
     });
-    const admin = {
-      fetchTopicMetadata: () =>
-        network.call(leaders[0], () => {
-          coordinator.requireUp();
-          return {
-            topics: [...coordinator.topics.values()].map(({ name, logs }) => ({ name, partitions: logs })),
-          };
-        }),
-    } as unknown as Admin;
-    const egressTopics = createEgressTopics({ admin, create: undefined, log });
+    const egressMetadata = {
+      fetchMetadata: () =>
+        network
+          .call(leaders[0], () => {
+            coordinator.requireUp();
+            const topics = [...coordinator.topics.values()];
+            return { topics: topics.map(({ name, logs }) => ({ error: 0, name, partitions: logs })) };
+          })
+          .catch((error: unknown) => {
+            throw toKafkaError(error);
+          }),
+    } as unknown as KafkaRequests;
+    const egressTopics = createEgressTopics({
+      admin: {} as Admin,
+      requests: egressMetadata,
+      create: undefined,
+      log,
+    });
+    const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
+    await database.connect(new AbortController().signal);
     const index = createLiveTopicIndex(topics.createFeed(host), log, {
       keepsNamespaces: naming.usesNamespace,
     });
@@ -137,13 +152,14 @@ async function run(
     const consumer = createGroupConsumer({
       member: kafka.createMember(),
       watch: kafka.watch,
+      logs: createLogStore(database),
       createHandler: (partition) =>
         createEventHandler({
           partition,
           groupId,
           index,
           naming,
-          transactions: createRoutingTransactions({ partition, groupId, createClient, offsets, log }),
+          transactions: createRoutingTransactions({ partition, groupId, createClient, requests, log }),
           egressTopics,
           deadLetterTopic,
           maxEventBytes: 1024 * 1024,

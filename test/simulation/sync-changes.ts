@@ -8,6 +8,8 @@ import type { Change } from "./mongo/commands.ts";
 export interface Position {
   readonly offset: number;
   readonly epoch: number;
+  /** The topic whose log it is in. */
+  readonly topicId?: string | undefined;
 }
 
 /** Of a partition without a position. */
@@ -74,7 +76,11 @@ export function toPosition(record: Document | undefined): Position | undefined {
   const offset = record?.["next_offset"] as number | null | undefined;
   return offset === undefined || offset === null
     ? undefined
-    : { offset, epoch: (record?.["epoch"] as number | null | undefined) ?? 1 };
+    : {
+        offset,
+        epoch: (record?.["epoch"] as number | null | undefined) ?? 1,
+        topicId: record?.["kafka_topic_id"] as string | undefined,
+      };
 }
 
 const announcements = new Map<string, Record<string, string>>();

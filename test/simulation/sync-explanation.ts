@@ -13,8 +13,6 @@ export interface Version {
   readonly positions: ReadonlyMap<number, Position>;
   /** The commit that moved the position of a partition last. */
   readonly movedBy: ReadonlyMap<number, number>;
-  /** Which log each epoch of a partition is, by `partition/epoch`. */
-  readonly logOfEpoch: ReadonlyMap<string, PartitionLog>;
 }
 
 export const initial: Version = {
@@ -24,7 +22,6 @@ export const initial: Version = {
   ids: new Map(),
   positions: new Map(),
   movedBy: new Map(),
-  logOfEpoch: new Map(),
 };
 
 export type Counts = Readonly<Record<string, number>>;
@@ -90,12 +87,3 @@ export function findDifference(version: Version, { model }: Explanation, actual:
   for (const one of actual.retired) if (!retired.has(one)) return `${one} was retired`;
   return undefined;
 }
-
-/**
- * Whether records of a log may belong to an epoch whose log is known: another log continues it, if it has nothing before the
- * position. Nothing is lost then, and nothing shows the difference.
- */
-export const mayBe = (log: PartitionLog, known: PartitionLog | undefined, from: number): boolean =>
-  known === undefined ||
-  log === known ||
-  (log.id > known.id && !log.readAll().some(({ offset }) => offset < from));

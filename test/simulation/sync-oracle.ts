@@ -24,7 +24,6 @@ import {
   explain,
   findDifference,
   initial,
-  mayBe,
   type Counts,
   type Explanation,
   type FetchedRecords,
@@ -56,8 +55,8 @@ export function createOracle(options: OracleOptions) {
   const unreported = new Map<string, readonly UnreportedBatch[]>();
   /** The first commit that stored each sys_id over HTTP: a disabled topic is enabled under its own. */
   const createdBy = new Map<string, number>();
-  /** Logs whose records explain a batch of an epoch that can be explained without records, too. */
-  const possibleLogs = new Map<string, ReadonlySet<PartitionLog>>();
+  /** By epoch: an epoch is that of one topic id for ever, also if an election loses what was stored of it. */
+  const topicIds = new Map<number, string>();
   let checks = 0;
 
   const getLast = (): Version => versions.at(-1) ?? initial;
@@ -85,11 +84,9 @@ export function createOracle(options: OracleOptions) {
       to: after.offset,
       epoch: after.epoch,
     };
-    const epochKey = `${partition}/${after.epoch}`;
-    const known = last.logOfEpoch.get(epochKey);
-    const possible = new Set(possibleLogs.get(epochKey));
+    checkEpoch(after);
     const candidates = getDelivered(commit.client, partition).filter(
-      ({ log }) => possible.has(log) || mayBe(log, known, range.from),
+      ({ log }) => log.topicId === after.topicId,
     );
     const movedBy = last.movedBy.get(partition) ?? 0;
 
@@ -97,8 +94,6 @@ export function createOracle(options: OracleOptions) {
     const actual = toEffect(commit.changes);
     let closest: string | undefined;
     let explanation: Explanation | undefined;
-    /** By records of another epoch's log, which may be alike. */
-    let doubtful: Explanation | undefined;
     /** Several versions may explain the same changes, with other outcomes of single records. */
     const counts: Counts[] = [];
     for (const version of versions.toReversed()) {
@@ -108,24 +103,17 @@ export function createOracle(options: OracleOptions) {
         const problem =
           findDifference(version, attempt, actual) ??
           letters.findMissing(range, attempt) ??
-          findLostRecord(range, attempt, known);
+          findLostRecord(range, attempt, after.topicId);
         closest ??= problem;
         if (problem !== undefined) continue;
-        if (findOtherEpoch(last, attempt, { partition, epochKey }) !== undefined) {
-          doubtful ??= attempt;
-        } else {
-          explanation ??= attempt;
-          if (attempt.log !== undefined && attempt.records.length > 0) possible.add(attempt.log);
-        }
+        explanation ??= attempt;
         counts.push(attempt.counts);
       }
     }
-    explanation ??= doubtful;
     if (explanation !== undefined) {
-      possibleLogs.set(epochKey, explanation.records.length > 0 ? new Set() : possible);
       const key = `${commit.client.name}/${partition}`;
       unreported.set(key, [...(unreported.get(key) ?? []), { commit: commit.number, counts }]);
-      return advance(last, commit, { partition, after, epochKey, explanation, actual });
+      return advance(last, commit, { partition, after, explanation, actual });
     }
     return fail(
       `the batch of partition ${partition} from ${before === undefined ? "the beginning" : format(before)} to ${format(after)}, ` +
@@ -133,16 +121,25 @@ export function createOracle(options: OracleOptions) {
     );
   }
 
+  /** An epoch is never that of another topic id, and no topic id has two. */
+  function checkEpoch({ epoch, topicId }: Position): void {
+    if (topicId === undefined) fail(`a position of epoch ${epoch} has no topic id`);
+    for (const [other, id] of topicIds)
+      if ((other === epoch) !== (id === topicId))
+        fail(`the topic ${topicId} has epoch ${epoch}, and the topic ${id} has epoch ${other}`);
+    topicIds.set(epoch, topicId);
+  }
+
   /** A record that can be read in the range, but was not applied. */
   function findLostRecord(
     { partition, from, to }: Range,
-    { records, log }: Explanation,
-    known: PartitionLog | undefined,
+    { records }: Explanation,
+    topicId: string | undefined,
   ): string | undefined {
     const applied = new Set(records.map(({ offset }) => offset));
     const current = getCurrentLog(partition);
     // What a topic lost when it was deleted cannot be read.
-    if ((log ?? known ?? current) !== current) return undefined;
+    if (topicId !== current.topicId) return undefined;
     const lost = current
       .readAll()
       .find(({ offset }) => offset >= from && offset < to && !applied.has(offset));
@@ -152,39 +149,22 @@ export function createOracle(options: OracleOptions) {
   function advance(
     last: Version,
     { number }: Commit,
-    batch: { partition: number; after: Position; epochKey: string; explanation: Explanation; actual: Effect },
+    batch: { partition: number; after: Position; explanation: Explanation; actual: Effect },
   ): Version {
-    const { partition, after, epochKey, explanation, actual } = batch;
-    const { model, records, log } = explanation;
+    const { partition, after, explanation, actual } = batch;
+    const { model } = explanation;
     const retired = new Set(model.retired.map(({ topic }) => topic.externalId));
     for (const [id, { sysId }] of actual.topics) {
       const before = last.ids.get(id);
       if (before !== undefined && sysId !== undefined && before !== sysId && !retired.has(id))
         fail(`the sys_id of ${id} changed without a tombstone`);
     }
-    const isLogKnown = log !== undefined && records.length > 0;
-    const other = findOtherEpoch(last, explanation, { partition, epochKey });
-    if (other !== undefined)
-      fail(`the log of epoch ${other} of partition ${partition} was read again as epoch ${after.epoch}`);
     return {
       ...withChanges(last, actual),
       commit: number,
       positions: new Map(last.positions).set(partition, after),
       movedBy: new Map(last.movedBy).set(partition, number),
-      logOfEpoch: isLogKnown ? new Map(last.logOfEpoch).set(epochKey, log) : last.logOfEpoch,
     };
-  }
-
-  /** Another epoch that the records of an explanation belong to. */
-  function findOtherEpoch(
-    last: Version,
-    { records, log }: Explanation,
-    { partition, epochKey }: { partition: number; epochKey: string },
-  ): string | undefined {
-    if (records.length === 0) return undefined;
-    for (const [name, other] of last.logOfEpoch)
-      if (other === log && name.startsWith(`${partition}/`) && name !== epochKey) return name.split("/")[1];
-    return undefined;
   }
 
   /** What users do over HTTP. */
@@ -312,12 +292,8 @@ export function createOracle(options: OracleOptions) {
           fail(`the topic ${id} is stored as ${texts.get(id) ?? "nothing"}`);
     },
 
-    /** Whether the position of a partition may be one in this log. */
-    mayBeInLog(partition: number, log: PartitionLog): boolean {
-      const { positions, logOfEpoch } = getLast();
-      const epochKey = `${partition}/${positions.get(partition)?.epoch ?? 1}`;
-      return logOfEpoch.get(epochKey) === log || possibleLogs.get(epochKey)?.has(log) === true;
-    },
+    isInLog: (partition: number, { topicId }: PartitionLog): boolean =>
+      getLast().positions.get(partition)?.topicId === topicId,
     countChecks: () => checks,
   };
 }

@@ -34,7 +34,7 @@ const timeoutMs = 30_000;
  * rejects one.
  */
 export async function produceBatches(kafka: Kafka, topic: string, batches: readonly Buffer[]): Promise<void> {
-  const cluster = createCluster(kafka) as Cluster;
+  const cluster = createCluster(kafka, () => undefined) as Cluster;
   await cluster.connect();
   try {
     await cluster.addTargetTopic(topic);

@@ -1,14 +1,12 @@
-import type { Admin } from "kafkajs";
-
 import type { NewEgress } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { elapsed } from "../../lib/platform.ts";
 import type { EgressObstacle, EgressTopics } from "../../routing/transactions.ts";
 import { findDenial, hasType, toKafkaError } from "../errors.ts";
+import type { AdminClients } from "./topics.ts";
 
-export interface EgressTopicsOptions {
-  readonly admin: Admin;
+export interface EgressTopicsOptions extends AdminClients {
   /** Undefined: missing Kafka topics are not created. */
   readonly create: NewEgress | undefined;
   readonly log: Logger;
@@ -30,7 +28,7 @@ const maxDenialAgeMs = 60_000;
 const maxTopicsPerRequest = 200;
 
 /** Creates the look-up of Kafka topics, and of those that are missing. */
-export function createEgressTopics({ admin, create, log }: EgressTopicsOptions): EgressTopicsAdmin {
+export function createEgressTopics({ admin, requests, create, log }: EgressTopicsOptions): EgressTopicsAdmin {
   /** The number of partitions by name. */
   let known = new Map<string, number>();
   let readAt = -Infinity;
@@ -46,11 +44,9 @@ export function createEgressTopics({ admin, create, log }: EgressTopicsOptions):
   }
 
   async function read(): Promise<void> {
-    // Without names, the metadata of all Kafka topics.
-    const { topics } = await admin.fetchTopicMetadata().catch((error: unknown) => {
-      throw toKafkaError(error);
-    });
-    known = new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+    const { topics } = await requests.fetchMetadata(null);
+    const found = topics.filter(({ error }) => error === 0);
+    known = new Map(found.map(({ name, partitions }) => [name, partitions.length]));
     readAt = elapsed();
   }
 

@@ -1,9 +1,18 @@
-import kafkajs, { type Admin, type PartitionMetadata } from "kafkajs";
+import kafkajs, { type Admin } from "kafkajs";
 
 import type { KafkaConfig } from "../../config.ts";
 import { getErrorMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { findDenial, quoteTopic, toKafkaError } from "../errors.ts";
+import type { Metadata, PartitionMetadata } from "../protocol/metadata.ts";
+import { failOnError } from "../protocol/request.ts";
+import type { KafkaRequests } from "../requests.ts";
+
+/** For what the service asks about topics, and changes. */
+export interface AdminClients {
+  readonly admin: Admin;
+  readonly requests: Pick<KafkaRequests, "fetchMetadata">;
+}
 
 type TopicSettings = Readonly<Record<string, string>>;
 
@@ -60,16 +69,25 @@ function listOwnTopics(config: KafkaConfig): OwnTopic[] {
  * Creates missing topics, those whose order matters with one partition, and warns about settings that lose records. Does not change existing
  * topics. Throws a ConfigurationError when the broker denies a right.
  */
-export async function ensureTopics(admin: Admin, config: KafkaConfig, log: Logger): Promise<void> {
+export async function ensureTopics(clients: AdminClients, config: KafkaConfig, log: Logger): Promise<void> {
   const topics = listOwnTopics(config);
-  const existing = new Set(await admin.listTopics());
-  const missing = topics.filter(({ topic }) => !existing.has(topic));
-  if (missing.length > 0) await createTopics(admin, missing, log);
-  await checkSettings(admin, topics, log);
-  await checkReplicas(admin, topics, log);
+  const names = topics.map(({ topic }) => topic);
+  const metadata = await clients.requests.fetchMetadata(names);
+  const unknown = new Set(metadata.topics.filter(({ error }) => isUnknown(error)).map(({ name }) => name));
+  const missing = topics.filter(({ topic }) => unknown.has(topic));
+  if (missing.length > 0) await createTopics(clients, missing, log);
+  await checkSettings(clients.admin, topics, log);
+  warnAboutReplicas(await clients.requests.fetchMetadata(names), log);
 }
 
-async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
+/** UNKNOWN_TOPIC_OR_PARTITION, or TOPIC_AUTHORIZATION_FAILED: whether a topic exists is hidden from users without a right on it. */
+const isUnknown = (error: number): boolean => error === 3 || error === 29;
+
+async function createTopics(
+  { admin, requests }: AdminClients,
+  topics: readonly OwnTopic[],
+  log: Logger,
+): Promise<void> {
   const names = topics.map(({ topic }) => topic);
   try {
     const isCreated = await admin.createTopics({
@@ -81,7 +99,7 @@ async function createTopics(admin: Admin, topics: readonly OwnTopic[], log: Logg
     });
     if (isCreated) log.info({ topics: names }, "kafka topics created");
     // All exist: created by another instance meanwhile, or hidden from this user, in which case this is denied.
-    else await admin.fetchTopicMetadata({ topics: names });
+    else for (const { error } of (await requests.fetchMetadata(names)).topics) failOnError(error);
   } catch (error) {
     const right = `Describe on ${names.map(quoteTopic).join(", ")}, and Create where it does not exist`;
     throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: right });
@@ -137,10 +155,8 @@ function findLossySettings(wanted: TopicSettings, actual: TopicSettings): TopicS
   return Object.fromEntries(lossy);
 }
 
-async function checkReplicas(admin: Admin, topics: readonly OwnTopic[], log: Logger): Promise<void> {
-  const { brokers } = await admin.describeCluster();
-  const metadata = await admin.fetchTopicMetadata({ topics: topics.map(({ topic }) => topic) });
-  for (const { name, partitions } of metadata.topics) {
+function warnAboutReplicas({ brokers, topics }: Metadata, log: Logger): void {
+  for (const { name, partitions } of topics) {
     if (hasSingleReplica(partitions, brokers.length))
       log.warn({ topic: name, brokers: brokers.length }, "topic has partitions with a single replica");
   }

@@ -2,25 +2,21 @@ import kafkajs, { type Admin } from "kafkajs";
 
 import { UnavailableError } from "../../lib/errors.ts";
 import type { LogObserver, LogWatch } from "../../sync/records.ts";
-import { findDenial, quoteGroup, quoteTopic, toKafkaError } from "../errors.ts";
-import { readBounds } from "../reader.ts";
+import { findDenial, quoteGroup, toKafkaError } from "../errors.ts";
+import type { Isolation, KafkaRequests } from "../requests.ts";
 import { readTopicSettings } from "./topics.ts";
 
-/** Creates the reader of a topic's bounds and settings. */
-export function createWatch(admin: Admin, topic: string): LogWatch {
-  return {
-    async fetchBounds() {
-      const bounds = await readBounds(admin, topic);
-      if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
-      return bounds;
-    },
+/** Where what a watch tells comes from. */
+export interface WatchSources {
+  readonly requests: Pick<KafkaRequests, "fetchLog" | "confirmLog">;
+  readonly admin: Admin;
+}
 
-    async findFirstSince(timestamp) {
-      const found = await admin.fetchTopicOffsetsByTimestamp(topic, timestamp).catch((error: unknown) => {
-        throw toKafkaError(error, { TOPIC_AUTHORIZATION_FAILED: `Describe on ${quoteTopic(topic)}` });
-      });
-      return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
-    },
+/** Creates the watch of a topic. */
+export function createWatch({ requests, admin }: WatchSources, topic: string): LogWatch {
+  return {
+    fetchLog: (partition) => requests.fetchLog(topic, partition),
+    confirmLog: (partition, log) => requests.confirmLog(topic, partition, log),
 
     async fetchTombstoneRetentionMs() {
       try {
@@ -35,24 +31,22 @@ export function createWatch(admin: Admin, topic: string): LogWatch {
   };
 }
 
-/** As the end of a partition, `committed` reports the last stable offset, `uncommitted` the high watermark. */
-export interface ObserverAdmins {
-  readonly committed: Admin;
-  readonly uncommitted: Admin;
-}
-
 /** Creates the observer of a topic and the group that reads it. */
 export function createObserver(
-  { committed, uncommitted }: ObserverAdmins,
+  { requests, admin }: { readonly requests: KafkaRequests; readonly admin: Admin },
   { topic, groupId }: { readonly topic: string; readonly groupId: string },
 ): LogObserver {
-  const readable = createWatch(committed, topic);
-  const all = createWatch(uncommitted, topic);
+  async function fetchBounds(isolation: Isolation) {
+    const bounds = await requests.fetchBounds(topic, isolation);
+    if (bounds === undefined) throw new UnavailableError(`there is no Kafka topic named "${topic}"`);
+    return bounds;
+  }
+
   return {
     async fetchBounds() {
       // In this order: a last stable offset before an earlier high watermark proves that a transaction is open.
-      const bounds = await all.fetchBounds();
-      const readableBounds = await readable.fetchBounds();
+      const bounds = await fetchBounds("uncommitted");
+      const readableBounds = await fetchBounds("committed");
       return new Map(
         [...bounds].map(([partition, { low, high }]) => {
           const stable = readableBounds.get(partition)?.high ?? high;
@@ -61,10 +55,10 @@ export function createObserver(
       );
     },
 
-    findFirstSince: (timestamp) => all.findFirstSince(timestamp),
+    findFirstSince: (timestamp) => requests.findFirstSince(topic, timestamp),
 
     async fetchOwners() {
-      const { groups } = await committed.describeGroups([groupId]).catch((error: unknown) => {
+      const { groups } = await admin.describeGroups([groupId]).catch((error: unknown) => {
         throw toKafkaError(error, { GROUP_AUTHORIZATION_FAILED: `Describe on ${quoteGroup(groupId)}` });
       });
       const owners = new Map<number, string>();

@@ -1,5 +1,3 @@
-import { patchMethod } from "./patch.ts";
-
 /** A record as kafkajs decodes it. */
 export interface FetchedMessage {
   readonly offset: string;
@@ -16,38 +14,13 @@ export interface FetchedPartition {
   abortedTransactions?: readonly { readonly producerId: string; readonly firstOffset: string }[];
 }
 
-interface FetchResponse {
-  readonly responses: readonly { readonly partitions: readonly FetchedPartition[] }[];
-}
-
-interface Broker {
-  fetch(request: object): Promise<FetchResponse>;
-}
-
 /** A control record's key holds a version and the type, 0 for an abort (Kafka's documentation, "Control Batches"). */
 const typeOffset = 2;
 const abortType = 0;
 
 /**
- * Makes kafkajs 2.2.4 deliver no record of an aborted transaction, in the whole process. Its own filter starts at most one
- * aborted transaction per record, and takes every record with the key 00000000 for the end of one.
- * See docs/decisions/009-aborted-transactions.md.
- */
-export function hideAbortedTransactions(): void {
-  patchMethod<"fetch", Broker>(
-    "broker/index.js",
-    "fetch",
-    (fetch) =>
-      async function (this: Broker, request) {
-        const response = await fetch.call(this, request);
-        for (const { partitions } of response.responses) partitions.forEach(hideAborted);
-        return response;
-      },
-  );
-}
-
-/**
- * Marks the records of aborted transactions as control records and leaves nothing to kafkajs' own filter. They still count
+ * Marks the records of aborted transactions as control records and leaves nothing to the filter of kafkajs 2.2.4, which starts at
+ * most one aborted transaction per record, and takes every record with the key 00000000 for the end of one. They still count
  * towards the end of the fetched range. Kafka's own consumer filters the same way (CompletedFetch.nextFetchedRecord).
  */
 export function hideAborted(partition: FetchedPartition): void {

@@ -1,4 +1,6 @@
-import type { Kafka } from "kafkajs";
+import type { Kafka, RequestTimeoutEvent } from "kafkajs";
+
+import { loadPrivate } from "./patch.ts";
 
 type CreateCluster = (options: object) => object;
 
@@ -8,9 +10,21 @@ export function wrapClusters(kafka: Kafka, wrap: (create: CreateCluster) => Crea
   Reflect.set(kafka, name, wrap(Reflect.get(kafka, name) as CreateCluster));
 }
 
-/** A cluster of kafkajs: the connections to the brokers, for requests that no client of it sends. */
-export const createCluster = (kafka: Kafka): object =>
-  (Reflect.get(kafka, findName(kafka)) as CreateCluster)({ metadataMaxAge: 300_000 });
+interface Emitter {
+  addListener(event: string, listener: (event: RequestTimeoutEvent) => void): void;
+}
+
+/** Creates a cluster of kafkajs: the connections to the brokers, for requests that no client of it sends. */
+export function createCluster(kafka: Kafka, onRequestTimeout: (event: RequestTimeoutEvent) => void): object {
+  const EmitterClass = loadPrivate("instrumentation/emitter") as new () => Emitter;
+  const { NETWORK_REQUEST_TIMEOUT } = loadPrivate("network/instrumentationEvents") as {
+    readonly NETWORK_REQUEST_TIMEOUT: string;
+  };
+  const instrumentationEmitter = new EmitterClass();
+  instrumentationEmitter.addListener(NETWORK_REQUEST_TIMEOUT, onRequestTimeout);
+  const create = Reflect.get(kafka, findName(kafka)) as CreateCluster;
+  return create({ metadataMaxAge: 300_000, instrumentationEmitter });
+}
 
 function findName(kafka: Kafka): symbol {
   const name = Object.getOwnPropertySymbols(kafka).find(

@@ -1,8 +1,8 @@
 import kafkajs, { type Admin, type IHeaders, type Kafka } from "kafkajs";
 
 import { readConfig } from "../../../src/config.ts";
-import { hideAbortedTransactions } from "../../../src/kafka/workarounds/aborted-transactions.ts";
 import { boundFetches } from "../../../src/kafka/workarounds/bounded-fetches.ts";
+import { fetchByTopicId } from "../../../src/kafka/workarounds/fetches.ts";
 import { stopIdleChecks } from "../../../src/kafka/workarounds/request-queue.ts";
 import { unique } from "../../support/names.ts";
 import type { RawRecord } from "./decoder.ts";
@@ -18,7 +18,7 @@ export function connectKafka(brokers: string): Kafka {
   boundFetches(readConfig({}).kafka.maxBatchBytes);
   stopIdleChecks();
   // kafkajs delivers some records of aborted transactions (docs/decisions/009-aborted-transactions.md).
-  hideAbortedTransactions();
+  fetchByTopicId();
   return new kafkajs.Kafka({
     clientId: "chaos",
     brokers: brokers.split(","),

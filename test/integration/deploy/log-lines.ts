@@ -44,7 +44,7 @@ function isLogCall({ expression }: ts.CallExpression): boolean {
 }
 
 const isLogger = (expression: ts.Expression): boolean =>
-  /(^|\.)(log|logger|lines|requestLog)$/.test(expression.getText());
+  /(^|[.#])(log|logger|lines|requestLog)$/.test(expression.getText());
 
 function parseMessage(message: ts.Expression): readonly (readonly string[])[] {
   if (ts.isStringLiteralLike(message)) return [[message.text]];

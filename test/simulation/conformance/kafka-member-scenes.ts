@@ -121,7 +121,7 @@ export const memberScenes: readonly Scene[] = [
         hasStopped = true;
       });
       const during = [await batch.heartbeat(), batch.isCurrent()];
-      for (let round = 0; round < 5; round += 1) await kafka.watch.fetchBounds();
+      for (let round = 0; round < 5; round += 1) await kafka.watch.fetchLog(0);
       const stoppedEarly = hasStopped;
       holder.release();
       await stopping;

@@ -3,7 +3,6 @@ import type {
   GroupMember,
   LogWatch,
   OutgoingRecord,
-  Partition,
   RecordBatch,
   RecordProducer,
 } from "../../../src/sync/records.ts";
@@ -60,7 +59,7 @@ export interface Reader {
   readonly member: GroupMember;
   readonly getAssigned: () => readonly number[];
   readonly countAssignments: () => number;
-  /** Everything before it was delivered or skipped. */
+  /** Everything before it was delivered. */
   readonly getPosition: (partition: number) => number;
   /** Returns the offsets and values that were delivered since the last call. */
   readonly takeDelivered: (partition: number) => readonly string[];
@@ -72,7 +71,7 @@ export interface Reader {
 
 /** Starts a member that, like the product, seeks to its own positions whenever it is assigned partitions. */
 export async function startReader(
-  { topic, createMember, until }: KafkaUnderTest,
+  { topic, watch, createMember, until }: KafkaUnderTest,
   onBatch?: (batch: RecordBatch, reader: Reader) => Promise<void> | void,
 ): Promise<Reader> {
   const member = createMember();
@@ -81,6 +80,10 @@ export async function startReader(
   let died: Error | undefined;
   const positions = new Map<number, number>();
   const delivered = new Map<number, string[]>();
+  const topicIds = new Map<number, string | undefined>();
+  const note = (partition: number, lines: readonly string[]): void => {
+    delivered.set(partition, [...(delivered.get(partition) ?? []), ...lines]);
+  };
 
   const reader: Reader = {
     member,
@@ -99,8 +102,10 @@ export async function startReader(
     take(batch, upTo = batch.end) {
       const { partition } = batch.partition;
       const taken = batch.records.filter(({ offset }) => offset < upTo);
-      const lines = taken.map(({ offset, value }) => `${offset} ${String(value)}`);
-      delivered.set(partition, [...(delivered.get(partition) ?? []), ...lines]);
+      note(
+        partition,
+        taken.map(({ offset, value }) => `${offset} ${String(value)}`),
+      );
       positions.set(partition, upTo);
       batch.advance(upTo - 1);
     },
@@ -115,12 +120,19 @@ export async function startReader(
         if (assigned.includes(partition)) member.seek({ topic, partition }, offset);
     },
     async onBatch(batch) {
-      if (onBatch === undefined) reader.take(batch);
-      else await onBatch(batch, reader);
-    },
-    onSkipped({ partition }: Partition, { first, end }) {
-      // A scene's last position shows a range that was left out.
-      if (first === reader.getPosition(partition)) positions.set(partition, end);
+      const { partition } = batch.partition;
+      const isOtherLog = batch.topicId !== (topicIds.get(partition) ?? batch.topicId);
+      topicIds.set(partition, batch.topicId);
+      if (batch.isOutOfRange || isOtherLog) {
+        note(partition, [batch.isOutOfRange ? "out of range" : "another log"]);
+        reader.seek(partition, (await watch.fetchLog(partition)).low);
+        return;
+      }
+      if (onBatch !== undefined && batch.records.length > 0) return onBatch(batch, reader);
+      const expected = positions.get(partition) ?? batch.fetchedFrom;
+      // Requested before a seek.
+      if (batch.fetchedFrom === expected) reader.take(batch);
+      else reader.seek(partition, expected);
     },
     onDied(error) {
       died = error;
@@ -149,7 +161,7 @@ export async function readOtherPartition(kafka: KafkaUnderTest, reader: Reader):
   // The records of the first round may be fetched together with those of partition 0.
   for (const round of [1, 2]) {
     await kafka.append(1, toRecords(`round ${round}`));
-    const end = (await kafka.watch.fetchBounds()).get(1)?.high ?? 0;
+    const end = (await kafka.watch.fetchLog(1)).high;
     await untilAt(kafka, reader, end, 1);
   }
 }

@@ -39,7 +39,7 @@ export async function createRealKafka() {
     resources.defer(() => letterProducer.close());
     const toMessages = (partition: number, records: readonly TestRecord[]) =>
       records.map(({ value, at = 0 }) => ({ value, partition, timestamp: String(startOfTime + at) }));
-    const getHigh = async (partition: number) => (await watch.fetchBounds()).get(partition)?.high ?? 0;
+    const getHigh = async (partition: number) => (await watch.fetchLog(partition)).high;
 
     // Awaited here, before the resources are released.
     return await scene({
@@ -84,7 +84,12 @@ export async function createRealKafka() {
       },
       async recreate() {
         await admin.deleteTopics({ topics: [topic] });
-        await until("the topic is gone", async () => !(await admin.listTopics()).includes(topic));
+        await until("the topic is gone", () =>
+          admin.fetchTopicMetadata({ topics: [topic] }).then(
+            () => false,
+            () => true,
+          ),
+        );
         await create();
       },
       setConnected(isConnected) {

@@ -1,5 +1,5 @@
 /** A simulated broker: the topic that the sync reads, its dead-letter topic, and the coordinator of the group. */
-import type { OutgoingRecord } from "../../../src/sync/records.ts";
+import type { OutgoingRecord, PartitionLog as LogView } from "../../../src/sync/records.ts";
 import type { Clock, Host } from "../clock.ts";
 import type { Random } from "../random.ts";
 import { createPartitionLog, type FetchedRange, type PartitionLog } from "./log.ts";
@@ -16,18 +16,16 @@ export class MembershipError extends Error {
 
 export class BrokerDownError extends Error {}
 
-/** The topic was deleted, and has not been created again yet. */
+/** The topic was deleted, or has another id than the one that was asked for. */
 export class UnknownTopicError extends Error {}
+
+/** Not every broker knows the topic by this id, and its partition by this leader. */
+export class DisagreementError extends Error {}
 
 export interface Assignment {
   readonly member: string;
   readonly generation: number;
   readonly partitions: readonly number[];
-}
-
-export interface Bounds {
-  readonly low: number;
-  readonly high: number;
 }
 
 export interface KafkaBroker {
@@ -36,12 +34,17 @@ export interface KafkaBroker {
   readonly getLog: (partition: number) => PartitionLog;
   readonly getPartitions: () => readonly number[];
   readonly recreate: () => void;
+  readonly getTopicId: () => string;
+  readonly fetchLow: (partition: number) => number;
+  /** Throws UnknownTopicError when the topic does not have this id. */
   readonly fetch: (
     partition: number,
     from: number,
+    topicId: string,
   ) => Promise<(FetchedRange & { readonly log: PartitionLog }) | undefined>;
-  readonly fetchBounds: () => ReadonlyMap<number, Bounds>;
-  readonly findFirstSince: (timestamp: number) => ReadonlyMap<number, number>;
+  readonly fetchLog: (partition: number) => LogView;
+  /** Throws DisagreementError. */
+  readonly confirmLog: (log: LogView) => void;
   readonly join: (process: Host, member: string | undefined) => Promise<Assignment>;
   /** Throws MembershipError. */
   readonly heartbeat: (member: string, generation: number) => void;
@@ -51,7 +54,7 @@ export interface KafkaBroker {
   /** Adds dead letters; returns the offset of the first. */
   readonly produce: (from: Host, records: readonly OutgoingRecord[]) => number;
   readonly goDown: (ms: number) => void;
-  /** Answers the next query of bounds as a broker does that lost its leadership some time ago. */
+  /** Answers the next query of a log as a broker does that lost its leadership some time ago. */
   readonly showOldBounds: () => void;
   /** Wakes fetches that wait for records. */
   readonly notify: () => void;
@@ -86,12 +89,18 @@ export function createKafkaBroker(
 ): KafkaBroker {
   const partitions = Array.from({ length: count }, (_, partition) => partition);
   let nextLogId = 1;
-  const createLogs = (): PartitionLog[] => partitions.map(() => createPartitionLog(nextLogId++));
+  let nextTopicId = 1;
+  function createLogs(): PartitionLog[] {
+    const topicId = `id-${nextTopicId}`;
+    nextTopicId += 1;
+    return partitions.map(() => createPartitionLog(nextLogId++, topicId));
+  }
   let logs = createLogs();
   let upAt = 0;
   let existsAt = 0;
-  let oldBounds: ReadonlyMap<number, Bounds> | undefined;
-  let showsOldBounds = false;
+  const oldLogs = new Map<number, LogView>();
+  let showsOldLog = false;
+  let leaderEpoch = 0;
   let waitingFetches: (() => void)[] = [];
   let letters = 0;
   let onDeadLetters: (from: Host, records: readonly OutgoingRecord[]) => void = () => undefined;
@@ -109,6 +118,10 @@ export function createKafkaBroker(
   function requireTopic(): void {
     requireUp();
     if (clock.getTime() < existsAt) throw new UnknownTopicError("the topic does not exist");
+  }
+
+  function requireId(topicId: string): void {
+    if (topicId !== getTopicId()) throw new UnknownTopicError("the topic has another id");
   }
 
   function getLog(partition: number): PartitionLog {
@@ -162,13 +175,16 @@ export function createKafkaBroker(
     completeIfReady();
   }
 
-  const getBounds = (): ReadonlyMap<number, Bounds> =>
-    new Map(
-      partitions.map((partition) => [
-        partition,
-        { low: getLog(partition).getLow(), high: getLog(partition).getStable() },
-      ]),
-    );
+  const getTopicId = (): string => getLog(0).topicId;
+
+  const view = (partition: number): LogView => ({
+    low: getLog(partition).getLow(),
+    high: getLog(partition).getEnd(),
+    topicId: getTopicId(),
+    clusterId: "simulated",
+    leader: 1,
+    leaderEpoch,
+  });
 
   function notify(): void {
     const waiting = waitingFetches;
@@ -183,12 +199,21 @@ export function createKafkaBroker(
     getPartitions: () => partitions,
     recreate() {
       logs = createLogs();
-      oldBounds = undefined;
+      oldLogs.clear();
       existsAt = clock.getTime() + random.between(50, topicAbsenceMs);
       notify();
     },
-    async fetch(partition, from) {
+    getTopicId() {
       requireTopic();
+      return getTopicId();
+    },
+    fetchLow(partition) {
+      requireTopic();
+      return getLog(partition).getLow();
+    },
+    async fetch(partition, from, topicId) {
+      requireTopic();
+      requireId(topicId);
       const log = getLog(partition);
       const fetched = log.fetch(from, random.between(1, maxOffsetsPerFetch + 1));
       if (fetched === undefined || fetched.end > from) return fetched && { ...fetched, log };
@@ -201,21 +226,23 @@ export function createKafkaBroker(
       await promise;
       cancel();
       requireTopic();
+      requireId(topicId);
       const current = getLog(partition);
       const again = current.fetch(from, maxOffsetsPerFetch);
       return again && { ...again, log: current };
     },
-    fetchBounds() {
+    fetchLog(partition) {
       requireTopic();
-      const bounds = getBounds();
-      const shown = showsOldBounds ? (oldBounds ?? bounds) : bounds;
-      showsOldBounds = false;
-      oldBounds = bounds;
+      const current = view(partition);
+      const shown = showsOldLog ? (oldLogs.get(partition) ?? current) : current;
+      showsOldLog = false;
+      oldLogs.set(partition, current);
       return shown;
     },
-    findFirstSince(timestamp) {
+    confirmLog(log) {
       requireTopic();
-      return new Map(partitions.map((partition) => [partition, getLog(partition).findFirstSince(timestamp)]));
+      if (log.topicId !== getTopicId() || log.leaderEpoch !== leaderEpoch)
+        throw new DisagreementError("the brokers do not agree");
     },
     join(process, id) {
       requireUp();
@@ -260,7 +287,9 @@ export function createKafkaBroker(
       upAt = clock.getTime() + ms;
     },
     showOldBounds() {
-      showsOldBounds = true;
+      // Another broker has become the leader since the last query.
+      leaderEpoch += 1;
+      showsOldLog = true;
     },
     notify,
     rebalance: startRebalance,

@@ -13,6 +13,7 @@ import type { Clock, Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
 import {
   BrokerDownError,
+  DisagreementError,
   MembershipError,
   UnknownTopicError,
   type Assignment,
@@ -70,8 +71,11 @@ export function createKafkaClient({
     });
 
   const watch: LogWatch = {
-    fetchBounds: () => query(() => broker.fetchBounds()),
-    findFirstSince: (timestamp) => query(() => broker.findFirstSince(timestamp)),
+    fetchLog: (partition) => query(() => broker.fetchLog(partition)),
+    confirmLog: (_, log) =>
+      query(() => {
+        broker.confirmLog(log);
+      }),
     fetchTombstoneRetentionMs: () => Promise.resolve(undefined),
   };
 
@@ -91,6 +95,7 @@ export function createKafkaClient({
     let id: string | undefined;
     let current: Generation | undefined;
     let running: Promise<void> | undefined;
+    let knownTopicId: string | undefined;
     /** As in kafkajs, a partition stays paused when it is assigned again. */
     const paused = new Set<number>();
 
@@ -198,13 +203,19 @@ export function createKafkaClient({
             continue;
           }
           const { seeks } = state;
-          const from = state.offset;
+          let from = state.offset;
           let fetched;
+          let topicId: string;
           try {
-            fetched = await call(() => broker.fetch(partition, from));
+            // As in kafkajs, a partition without a position is read from the beginning of the log.
+            if (from < 0) from = await call(() => broker.fetchLow(partition));
+            topicId = knownTopicId ?? (await call(() => broker.getTopicId()));
+            knownTopicId = topicId;
+            fetched = await call(() => broker.fetch(partition, from, topicId));
           } catch (error) {
             // A member that notices that the topic is gone joins again.
             if (error instanceof UnknownTopicError) {
+              knownTopicId = undefined;
               isOver = true;
               endGeneration();
             } else if (!isOutage(error)) throw error;
@@ -214,24 +225,15 @@ export function createKafkaClient({
           // As in kafkajs, the end of the generation outdates only the batches whose own heartbeat failed.
           const isCurrent = (): boolean => !isStopped && seeks === state.seeks;
           if (isEnded() || !isCurrent() || paused.has(partition)) continue;
+          const origin = { topicId, fetchedFrom: from, isOutOfRange: fetched === undefined, isCurrent };
           if (fetched === undefined) {
-            // As kafkajs does when the offset is out of range.
-            const bounds = await call(() => broker.fetchBounds()).catch(() => undefined);
-            if (bounds === undefined) await wait(retryDelayMs);
-            else if (isCurrent()) {
-              state.offset = bounds.get(partition)?.low ?? 0;
-              state.sequence = {};
-            }
+            await deliver(partition, state, { ...origin, records: [], end: from + 1 });
             continue;
           }
-          const { records, first, end, log } = fetched;
-          if (end > from) onDelivered({ host, partition, log, sequence: state.sequence, records });
-          if (records.length > 0) {
-            await deliver(partition, state, { records, end, isCurrent });
-          } else if (end > from) {
-            listener?.onSkipped({ topic: broker.topic, partition }, { first, end });
-            if (isCurrent()) state.offset = end;
-          }
+          const { records, end, log } = fetched;
+          if (end === from) continue;
+          onDelivered({ host, partition, log, sequence: state.sequence, records });
+          await deliver(partition, state, { ...origin, records, end });
         }
       }
 
@@ -240,15 +242,18 @@ export function createKafkaClient({
         state: PartitionState,
         {
           records,
-          end,
           isCurrent,
-        }: { records: readonly StoredRecord[]; end: number; isCurrent: () => boolean },
+          ...fetched
+        }: Pick<RecordBatch, "topicId" | "fetchedFrom" | "isOutOfRange" | "end" | "isCurrent"> & {
+          readonly records: readonly StoredRecord[];
+        },
       ): Promise<void> {
+        const { end } = fetched;
         let failed = false;
         const batch: RecordBatch = {
           partition: { topic: broker.topic, partition },
           records: records.map(toLogRecord),
-          end,
+          ...fetched,
           // Only a hint, so both are simulated.
           isAtEnd: end % 2 === 0,
           advance(offset) {
@@ -295,6 +300,7 @@ export function createKafkaClient({
         running.catch(clock.fail);
         return Promise.resolve();
       },
+      isInGroup: () => current !== undefined,
       pause({ partition }) {
         if (current !== undefined) paused.add(partition);
       },
@@ -319,6 +325,7 @@ export function createKafkaClient({
 const isOutage = (error: unknown): error is Error =>
   error instanceof ConnectionLostError ||
   error instanceof BrokerDownError ||
+  error instanceof DisagreementError ||
   error instanceof UnknownTopicError;
 
 const toLogRecord = ({ offset, timestamp, key, value }: StoredRecord): LogRecord => ({

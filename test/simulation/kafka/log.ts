@@ -32,6 +32,8 @@ export interface FetchedRange {
 export interface PartitionLog {
   /** Unique in the world. */
   readonly id: number;
+  /** The id of the topic that it belongs to. */
+  readonly topicId: string;
   readonly append: (
     records: readonly Omit<StoredRecord, "offset">[],
     end?: "commit" | "abort" | "leave open",
@@ -45,8 +47,6 @@ export interface PartitionLog {
   readonly getStable: () => number;
   /** The committed records from an offset on; undefined when it is out of range. */
   readonly fetch: (from: number, maxOffsets: number) => FetchedRange | undefined;
-  /** The first entry that is not older, whatever it is; the last stable offset when there is none before it. */
-  readonly findFirstSince: (timestamp: number) => number;
   /** Every record that can be read. */
   readonly readAll: () => readonly StoredRecord[];
   /** Keeps the last record of each key, and tombstones only if they are newer than `tombstonesSince`. */
@@ -55,7 +55,7 @@ export interface PartitionLog {
   readonly truncate: (low: number) => void;
 }
 
-export function createPartitionLog(id: number): PartitionLog {
+export function createPartitionLog(id: number, topicId: string): PartitionLog {
   let entries: Entry[] = [];
   let low = 0;
   let end = 0;
@@ -88,6 +88,7 @@ export function createPartitionLog(id: number): PartitionLog {
 
   return {
     id,
+    topicId,
     append(records, transactionEnd) {
       if (transactionEnd !== undefined) open ??= { state: "open" };
       const transaction = transactionEnd === undefined ? undefined : open;
@@ -118,8 +119,6 @@ export function createPartitionLog(id: number): PartitionLog {
         entries.find(({ offset }) => offset >= from && offset < to)?.offset ?? Math.max(from, to - 1);
       return { records, first, end: Math.max(from, to) };
     },
-    findFirstSince: (timestamp) =>
-      Math.min(entries.find((entry) => entry.timestamp >= timestamp)?.offset ?? end, getStable()),
     readAll: () => read(low, getStable()),
     compact(tombstonesSince) {
       const stable = getStable();

@@ -1,5 +1,6 @@
 /** What a member of the group knows of a partition that it reads. */
 export interface PartitionState {
+  /** The next one to fetch; -1 before the first seek and fetch. */
   offset: number;
   isDelivering: boolean;
   /** How often the partition was repositioned: what was fetched before is outdated. */
@@ -12,7 +13,7 @@ export interface PartitionState {
 export function createPartitionState(): PartitionState {
   let waiting: (() => void) | undefined;
   return {
-    offset: 0,
+    offset: -1,
     isDelivering: false,
     seeks: 0,
     sequence: {},

@@ -5,7 +5,7 @@
 import type { ICustomPartitioner, Kafka, Message, ProducerConfig, TopicOffsets } from "kafkajs";
 
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
-import { createStableOffsets, type StableOffsets } from "../../../src/kafka/workarounds/stable-offsets.ts";
+import { createRequests, type KafkaRequests } from "../../../src/kafka/requests.ts";
 import type { KafkaClient } from "../../../src/kafka/sockets.ts";
 import type { Host } from "../clock.ts";
 import { ConnectionLostError, type Network } from "../network.ts";
@@ -75,7 +75,7 @@ const toKey = (topic: string, partition: number): string => `${topic}-${partitio
 
 export function createProducerClient(options: ProducerClientOptions): {
   readonly createClient: () => KafkaClient;
-  readonly offsets: StableOffsets;
+  readonly requests: KafkaRequests;
 } {
   const { network, random, coordinator, leaders, process } = options;
 
@@ -230,7 +230,7 @@ export function createProducerClient(options: ProducerClientOptions): {
   };
   return {
     createClient: () => ({ kafka: kafka as unknown as Kafka, dropConnection: () => undefined }),
-    offsets: createStableOffsets(() => createCluster()),
+    requests: createRequests(() => createCluster()),
   };
 }
 

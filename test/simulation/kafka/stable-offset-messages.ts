@@ -1,4 +1,4 @@
-/** The server's half of OffsetFetch, version 7, as src/kafka/workarounds/stable-offsets.ts writes and reads it. */
+/** The server's half of OffsetFetch, version 7, as src/kafka/protocol/offset-fetch.ts writes and reads it. */
 import { loadPrivate } from "../../../src/kafka/workarounds/patch.ts";
 
 interface Reader {

@@ -1,43 +1,51 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 
 import type { BatchHandler, PreparedBatch } from "../../../consumers/batch.ts";
-import { createPartitionReader } from "../../../consumers/partition-reader.ts";
+import { PartitionReader } from "../../../consumers/partition-reader.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
-import type { RecordBatch } from "../../../src/sync/records.ts";
+import type { Position } from "../../../src/sync/positions.ts";
+import type { PartitionLog, RecordBatch } from "../../../src/sync/records.ts";
 import { until } from "../../support/poll.ts";
 
 const partition = { topic: "announcements", partition: 0 };
 const log = await createLogger("silent");
 
-const createBatch = (offset: number, timestamp = "2000"): RecordBatch => ({
+/** A batch of records that was fetched at the offset of the first. */
+const createBatch = (offset: number, change: Partial<RecordBatch> = {}): RecordBatch => ({
   partition,
-  records: [{ offset, timestamp, key: null, value: null, headers: {} }],
+  topicId: "one",
+  isOutOfRange: false,
+  fetchedFrom: offset,
+  records: [{ offset, timestamp: "2000", key: null, value: null, headers: {} }],
   end: offset + 1,
   isAtEnd: true,
   advance: () => undefined,
   heartbeat: () => Promise.resolve(true),
   isCurrent: () => true,
+  ...change,
 });
 
-/** A reader at offset 10, and a broker that answers queries for newer records. */
-async function createScene(
-  t: TestContext,
-  stored: { readonly newest?: number } = { newest: 1_000 },
-  handler: Partial<BatchHandler<PreparedBatch>> = {},
-) {
+const createRecords = (...offsets: number[]) => offsets.flatMap((offset) => createBatch(offset).records);
+
+/** A reader at offset 10, and a broker that shows a log from 0 to 20. */
+async function createScene(t: TestContext, handler: Partial<BatchHandler<PreparedBatch>> = {}) {
   const seeks: number[] = [];
-  const written: number[] = [];
-  const positions: number[] = [];
-  const bounds = { low: 0, high: 20 };
-  let answers = 0;
-  const newer = Promise.withResolvers<number>();
-  const reader = createPartitionReader({
+  const written: [from: number | undefined, to: Position][] = [];
+  const applied: number[] = [];
+  const state = { isInGroup: true, claims: 0 };
+  const shown: { log: PartitionLog; epochs: Record<string, number> } = {
+    log: { low: 0, high: 20, topicId: "one", clusterId: null, leader: 1, leaderEpoch: 0 },
+    epochs: { one: 1, two: 2 },
+  };
+  let stored: Position = { offset: 10, epoch: 1, topicId: "one" };
+  const reader = new PartitionReader({
     previousClosed: Promise.resolve(),
     partition,
     member: {
       run: () => Promise.resolve(),
+      isInGroup: () => state.isInGroup,
       pause: () => undefined,
       resume: () => undefined,
       seek: (_, offset) => seeks.push(offset),
@@ -45,17 +53,24 @@ async function createScene(
       stop: () => Promise.resolve(),
     },
     watch: {
-      fetchBounds: () => Promise.resolve(new Map([[0, bounds]])),
-      // The first query finds the start.
-      findFirstSince: async () => new Map([[0, (answers += 1) === 1 ? 20 : await newer.promise]]),
+      fetchLog: () => Promise.resolve(shown.log),
+      confirmLog: () => Promise.resolve(),
       fetchTombstoneRetentionMs: () => Promise.resolve(undefined),
     },
+    logs: {
+      findEpoch: (_, topicId) => Promise.resolve(shown.epochs[topicId]),
+      beginEpoch: () => Promise.reject(new Error("no epoch is to be allotted")),
+    },
     handler: {
-      claim: () => Promise.resolve({ offset: 10, epoch: 1, isOurs: false, ...stored }),
+      claim: () => {
+        state.claims += 1;
+        return Promise.resolve({ ...stored, isOurs: true });
+      },
       prepare: (records) => ({ records }),
-      write: (_, { to }) => {
-        written.push(to.epoch);
-        positions.push(to.offset);
+      write: ({ records }, { from, to }) => {
+        written.push([from?.offset, to]);
+        applied.push(...records.map(({ offset }) => offset));
+        stored = to;
         return Promise.resolve();
       },
       report: () => undefined,
@@ -67,154 +82,165 @@ async function createScene(
     },
   });
   t.after(() => reader.close());
-  await until("the reader reads", () => reader.status().state === "reading");
-  /** Resolves when the broker is queried. */
-  const deliver = async (): Promise<{ readonly handled: Promise<void> }> => {
-    const handled = reader.batch(createBatch(10));
-    await until("the broker is asked", () => answers === 2);
-    return { handled };
-  };
-  return { reader, seeks, newer, written, positions, bounds, deliver };
+  const untilReading = (): Promise<unknown> =>
+    until("the reader reads", () => reader.status().state === "reading");
+  await untilReading();
+  return { reader, seeks, written, applied, shown, state, untilReading };
 }
 
 describe("the reader of a partition", () => {
-  it("writes a batch without newer records before it", async (t) => {
-    const { newer, deliver, written, seeks } = await createScene(t);
-    const { handled } = await deliver();
-    newer.resolve(20);
-    await handled;
-    assert.deepEqual([written, seeks], [[1], [10]]);
+  it("starts at its position, and moves it with each batch", async (t) => {
+    const { reader, seeks, written } = await createScene(t);
+    await reader.batch(createBatch(10));
+    await reader.batch(createBatch(11));
+    assert.deepEqual(seeks, [10]);
+    assert.deepEqual(written, [
+      [10, { offset: 11, epoch: 1, topicId: "one" }],
+      [11, { offset: 12, epoch: 1, topicId: "one" }],
+    ]);
   });
 
-  it("examines records that may be newer before it writes", async (t) => {
-    const { newer, deliver, written, seeks } = await createScene(t);
-    const { handled } = await deliver();
-    newer.resolve(7);
-    await handled;
-    assert.deepEqual([written, seeks], [[], [10, 7]]);
-  });
-
-  it("examines the log again before it applies the first records, unless it has just done so", async (t) => {
-    const { reader, newer, seeks, positions } = await createScene(t, { newest: 0 });
-    newer.resolve(20);
-    reader.skipped({ first: 0, end: 10 });
-    // The Kafka topic may be deleted and created again meanwhile.
-    await setTimeout(1_100);
-    await reader.batch(createBatch(10));
-    assert.deepEqual([seeks, positions], [[0, 0], []]);
-    reader.skipped({ first: 0, end: 10 });
-    await reader.batch(createBatch(10));
-    assert.deepEqual([seeks, positions], [[0, 0], [11]]);
+  it("moves its position over markers, aborted records and what compaction removed", async (t) => {
+    const { reader, written, applied } = await createScene(t);
+    await reader.batch(createBatch(10, { records: [], end: 14 }));
+    await reader.batch(createBatch(14, { records: createRecords(16), end: 19 }));
+    assert.deepEqual([written.map(([, { offset }]) => offset), applied], [[14, 19], [16]]);
   });
 
   for (const isAtEnd of [true, false])
     it(`takes the next batch ${isAtEnd ? "after" : "during"} the write of one ${isAtEnd ? "at" : "before"} the end of the log`, async (t) => {
       const write = Promise.withResolvers<undefined>();
-      const { reader, newer } = await createScene(t, {}, { write: () => write.promise });
-      newer.resolve(20);
+      const { reader } = await createScene(t, { write: () => write.promise });
       let isTaken = false;
-      const handled = reader.batch({ ...createBatch(10), isAtEnd }).then(() => (isTaken = true));
+      const handled = reader.batch(createBatch(10, { isAtEnd })).then(() => (isTaken = true));
       await setImmediate();
       assert.equal(isTaken, !isAtEnd);
       write.resolve(undefined);
       await handled;
     });
 
-  it("writes nothing once it is closed", async (t) => {
-    const { reader, newer, deliver, written } = await createScene(t);
-    const { handled } = await deliver();
+  it("writes and seeks nothing once it is closed", async (t) => {
+    const { reader, seeks, written } = await createScene(t);
     await reader.close();
-    newer.resolve(20);
+    await reader.batch(createBatch(10));
+    await reader.batch(createBatch(3));
+    assert.deepEqual([seeks, written], [[10], []]);
+  });
+
+  it("leaves a batch that was requested before its last seek, and seeks again", async (t) => {
+    const { reader, seeks, written } = await createScene(t);
+    await reader.batch(createBatch(12));
+    await reader.batch(createBatch(0, { records: createRecords(10), end: 11 }));
+    assert.deepEqual([seeks, written], [[10, 10, 10], []]);
+    await reader.batch(createBatch(10));
+    assert.equal(written.length, 1);
+  });
+
+  it("leaves the rest of a fetch once a part of it was claimed again", async (t) => {
+    const rest = Promise.withResolvers<boolean>();
+    let writes = 0;
+    const applied: (readonly number[])[] = [];
+    const { reader, untilReading } = await createScene(t, {
+      maxRecordsPerWrite: 1,
+      write: ({ records }) => {
+        writes += 1;
+        if (writes === 1) return Promise.reject(new Error("the write fails"));
+        applied.push(records.map(({ offset }) => offset));
+        return Promise.resolve();
+      },
+    });
+    // The heartbeat after the first part takes longer than the claim that its failure leads to. The seek is taken by a request
+    // to another broker, so kafkajs calls the batch current again.
+    const handled = reader.batch(
+      createBatch(10, {
+        records: createRecords(10, 11),
+        end: 12,
+        heartbeat: () => (writes === 1 ? rest.promise : Promise.resolve(true)),
+      }),
+    );
+    await until("the write failed", () => reader.status().state === "paused");
+    await untilReading();
+    rest.resolve(true);
     await handled;
-    assert.deepEqual(written, []);
+    assert.deepEqual(applied, []);
+    await reader.batch(createBatch(10, { records: createRecords(10, 11), end: 12 }));
+    assert.deepEqual(applied, [[10], [11]]);
   });
 
-  it("lets the next owner choose the start once it is closed", async (t) => {
-    const { reader, newer, deliver, seeks } = await createScene(t);
-    const { handled } = await deliver();
-    await reader.close();
-    newer.resolve(7);
-    await handled;
-    assert.deepEqual(seeks, [10]);
+  it("looks its position up again if the log does not have its offset", async (t) => {
+    const { reader, shown, seeks, state, untilReading } = await createScene(t);
+    shown.log = { ...shown.log, low: 15 };
+    await reader.batch(createBatch(10, { isOutOfRange: true, records: [] }));
+    await untilReading();
+    assert.deepEqual([seeks, state.claims], [[10, 15], 2]);
   });
 
-  it("checks the log again when it receives records before the position", async (t) => {
-    const { reader, seeks, written, bounds } = await createScene(t, {});
-    bounds.high = 3;
-    await reader.batch(createBatch(0));
-    await until("the reader reads from the beginning", () => seeks.length === 2);
-    await reader.batch(createBatch(0));
-    await reader.close();
-    assert.deepEqual([seeks, written], [[10, 0], [2]]);
+  it("begins a new epoch if what it fetches is of another log, and applies nothing of it before", async (t) => {
+    const { reader, shown, seeks, written, untilReading } = await createScene(t);
+    shown.log = { ...shown.log, topicId: "two", high: 12 };
+    await reader.batch(createBatch(10, { topicId: "two" }));
+    await untilReading();
+    assert.deepEqual([seeks, written], [[10, 0], []]);
+    await reader.batch(createBatch(0, { topicId: "two" }));
+    assert.deepEqual(written, [[10, { offset: 1, epoch: 2, topicId: "two" }]]);
   });
 
-  it("moves its position over markers after examined records", async (t) => {
-    const { reader, newer, deliver, positions } = await createScene(t);
-    const { handled } = await deliver();
-    newer.resolve(9);
-    await handled;
-    await reader.batch({ ...createBatch(9, "1000"), end: 12 });
-    await until("the position moves", () => positions.length > 0);
-    assert.deepEqual(positions, [12]);
+  it("waits while a broker serves a log that was replaced", async (t) => {
+    const { reader, shown, untilReading } = await createScene(t);
+    shown.epochs = { one: 1, older: 1 };
+    shown.log = { ...shown.log, topicId: "older" };
+    await reader.batch(createBatch(10, { topicId: "older" }));
+    await until("it is paused", () => reader.status().reason?.includes("was replaced") === true);
+    shown.log = { ...shown.log, topicId: "one" };
+    await untilReading();
   });
 
-  it("moves its position over what compaction removed, but not for a fetch from before a seek", async (t) => {
-    const { reader, seeks, positions } = await createScene(t);
-    reader.skipped({ first: 12, end: 14 });
-    assert.deepEqual([seeks, positions], [[10, 10], []]);
-    reader.skipped({ first: 11, end: 13 });
-    await until("the position moves", () => positions.length > 0);
-    assert.deepEqual([seeks, positions], [[10, 10], [13]]);
+  it("claims nothing while its process is out of the group", async (t) => {
+    const { reader, state, untilReading } = await createScene(t, {
+      write: () => Promise.reject(new Error("the write fails")),
+    });
+    state.isInGroup = false;
+    await reader.batch(createBatch(10));
+    await until("it waits", () => reader.status().reason?.includes("consumer group") === true);
+    assert.equal(state.claims, 1);
+    state.isInGroup = true;
+    await untilReading();
+    assert.equal(state.claims, 2);
   });
 
   it("writes the records that its handler left over with the next write", async (t) => {
-    const sizes: number[] = [];
-    const { reader, newer, positions } = await createScene(
-      t,
-      {},
-      {
-        prepare(records) {
-          const taken = records.slice(0, 2);
-          sizes.push(taken.length);
-          return { records: taken };
-        },
-      },
-    );
-    newer.resolve(20);
-    const records = [10, 11, 12].flatMap((offset) => createBatch(offset).records);
-    await reader.batch({ ...createBatch(10), records, end: 14 });
-    await reader.close();
+    const { reader, written, applied } = await createScene(t, {
+      prepare: (records) => ({ records: records.slice(0, 2) }),
+    });
+    await reader.batch(createBatch(10, { records: createRecords(10, 11, 12), end: 14 }));
     assert.deepEqual(
-      [sizes, positions],
+      [written.map(([, { offset }]) => offset), applied],
       [
-        [2, 1],
         [12, 14],
+        [10, 11, 12],
       ],
     );
   });
 
   it("reports once a write that was stored although it failed, and continues if that fails", async (t) => {
     const reported: number[] = [];
+    const written: number[] = [];
     let position = 10;
-    const { reader, written } = await createScene(
-      t,
-      {},
-      {
-        claim: () => Promise.resolve({ offset: position, epoch: 1, isOurs: true }),
-        write: (_, { to }) => {
-          written.push(to.offset);
-          position = to.offset;
-          return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve();
-        },
-        report: () => {
-          reported.push(position);
-          throw new Error("the listener fails");
-        },
+    const { reader, untilReading } = await createScene(t, {
+      claim: () => Promise.resolve({ offset: position, epoch: 1, topicId: "one", isOurs: true }),
+      write: (_, { to }) => {
+        written.push(to.offset);
+        position = to.offset;
+        return written.length === 1 ? Promise.reject(new Error("no answer")) : Promise.resolve();
       },
-    );
+      report: () => {
+        reported.push(position);
+        throw new Error("the listener fails");
+      },
+    });
     await reader.batch(createBatch(10));
     await until("the write failed", () => reader.status().state === "paused");
-    await until("the reader reads again", () => reader.status().state === "reading");
+    await untilReading();
     assert.equal(reader.status().offset, 11);
     // Otherwise it may be reported after the next write has moved the position.
     await until("the write is reported", () => reported.length === 1);

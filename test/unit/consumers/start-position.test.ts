@@ -3,106 +3,160 @@ import { describe, it } from "node:test";
 
 import fc from "fast-check";
 
-import {
-  advance,
-  findStart,
-  nothingFound,
-  provesNewEpoch,
-  suspectOffset,
-} from "../../../consumers/start-position.ts";
-import type { Position } from "../../../src/sync/positions.ts";
-import type { LogRecord } from "../../../src/sync/records.ts";
+import { findStart, identifyLog } from "../../../consumers/start-position.ts";
+import { KafkaUnavailableError, UnavailableError } from "../../../src/lib/errors.ts";
+import type { LogStore, Position } from "../../../src/sync/positions.ts";
+import type { LogWatch, PartitionLog } from "../../../src/sync/records.ts";
 
-const createRecord = (offset: number, timestamp: number | string): LogRecord => ({
-  offset,
-  key: null,
-  value: null,
-  headers: {},
-  timestamp: String(timestamp),
-});
-
-const stored: Position = { offset: 10, epoch: 1, newest: 1_000 };
-const log = { low: 0, high: 20, firstNewer: undefined };
+const partition = { topic: "announcements", partition: 0 };
+const stored: Position = { offset: 10, epoch: 1, topicId: "one" };
+const log: PartitionLog = {
+  low: 0,
+  high: 20,
+  topicId: "one",
+  clusterId: "cluster",
+  leader: 1,
+  leaderEpoch: 4,
+};
+const withoutIds = { ...log, topicId: undefined };
 
 describe("reading starts", () => {
-  it("at the log's beginning without a stored position", () => {
-    const start = findStart(undefined, { ...log, low: 4 }, nothingFound);
-    assert.deepEqual(start, { position: { offset: 4, epoch: 1, newest: 0 }, fetchFrom: 4 });
+  it("at the beginning of the log without a stored position", () => {
+    assert.deepEqual(findStart(undefined, { ...log, low: 4 }, 3), {
+      position: { offset: 4, epoch: 3, topicId: "one" },
+    });
   });
 
-  it("at the stored position", () => {
-    assert.deepEqual(findStart(stored, log, nothingFound), { position: stored, fetchFrom: 10 });
+  it("at the stored position if the log has it, the end of the log included", () => {
+    assert.deepEqual(findStart(stored, log, 1), { position: stored });
+    assert.deepEqual(findStart(stored, { ...log, high: 10 }, 1), { position: stored });
   });
 
-  it("at the first offset of the log if earlier records were deleted", () => {
-    const { position, fetchFrom } = findStart(stored, { ...log, low: 12 }, nothingFound);
-    assert.deepEqual([position, fetchFrom], [{ ...stored, offset: 12 }, 12]);
+  it("at the first record that is left if records before it were deleted", () => {
+    const { position, warning } = findStart(stored, { ...log, low: 15 }, 1);
+    assert.deepEqual(position, { ...stored, offset: 15 });
+    assert.match(warning ?? "", /deleted before they were read/);
   });
 
-  it("before the position if the broker has later timestamps, to examine them", () => {
-    const { position, fetchFrom } = findStart(stored, { ...log, firstNewer: 7 }, nothingFound);
-    assert.deepEqual([position, fetchFrom], [stored, 7]);
-    const again = findStart(
-      stored,
-      { ...log, firstNewer: 7 },
-      { ...nothingFound, examinedTo: 9, newerFrom: 7 },
+  it("at the end of a log that ends before the position, and says which records Kafka lost", () => {
+    assert.deepEqual(findStart(stored, { ...log, high: 7 }, 1), {
+      position: { ...stored, offset: 7 },
+      lost: { from: 7, to: 9 },
+    });
+  });
+
+  it("at the beginning of another log, whatever its bounds are", () => {
+    for (const high of [0, 5, 10, 20]) {
+      const { position, warning } = findStart(stored, { ...log, topicId: "two", high }, 2);
+      assert.deepEqual(position, { offset: 0, epoch: 2, topicId: "two" });
+      assert.match(warning ?? "", /the log is a new one/);
+    }
+  });
+
+  it("never in a log that was replaced", () => {
+    const later: Position = { offset: 3, epoch: 2, topicId: "two" };
+    assert.throws(() => findStart(later, log, 1), KafkaUnavailableError);
+    assert.throws(() => findStart(later, log, 2), KafkaUnavailableError);
+  });
+
+  it("where a person set the position, or where it was before ids were stored", () => {
+    const { position } = findStart({ offset: 12, epoch: 1 }, { ...log, topicId: "two" }, 3);
+    assert.deepEqual(position, { offset: 12, epoch: 3, topicId: "two" });
+  });
+
+  it("without topic ids in a new epoch if the log ends before the position", () => {
+    assert.deepEqual(findStart(stored, withoutIds, undefined).position, stored);
+    const { position, warning } = findStart(stored, { ...withoutIds, high: 7 }, undefined);
+    assert.deepEqual(position, { offset: 0, epoch: 2 });
+    assert.match(warning ?? "", /the log is a new one/);
+  });
+
+  it("inside the log, and never in an earlier epoch", () => {
+    const id = fc.constantFrom("one", "two", undefined);
+    const position = fc.record({ offset: fc.nat(30), epoch: fc.integer({ min: 1, max: 3 }), topicId: id });
+    fc.assert(
+      fc.property(
+        fc.option(position, { nil: undefined }),
+        fc.nat(10),
+        fc.nat(20),
+        id,
+        fc.integer({ min: 1, max: 4 }),
+        (from, low, size, topicId, epoch) => {
+          const bounds = { ...log, low, high: low + size, topicId };
+          let start;
+          try {
+            start = findStart(from, bounds, topicId === undefined ? undefined : epoch).position;
+          } catch (error) {
+            return error instanceof UnavailableError;
+          }
+          return (
+            start.offset >= low &&
+            start.offset <= low + size &&
+            (from === undefined || start.epoch >= from.epoch)
+          );
+        },
+      ),
     );
-    assert.equal(again.fetchFrom, 9);
-  });
-
-  it("before a position beyond the log's end, without a new epoch", () => {
-    const { position, fetchFrom } = findStart(stored, { ...log, high: 5, firstNewer: 5 }, nothingFound);
-    assert.deepEqual([position, fetchFrom], [stored, 0]);
-  });
-
-  it("in a new epoch if the position is beyond the log's end and no timestamp is known", () => {
-    const { position } = findStart({ offset: 10, epoch: 3 }, { ...log, low: 1, high: 5 }, nothingFound);
-    assert.deepEqual(position, { offset: 1, epoch: 4, newest: 0 });
-  });
-
-  it("in the next epoch once a record has proved that the last one ended", () => {
-    const ended = { ...nothingFound, endedEpoch: 1 };
-    assert.deepEqual(findStart(stored, log, ended).position, { offset: 0, epoch: 2, newest: 0 });
-    const moved: Position = { offset: 3, epoch: 2, newest: 2_000 };
-    assert.deepEqual(findStart(moved, log, ended).position, moved);
   });
 });
 
-describe("a record before the position", () => {
-  it("proves a new epoch if it is newer than everything applied", () => {
-    assert.equal(provesNewEpoch(createRecord(9, 1_001), stored), true);
-    assert.equal(provesNewEpoch(createRecord(9, 1_000), stored), false);
-    assert.equal(provesNewEpoch(createRecord(10, 1_001), stored), false);
+describe("the epoch of a log", () => {
+  /** Epochs that were allotted, and whether the brokers agree. */
+  function createScene(known: Readonly<Record<string, number>>, agrees = true) {
+    const allotted: unknown[] = [];
+    const watch: LogWatch = {
+      fetchLog: () => Promise.resolve(log),
+      confirmLog: () =>
+        agrees ? Promise.resolve() : Promise.reject(new KafkaUnavailableError("the brokers do not agree")),
+      fetchTombstoneRetentionMs: () => Promise.resolve(undefined),
+    };
+    const logs: LogStore = {
+      findEpoch: (_, topicId) => Promise.resolve(known[topicId]),
+      beginEpoch: (_, { topicId }, lowest) => {
+        allotted.push([topicId, lowest]);
+        return Promise.resolve(Math.max(lowest, 7));
+      },
+    };
+    return { allotted, sources: { watch, logs } };
+  }
+
+  it("is the known one, without asking the brokers", async () => {
+    const { sources } = createScene({ one: 1 }, false);
+    assert.equal(await identifyLog(partition, stored, log, sources), 1);
   });
 
-  it("proves nothing if its timestamp is missing or not in milliseconds", () => {
-    for (const timestamp of [-1, Date.UTC(2100, 0) + 1, "1763000000000000", "1763000000000000000"])
-      assert.equal(provesNewEpoch(createRecord(3, timestamp), stored), false);
-    assert.equal(provesNewEpoch(createRecord(3, 5), { offset: 10, epoch: 1 }), false);
+  it("is allotted to a log that is new, after that of the position", async () => {
+    const { sources, allotted } = createScene({ one: 1 });
+    assert.equal(await identifyLog(partition, stored, { ...log, topicId: "two" }, sources), 7);
+    assert.equal(await identifyLog(partition, undefined, { ...log, topicId: "two" }, sources), 7);
+    assert.deepEqual(allotted, [
+      ["two", 2],
+      ["two", 1],
+    ]);
   });
 
-  it("never proves one if it was applied, regardless of its timestamp", () => {
-    const timestamp = fc.oneof(fc.integer({ min: -1, max: 5 }), fc.maxSafeInteger(), fc.constant(1.7e18));
-    fc.assert(
-      fc.property(fc.array(timestamp), fc.nat(), (timestamps, from) => {
-        const records = timestamps.map((one, index) => createRecord(from + index, one));
-        const position = advance({ offset: from, epoch: 1 }, records, from + records.length);
-        assert.ok(!records.some((one) => provesNewEpoch(one, position)));
-        assert.ok(position.newest === undefined || !Number.isNaN(new Date(position.newest).getTime()));
-      }),
+  it("is at least that of a position from before ids were stored", async () => {
+    const { sources, allotted } = createScene({});
+    await identifyLog(partition, { offset: 10, epoch: 3 }, log, sources);
+    assert.deepEqual(allotted, [["one", 3]]);
+  });
+
+  it("is not allotted while the brokers do not agree", async () => {
+    const { sources, allotted } = createScene({ one: 1 }, false);
+    await assert.rejects(
+      identifyLog(partition, stored, { ...log, topicId: "two" }, sources),
+      UnavailableError,
     );
+    assert.deepEqual(allotted, []);
   });
 
-  it("is suspicious only if it was not examined yet", () => {
-    const examined = (examinedTo: number, newerFrom = 4) => ({ ...nothingFound, examinedTo, newerFrom });
-    assert.equal(suspectOffset(stored, 4, examined(6)), 6);
-    assert.equal(suspectOffset(stored, 4, examined(10)), undefined);
-    assert.equal(suspectOffset(stored, 10, nothingFound), undefined);
-    assert.equal(suspectOffset(stored, undefined, nothingFound), undefined);
-  });
-
-  it("is suspicious again if newer records begin earlier than when it was examined", () => {
-    const examined = { ...nothingFound, examinedTo: 10, newerFrom: 4 };
-    assert.equal(suspectOffset(stored, 3, examined), 3);
+  it("counts only if the brokers agree when there is no position, or the log ends before it", async () => {
+    const { sources } = createScene({ one: 1 }, false);
+    await assert.rejects(identifyLog(partition, undefined, log, sources), UnavailableError);
+    await assert.rejects(identifyLog(partition, stored, { ...log, high: 7 }, sources), UnavailableError);
+    await assert.rejects(
+      identifyLog(partition, stored, { ...withoutIds, high: 7 }, sources),
+      UnavailableError,
+    );
   });
 });

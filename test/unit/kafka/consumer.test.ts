@@ -19,7 +19,7 @@ async function crash(error: unknown) {
   const consumer = {
     events: {
       GROUP_JOIN: "join",
-      END_BATCH_PROCESS: "end",
+      HEARTBEAT: "heartbeat",
       STOP: "stop",
       CRASH: "crash",
       REQUEST_TIMEOUT: "timeout",
@@ -44,7 +44,6 @@ async function crash(error: unknown) {
   await member.run({
     onAssigned: () => undefined,
     onBatch: () => Promise.resolve(),
-    onSkipped: () => undefined,
     onDied: (reason) => died.push(reason),
   });
   listeners.get("crash")?.({ payload: { error, groupId: "group", restart: false } });

@@ -34,7 +34,7 @@ function listDeliveredByStock(
   return filter({ messages, abortedTransactions }).map(({ offset }) => offset);
 }
 
-describe("stock kafkajs needs hideAbortedTransactions: it", () => {
+describe("stock kafkajs needs hideAborted: it", () => {
   it("delivers a record of a fetch that begins inside two aborted transactions", () => {
     const messages = [createMessage(9, "b"), createMessage(10, "b")];
     const aborted = [

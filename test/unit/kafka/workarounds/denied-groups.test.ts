@@ -19,7 +19,7 @@ const denial = new (class extends kafkajs.KafkaJSProtocolError {
 function createClusterWith(find: () => Promise<object>, prepare?: typeof throwGroupDenials): Cluster {
   const kafka = new kafkajs.Kafka({ brokers: ["unused:9092"], retry: { retries: 0 } });
   prepare?.(kafka);
-  const cluster = createCluster(kafka) as Cluster;
+  const cluster = createCluster(kafka, () => undefined) as Cluster;
   cluster.brokerPool.brokers = { 1: {} };
   cluster.brokerPool.findBroker = () => Promise.resolve({ findGroupCoordinator: find });
   return cluster;

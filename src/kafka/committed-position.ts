@@ -1,0 +1,41 @@
+import type { ClaimedPosition } from "../sync/positions.ts";
+import type { CommittedOffset } from "./protocol/offset-fetch.ts";
+
+/** What the router commits beside an offset, as JSON. */
+export interface PositionMetadata {
+  readonly epoch: number;
+  /** Kafka commits an offset by the topic's name: it may be one of a topic that was deleted meanwhile. */
+  readonly topicId?: string;
+  /** The producer that committed it. */
+  readonly by: string;
+}
+
+/**
+ * The position that a committed offset stands for; undefined when nothing was committed. Offsets that other programs set have
+ * no metadata of ours, and count for the log that is there.
+ */
+export function toPosition(
+  { offset, metadata }: CommittedOffset,
+  ownId?: string,
+): ClaimedPosition | undefined {
+  if (offset < 0) return undefined;
+  const { epoch = 1, topicId, by } = parseMetadata(metadata);
+  return { offset, epoch, topicId, isOurs: by !== undefined && by === ownId };
+}
+
+/** Whoever may use the group may write it, so everything is checked. */
+function parseMetadata(text: string): Partial<PositionMetadata> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return {};
+  }
+  if (typeof parsed !== "object" || parsed === null) return {};
+  const { epoch, topicId, by } = parsed as Record<string, unknown>;
+  return {
+    ...(Number.isSafeInteger(epoch) && (epoch as number) >= 1 ? { epoch: epoch as number } : {}),
+    ...(typeof topicId === "string" ? { topicId } : {}),
+    ...(typeof by === "string" ? { by } : {}),
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Kafka's message format, in which a request of a flexible version (KIP-482) has unsigned varints as lengths, and tagged fields
+ * at the end of every structure. The decoder of kafkajs 2.2.4 reads tagged fields one byte short, so it is not used.
+ */
+
+/** The bytes of a request after its fixed header. */
+export interface Writer {
+  int8(value: number): Writer;
+  int16(value: number): Writer;
+  int32(value: number): Writer;
+  int64(value: bigint | number | string): Writer;
+  boolean(value: boolean): Writer;
+  bytes(value: Buffer): Writer;
+  uvarint(value: number): Writer;
+  /** A nullable string. */
+  text(value: string | null): Writer;
+  /** A nullable list. */
+  list<T>(items: readonly T[] | null, write: (item: T) => void): Writer;
+  /** The end of a structure: no tagged fields. */
+  end(): Writer;
+  toBuffer(): Buffer;
+}
+
+export function createWriter(isFlexible: boolean): Writer {
+  const parts: Buffer[] = [];
+
+  const allocate = (size: number, write: (part: Buffer) => void): Writer => {
+    const part = Buffer.allocUnsafe(size);
+    write(part);
+    parts.push(part);
+    return writer;
+  };
+
+  const writer: Writer = {
+    int8: (value) => allocate(1, (part) => part.writeInt8(value)),
+    int16: (value) => allocate(2, (part) => part.writeInt16BE(value)),
+    int32: (value) => allocate(4, (part) => part.writeInt32BE(value)),
+    int64: (value) => allocate(8, (part) => part.writeBigInt64BE(BigInt(value))),
+    boolean: (value) => writer.int8(value ? 1 : 0),
+    bytes(value) {
+      parts.push(value);
+      return writer;
+    },
+    uvarint(value) {
+      const bytes: number[] = [];
+      for (let rest = value; ; rest >>>= 7) {
+        if (rest < 0x80) return writer.bytes(Buffer.from([...bytes, rest]));
+        bytes.push((rest & 0x7f) | 0x80);
+      }
+    },
+    text(value) {
+      if (value === null) return isFlexible ? writer.uvarint(0) : writer.int16(-1);
+      const bytes = Buffer.from(value);
+      return (isFlexible ? writer.uvarint(bytes.length + 1) : writer.int16(bytes.length)).bytes(bytes);
+    },
+    list(items, write) {
+      const size = items?.length ?? -1;
+      if (isFlexible) writer.uvarint(size + 1);
+      else writer.int32(size);
+      items?.forEach(write);
+      return writer;
+    },
+    end: () => (isFlexible ? writer.uvarint(0) : writer),
+    toBuffer: () => Buffer.concat(parts),
+  };
+  return writer;
+}
+
+/** Reads a response. Throws a RangeError where it ends too early. */
+export type Reader = ReturnType<typeof createReader>;
+
+export function createReader(buffer: Buffer, isFlexible: boolean) {
+  let at = 0;
+
+  function advance(size: number): number {
+    const from = at;
+    at += size;
+    return from;
+  }
+
+  function uvarint(): number {
+    let result = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = buffer.readUInt8(advance(1));
+      result |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return result >>> 0;
+    }
+    throw new RangeError("an unsigned varint has more than five bytes");
+  }
+
+  function bytes(size: number): Buffer {
+    if (size < 0 || at + size > buffer.length) throw new RangeError("a response is truncated");
+    return buffer.subarray(at, (at += size));
+  }
+
+  return {
+    uvarint,
+    bytes,
+    int16: () => buffer.readInt16BE(advance(2)),
+    int32: () => buffer.readInt32BE(advance(4)),
+    int64: () => buffer.readBigInt64BE(advance(8)),
+    boolean: () => buffer.readInt8(advance(1)) !== 0,
+    /** A nullable string. */
+    text(): string | null {
+      const size = isFlexible ? uvarint() - 1 : buffer.readInt16BE(advance(2));
+      return size < 0 ? null : bytes(size).toString();
+    },
+    /** A null list is read as an empty one. */
+    list<T>(read: () => T): T[] {
+      const items: T[] = [];
+      for (let left = isFlexible ? uvarint() - 1 : buffer.readInt32BE(advance(4)); left > 0; left -= 1)
+        items.push(read());
+      return items;
+    },
+    /** The end of a structure: skips its tagged fields. */
+    end(): void {
+      if (!isFlexible) return;
+      for (let count = uvarint(); count > 0; count -= 1) {
+        uvarint();
+        bytes(uvarint());
+      }
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import type { Batch } from "kafkajs";
+
+import { canFetchById, knowsIdsOfLogs, requestFetch, type FetchedById } from "../protocol/fetch.ts";
+import { hasTopicIds, requestMetadata } from "../protocol/metadata.ts";
+import { failOnError, type RequestTarget } from "../protocol/request.ts";
+import { hideAborted, type FetchedMessage, type FetchedPartition } from "./aborted-transactions.ts";
+import { decodeFetched } from "./bounded-fetches.ts";
+import { patchMethod } from "./patch.ts";
+
+/** A fetch request of kafkajs 2.2.4. */
+interface FetchRequest {
+  readonly maxWaitTime: number;
+  readonly minBytes: number;
+  readonly maxBytes: number;
+  readonly isolationLevel: number;
+  readonly rackId: string;
+  readonly topics: readonly {
+    readonly topic: string;
+    readonly partitions: readonly {
+      readonly partition: number;
+      readonly fetchOffset: string;
+      readonly maxBytes: number;
+    }[];
+  }[];
+}
+
+/** The part of the response for one partition. */
+interface PartitionResponse extends FetchedPartition {
+  readonly partition: number;
+  readonly highWatermark: string;
+  readonly preferredReadReplica: number;
+}
+
+interface FetchResponse {
+  readonly responses: readonly {
+    readonly topicName: string;
+    readonly partitions: readonly PartitionResponse[];
+  }[];
+}
+
+interface Broker extends RequestTarget {
+  fetch(request: FetchRequest): Promise<FetchResponse>;
+}
+
+/** Where the messages of one partition in a response come from. */
+export interface FetchOrigin {
+  /** The id of the topic whose log was read; undefined where the broker cannot fetch by id. */
+  readonly topicId: string | undefined;
+  /** The log does not have the requested offset. There is one message, a placeholder that is not delivered. */
+  readonly isOutOfRange: boolean;
+}
+
+/** What a batch of kafkajs has that its types omit. */
+interface FetchedBatch extends Batch {
+  readonly fetchedOffset: string;
+  readonly rawMessages: object;
+}
+
+const origins = new WeakMap<object, FetchOrigin>();
+
+/** Where a batch of kafkajs comes from. */
+export function findOrigin(batch: Batch): FetchOrigin & { readonly fetchedFrom: number } {
+  const { fetchedOffset, rawMessages } = batch as FetchedBatch;
+  const origin = origins.get(rawMessages) ?? { topicId: undefined, isOutOfRange: false };
+  return { ...origin, fetchedFrom: Number(fetchedOffset) };
+}
+
+const offsetOutOfRange = 1;
+const unknownTopicOrPartition = 3;
+/** UNKNOWN_TOPIC_ID and INCONSISTENT_TOPIC_ID, which kafkajs 2.2.4 does not know. */
+const lostTopicIds: ReadonlySet<number> = new Set([100, 103]);
+
+/**
+ * Makes kafkajs 2.2.4 fetch by topic id, in the whole process: a fetch by name may return records of a log that was deleted.
+ * Offsets out of range become a placeholder, so that kafkajs does not commit another offset for the group, and records of
+ * aborted transactions are hidden. See docs/decisions/018-topic-ids.md and 009-aborted-transactions.md.
+ */
+export function fetchByTopicId(): void {
+  patchMethod<"fetch", Broker>(
+    "broker/index.js",
+    "fetch",
+    (fetchByName) =>
+      async function (this: Broker, request) {
+        const response =
+          (await fetchById(this, request)) ??
+          (await fetchNamed(() => fetchByName.call(this, request), request));
+        for (const { partitions } of response.responses) partitions.forEach(hideAborted);
+        return response;
+      },
+  );
+}
+
+/** By name, as learned from each broker: another one may be ahead of it, or behind. */
+const knownIds = new WeakMap<object, Map<string, string>>();
+
+function getKnownIds(broker: Broker): Map<string, string> {
+  const known = knownIds.get(broker) ?? new Map<string, string>();
+  knownIds.set(broker, known);
+  return known;
+}
+
+/** Asks the broker for ids that are not known yet. Returns false if it has none. Throws kafkajs' errors. */
+async function learnIds(broker: Broker, { topics }: FetchRequest): Promise<boolean> {
+  const ids = getKnownIds(broker);
+  const unknown = topics.map(({ topic }) => topic).filter((topic) => !ids.has(topic));
+  if (unknown.length === 0) return true;
+  for (const { name, error, topicId } of (await requestMetadata(broker, [...new Set(unknown)])).topics) {
+    failOnError(error);
+    if (topicId === undefined) return false;
+    ids.set(name, topicId);
+  }
+  return true;
+}
+
+/** Undefined where the broker cannot fetch by id. Throws kafkajs' errors. */
+async function fetchById(broker: Broker, request: FetchRequest): Promise<FetchResponse | undefined> {
+  if (!canFetchById(broker) || !hasTopicIds(broker) || !(await learnIds(broker, request))) return undefined;
+  const ids = getKnownIds(broker);
+  const names = new Map(request.topics.map(({ topic }) => [ids.get(topic) ?? "", topic]));
+  const fetched = await requestFetch(broker, {
+    maxWaitMs: request.maxWaitTime,
+    minBytes: request.minBytes,
+    maxBytes: request.maxBytes,
+    isolationLevel: request.isolationLevel,
+    rackId: request.rackId,
+    topics: request.topics.map(({ topic, partitions }) => ({
+      topicId: ids.get(topic) ?? "",
+      partitions: partitions.map(({ partition, fetchOffset, maxBytes }) => ({
+        partition,
+        offset: fetchOffset,
+        maxBytes,
+      })),
+    })),
+  });
+  await checkIds(broker, fetched, names);
+  return toResponse(fetched, request, names);
+}
+
+/** Throws UNKNOWN_TOPIC_OR_PARTITION where the broker does not have a topic of this id: kafkajs joins the group again then. */
+async function checkIds(
+  broker: Broker,
+  { error, topics }: FetchedById,
+  names: ReadonlyMap<string, string>,
+): Promise<void> {
+  const ids = getKnownIds(broker);
+  const forget = (topicId: string): void => void ids.delete(names.get(topicId) ?? "");
+  const isLost = (code: number): boolean => lostTopicIds.has(code);
+  const lost = topics.filter(({ partitions }) => partitions.some((partition) => isLost(partition.error)));
+  for (const { topicId } of isLost(error) ? topics : lost) forget(topicId);
+  if (isLost(error) || lost.length > 0) failOnError(unknownTopicOrPartition);
+  failOnError(error);
+  if (knowsIdsOfLogs(broker) || !topics.some(hasRecords)) return;
+  // The log may have had no id yet. If it was a new one, the broker knew the new id before.
+  const current = await requestMetadata(broker, [...names.values()]);
+  for (const [topicId, name] of names) {
+    if (current.topics.some((topic) => topic.name === name && topic.topicId === topicId)) continue;
+    forget(topicId);
+    failOnError(unknownTopicOrPartition);
+  }
+}
+
+const hasRecords = ({ partitions }: FetchedById["topics"][number]): boolean =>
+  partitions.some(({ records }) => records.length > 0);
+
+async function toResponse(
+  fetched: FetchedById,
+  request: FetchRequest,
+  names: ReadonlyMap<string, string>,
+): Promise<FetchResponse> {
+  const responses = [];
+  for (const { topicId, partitions } of fetched.topics) {
+    const topicName = names.get(topicId) ?? "";
+    const decoded: PartitionResponse[] = [];
+    for (const { partition, error, records, highWatermark, ...rest } of partitions) {
+      const isOutOfRange = error === offsetOutOfRange;
+      if (!isOutOfRange) failOnError(error);
+      const messages = isOutOfRange
+        ? [createPlaceholder(request, topicName, partition)]
+        : await decodeFetched(records);
+      origins.set(messages, { topicId, isOutOfRange });
+      const { abortedTransactions, preferredReadReplica } = rest;
+      decoded.push({
+        partition,
+        highWatermark: String(highWatermark),
+        abortedTransactions,
+        preferredReadReplica,
+        messages,
+      });
+    }
+    responses.push({ topicName, partitions: decoded });
+  }
+  return { responses };
+}
+
+/** Fetches by name, and catches that an offset is out of range. Throws kafkajs' errors. */
+async function fetchNamed(
+  fetch: () => Promise<FetchResponse>,
+  request: FetchRequest,
+): Promise<FetchResponse> {
+  try {
+    return await fetch();
+  } catch (error) {
+    if (!isOutOfRangeError(error)) throw error;
+    const { topic: topicName, partition } = error;
+    const messages = [createPlaceholder(request, topicName, partition)];
+    origins.set(messages, { topicId: undefined, isOutOfRange: true });
+    const response = { partition, highWatermark: "-1", abortedTransactions: [], preferredReadReplica: -1 };
+    return { responses: [{ topicName, partitions: [{ ...response, messages }] }] };
+  }
+}
+
+const isOutOfRangeError = (error: unknown): error is Error & { topic: string; partition: number } =>
+  error instanceof Error && error.name === "KafkaJSOffsetOutOfRange";
+
+/** kafkajs does not deliver control records, but reports a batch of them. */
+function createPlaceholder(request: FetchRequest, topic: string, partition: number): FetchedMessage {
+  const asked = request.topics
+    .filter((one) => one.topic === topic)
+    .flatMap(({ partitions }) => partitions)
+    .find((one) => one.partition === partition);
+  return { offset: asked?.fetchOffset ?? "0", key: null, isControlRecord: true };
+}

@@ -1,0 +1,92 @@
+import type { LogStore } from "../sync/positions.ts";
+import { currentDate } from "../lib/platform.ts";
+import { newId } from "../lib/sys-id.ts";
+import { maxUpdateMs } from "./client-options.ts";
+import type { Database } from "./database.ts";
+import { isDuplicate } from "./failures.ts";
+import { collections } from "./names.ts";
+import type { PositionRecord } from "./positions.ts";
+
+/** A log that was read: a Kafka topic as it is until it is deleted. */
+export interface LogEpochRecord {
+  _id: string;
+  kafka_topic: string;
+  /** Kafka's topic id, as its tools print it. */
+  kafka_topic_id: string;
+  epoch: number;
+  cluster_id: string | null;
+  first_seen_on: Date;
+  last_claimed_on: Date;
+}
+
+/** More than the processes that can meet a new log at the same moment. */
+const maxAttempts = 20;
+
+/**
+ * Creates the store of epochs.
+ *
+ * Invariant: an epoch belongs to one topic id for ever, so nothing that is named by it (the ids of events and dead letters) is ever
+ * used for another log. What an election could lose does not count.
+ */
+export function createLogStore(database: Database): LogStore {
+  const logs = database.collection<LogEpochRecord>(collections.logs);
+  const positions = database.collection<PositionRecord>(collections.positions);
+
+  async function findEpoch(topic: string, topicId: string): Promise<number | undefined> {
+    // A write, because its acknowledgement covers what it found: a record that was only read may be lost by an election.
+    const found = await logs.findOneAndUpdate(
+      { kafka_topic: topic, kafka_topic_id: topicId },
+      { $set: { last_claimed_on: currentDate() } },
+      { returnDocument: "after", maxTimeMS: maxUpdateMs },
+    );
+    return found?.epoch;
+  }
+
+  /** The epoch of the first log that is known: that of the positions that were stored before ids were. */
+  async function findFirstEpoch(topic: string, topicId: string): Promise<number> {
+    const stored = await positions.find({ "_id.topic": topic }).toArray();
+    const epochs = stored.map(({ epoch = 1, kafka_topic_id: id = topicId }) =>
+      id === topicId ? epoch : epoch + 1,
+    );
+    return Math.max(1, ...epochs);
+  }
+
+  async function findNextEpoch(topic: string, topicId: string): Promise<number> {
+    const known = await logs.find({ kafka_topic: topic }).toArray();
+    return known.length === 0
+      ? findFirstEpoch(topic, topicId)
+      : Math.max(...known.map(({ epoch }) => epoch)) + 1;
+  }
+
+  return {
+    findEpoch: (topic, topicId) => database.run(() => findEpoch(topic, topicId)),
+
+    beginEpoch: (topic, { topicId, clusterId }, lowest) =>
+      database.run(async () => {
+        for (let attempt = 1; ; attempt += 1) {
+          const known = await findEpoch(topic, topicId);
+          if (known !== undefined) return known;
+          const epoch = Math.max(lowest, await findNextEpoch(topic, topicId));
+          const seenOn = currentDate();
+          try {
+            await logs.insertOne(
+              {
+                _id: newId(),
+                kafka_topic: topic,
+                kafka_topic_id: topicId,
+                epoch,
+                cluster_id: clusterId,
+                first_seen_on: seenOn,
+                last_claimed_on: seenOn,
+              },
+              { maxTimeMS: maxUpdateMs },
+            );
+            return epoch;
+          } catch (error) {
+            // Another process met the same log, or another one, at the same moment.
+            if (!isDuplicate(error) || attempt === maxAttempts) throw error;
+          }
+        }
+      }),
+  };
+}
