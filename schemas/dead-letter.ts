@@ -14,6 +14,8 @@ export const deadLetterHeader = {
   keyless: "topicsync.keyless",
   /** On a replayed record: the id of the dead letter. Replays also carry `topicsync.time`. */
   replayOf: "topicsync.replay-of",
+  /** On a replayed event: that topicsync has sent it. */
+  proof: "topicsync.proof",
 } as const;
 
 const text = { type: "string" } as const;

@@ -7,6 +7,7 @@ import {
   UnavailableError,
   type RejectionCode,
 } from "../../src/lib/errors.ts";
+import { isProvenReplay } from "../../src/dead-letters/replay-proof.ts";
 import { withTimeout } from "../../src/lib/timeout.ts";
 import { elapsed, now } from "../../src/lib/platform.ts";
 import {
@@ -42,6 +43,8 @@ export interface EventHandlerOptions extends Omit<RouteOptions, "getNamespace"> 
   readonly transactions: RoutingTransactions;
   readonly egressTopics: EgressTopics;
   readonly deadLetterTopic: string;
+  /** Reads the key of the proofs of replays. Throws UnavailableError. */
+  readonly getProofKey: () => Promise<Buffer>;
   /** The size of the largest value that is read. */
   readonly maxEventBytes: number;
   /** Called with each batch that is forwarded. */
@@ -96,10 +99,22 @@ interface Sent {
 export function createEventHandler(options: EventHandlerOptions): BatchHandler<EventBatch> {
   const { partition, groupId, index, transactions, egressTopics, deadLetterTopic, tracing } = options;
   const poison = createPoisonWatch();
+  /** Known once the partition is claimed. */
+  let proofKey: Buffer | undefined;
   /** Kafka topics that rejected a record, and until when that counts. */
   const suspects = new Map<string, number>();
 
   const isSuspect = (topic: string): boolean => (suspects.get(topic) ?? -Infinity) > elapsed();
+
+  /** Without headers of ours, unless we have written them. */
+  function removeForgedHeaders(record: LogRecord): LogRecord {
+    const { headers } = record;
+    const names = Object.keys(headers);
+    if (!names.some(isOwnHeader)) return record;
+    if (proofKey !== undefined && isProvenReplay(proofKey, partition.topic, record)) return record;
+    const others = Object.entries(headers).filter(([name]) => !isOwnHeader(name));
+    return { ...record, headers: Object.fromEntries(others) };
+  }
 
   /** Adds the event of a record to the plan; false when it is too large for it. Throws a RejectionError, or an unexpected one. */
   function addEvent(plan: RoutePlan, record: LogRecord, epoch: number): boolean | "not loaded" {
@@ -220,10 +235,12 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     maxRecordsPerWrite,
     async claim() {
       await withTimeout(loadTimeoutMs, index.waitUntilLive(), () => createNotLoadedError(index));
+      proofKey = await options.getProofKey();
       egressTopics.forget();
       return transactions.claim();
     },
-    prepare(records, epoch) {
+    prepare(delivered, epoch) {
+      const records = delivered.map(removeForgedHeaders);
       const begun = traceBatch(tracing, { partition, groupId, records });
       begun?.startStage("decode");
       const routed = route(records, epoch);
@@ -259,6 +276,8 @@ export function createEventHandler(options: EventHandlerOptions): BatchHandler<E
     close: () => transactions.close(),
   };
 }
+
+const isOwnHeader = (name: string): boolean => name.startsWith("topicsync.");
 
 type FoundTopics = Awaited<ReturnType<EgressTopics["find"]>>;
 

@@ -8,6 +8,7 @@ import {
   type DeadLetterService,
 } from "../dead-letters/service.ts";
 import type { Broker } from "../kafka/client.ts";
+import { createReplayKey } from "../storage/replay-key.ts";
 import { createReplayStore } from "../storage/replays.ts";
 import { createSyncState } from "../storage/sync-state.ts";
 import type { Database } from "../storage/database.ts";
@@ -47,6 +48,8 @@ export function createDeadLetterServices(
       replays,
       sync,
       identify: channel === "events" ? () => undefined : identifyTopic,
+      // The router trusts no header of events, which anybody may write who may produce them.
+      getProofKey: channel === "events" ? createReplayKey(database) : undefined,
     });
 
   return {

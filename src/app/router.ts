@@ -17,6 +17,8 @@ import type { Topics } from "./topics.ts";
 export interface RouterOptions extends Pick<Topics, "topicIndex"> {
   readonly database: Database;
   readonly broker: Broker;
+  /** Reads the key of the proofs of replays. Throws UnavailableError. */
+  readonly getProofKey: () => Promise<Buffer>;
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
   /** Undefined: nothing is traced. */
@@ -56,6 +58,7 @@ export function createRouter(kafka: KafkaConfig, config: RouterConfig, options: 
         maxEventBytes,
         unmatchedTopic,
         maxCopies,
+        getProofKey: options.getProofKey,
         choosePartition,
         routed(batch) {
           tally.add(batch);

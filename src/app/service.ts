@@ -9,6 +9,7 @@ import type { Logger } from "../lib/logger.ts";
 import { retryUntilAvailable } from "../lib/retry.ts";
 import { readTlsPair, type TlsFiles } from "../lib/tls.ts";
 import { createDatabase } from "../storage/database.ts";
+import { createReplayKey } from "../storage/replay-key.ts";
 import type { Tracing } from "../tracing/tracing.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { createDeadLetterServices } from "./dead-letters.ts";
@@ -85,6 +86,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       database,
       topicIndex: topics.topicIndex,
       broker,
+      getProofKey: createReplayKey(database),
       metrics,
       lifecycle,
       tracing,

@@ -6,6 +6,7 @@ import { UnavailableError } from "../lib/errors.ts";
 import type { OutgoingRecord, PartitionRecord, RecordPosition, RecordProducer } from "../sync/records.ts";
 import { parseDeadLetter, type DeadLetter, type IdentifyTopic } from "./dead-letter.ts";
 import type { RecordCache } from "./record-cache.ts";
+import { createReplayProof } from "./replay-proof.ts";
 import {
   findSuperseding,
   formatSuperseding,
@@ -26,6 +27,8 @@ export interface ReplayOptions {
   readonly producer: RecordProducer;
   /** Whether a header keeps the time of the original record: a report of a dead token is as old as it was, and so is an event. */
   readonly keepTime: boolean;
+  /** With it, replays are proven; undefined: they need no proof. */
+  readonly proofKey: Buffer | undefined;
   /** Ends the replay between two batches. */
   readonly abort: AbortSignal;
   /** Called after each batch with the number of dead letters that are done. */
@@ -117,9 +120,7 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
   }
 
   async function send(claims: readonly Claimed[]): Promise<void> {
-    const results = await producer.send(
-      claims.map((claimed) => toRecord(claimed, { keepTime: options.keepTime })),
-    );
+    const results = await producer.send(claims.map((claimed) => toProven(toRecord(claimed, options))));
     const acknowledged: Replay[] = [];
     const rejected: Replay[] = [];
     for (const [i, { letter, replay }] of claims.entries()) {
@@ -137,6 +138,12 @@ export async function sendReplays(plan: ReplayPlan, options: ReplayOptions): Pro
     }
     if (acknowledged.length > 0) await replays.markSent(acknowledged);
     if (rejected.length > 0) await replays.remove(rejected);
+  }
+
+  function toProven(record: OutgoingRecord): OutgoingRecord {
+    if (options.proofKey === undefined) return record;
+    const proof = createReplayProof(options.proofKey, plan.topic, record);
+    return { ...record, headers: { ...record.headers, [deadLetterHeader.proof]: proof } };
   }
 
   /** The position of a sent record, in the epoch that the sync is in. */

@@ -30,6 +30,8 @@ export interface DeadLetterServiceOptions {
   readonly replays: ReplayStore;
   readonly sync: SyncState;
   readonly identify: IdentifyTopic;
+  /** Reads the key of the proofs of replays. Undefined: they need no proof. */
+  readonly getProofKey: (() => Promise<Buffer>) | undefined;
   readonly abort: AbortSignal;
   readonly limits?: DeadLetterLimits;
 }
@@ -195,6 +197,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
     send: (plan, onSent = () => undefined) =>
       lock(async () => {
         const positions = await refresh();
+        const proofKey = await options.getProofKey?.();
         const producer = options.createProducer();
         try {
           return await sendReplays(plan, {
@@ -206,6 +209,7 @@ export function createDeadLetterService(options: DeadLetterServiceOptions): Dead
             states: createStates(positions),
             producer,
             keepTime: channel !== "announcements",
+            proofKey,
             abort,
             onProgress: onSent,
           });

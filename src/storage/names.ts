@@ -10,6 +10,7 @@ export const collections = {
   installations: "sys_push_notif_app_install",
   users: "sys_user",
   sessions: "topicsync_sessions",
+  secrets: "topicsync_secrets",
 } as const;
 
 export type CollectionName = (typeof collections)[keyof typeof collections];

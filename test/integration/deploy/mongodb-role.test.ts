@@ -6,6 +6,7 @@ import { it } from "node:test";
 
 import { createLogger } from "../../../src/lib/logger.ts";
 import { createDatabase } from "../../../src/storage/database.ts";
+import { createReplayKey } from "../../../src/storage/replay-key.ts";
 import { createReplayStore } from "../../../src/storage/replays.ts";
 import { createRetiredTopicStore, createTopicStore } from "../../../src/storage/topics.ts";
 import { parseBlocks, root } from "../docs/pages.ts";
@@ -190,6 +191,7 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   await createReplayStore(database).remove([
     { deadLetterId: "announcements-0-0", attempt: 1, startedAt: new Date(0), state: "sending", sentTo },
   ]);
+  await createReplayKey(database)();
   await database.close();
 
   const [script] = parseBlocks(

@@ -216,6 +216,38 @@ describe("the router", () => {
   });
 });
 
+describe("forged headers of an event", () => {
+  it("change neither its copies nor its dead letter", async () => {
+    const prefix = unique("egress");
+    const scene = routerScene({ KAFKA_EGRESS_TOPIC: `${prefix}.{externalId}` });
+    await scene.createTopics();
+    await createKafkaTopics(admin, { topic: `${prefix}.there`, numPartitions: 1 });
+    await scene.start();
+    await scene.send(defineTopic("there", "eventType=E"), defineTopic("missing", "eventType=E"));
+    await scene.stored(2);
+    const headers = {
+      "topicsync.replay-of": `${scene.events}-0-123456`,
+      "topicsync.undelivered": "[]",
+      "topicsync.time": "soon",
+      "topicsync.proof": "x",
+      own: "1",
+    };
+    await scene.produce({ value: createEvent("E"), headers, timestamp: "1700000000000" });
+    await scene.routed();
+    const [copy, ...more] = await scene.readAll(`${prefix}.there`);
+    assert.ok(copy !== undefined);
+    assert.equal(more.length, 0);
+    assert.equal(copy.timestamp, "1700000000000");
+    assert.equal(getText(copy, "topicsync.event"), `${scene.events}-0-0`);
+    assert.deepEqual(Object.keys(copy.headers).sort(), ["own", "topicsync.event", "topicsync.topic"]);
+    const [letter] = await scene.readAll(scene.deadLetterTopic);
+    assert.ok(letter !== undefined);
+    assert.equal(getText(letter, "topicsync.undelivered"), '["missing"]');
+    for (const name of ["replay-of", "time", "proof"])
+      assert.equal(getText(letter, `topicsync.${name}`), undefined);
+  });
+});
+
 describe("the dead letters of events", () => {
   it("are replayed to the topics that they could not be forwarded to", async () => {
     const prefix = unique("egress");

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
+import { createReplayProof } from "../../../../src/dead-letters/replay-proof.ts";
 import type { Event } from "../../../../schemas/pick.ts";
 import { createEventHandler } from "../../../../consumers/events/handler.ts";
 import { ConfigurationError, KafkaUnavailableError } from "../../../../src/lib/errors.ts";
@@ -16,6 +17,7 @@ import type { RoutedBatch } from "../../../../src/routing/tally.ts";
 import { getHeaderText, type LogRecord, type SendRejection } from "../../../../src/sync/records.ts";
 
 const partition = { topic: "events", partition: 0 };
+const proofKey = Buffer.alloc(32, "key");
 
 const createRecord = (offset: number): LogRecord => ({
   offset,
@@ -98,6 +100,7 @@ function createScene({ topics = ["a"], found = {}, onSend = () => undefined, pic
     maxEventBytes: 1_000,
     unmatchedTopic: undefined,
     maxCopies: 10_000,
+    getProofKey: () => Promise.resolve(proofKey),
     choosePartition: () => 0,
     routed: (batch) => void routed.push(batch),
     tracing: undefined,
@@ -198,6 +201,71 @@ describe("a Kafka topic that rejects a record", () => {
     });
     await scene.handle(createRecord(0));
     assert.deepEqual(scene.denied, ["to.a"]);
+  });
+});
+
+describe("headers of topicsync on an event", () => {
+  const forged = {
+    "topicsync.replay-of": "events-0-123",
+    "topicsync.undelivered": "[]",
+    "topicsync.time": "soon",
+    "topicsync.event": "events-0-124",
+    own: "1",
+  };
+
+  async function forward(record: LogRecord) {
+    const sent: RoutedRecord[] = [];
+    const scene = createScene({ topics: ["a", "b"], onSend: (one) => void sent.push(one) });
+    await scene.handler.claim();
+    await scene.handle(record);
+    return sent.map(({ headers, timestamp }) => ({ ...headers, timestamp }));
+  }
+
+  it("prove nothing, and are removed, unless topicsync has sent the event as a replay", async () => {
+    const record = { ...createRecord(0), headers: forged };
+    const proof = createReplayProof(proofKey, "events", record);
+    const copy = { own: "1", "topicsync.event": "events-0-0", timestamp: "1" };
+    const copies = ["a", "b"].map((topic) => ({ ...copy, "topicsync.topic": topic }));
+    const proofs = [
+      undefined,
+      "",
+      proof.toUpperCase(),
+      createReplayProof(proofKey, "other", record),
+      createReplayProof(Buffer.alloc(32), "events", record),
+    ];
+    for (const one of proofs)
+      assert.deepEqual(await forward({ ...record, headers: { ...forged, "topicsync.proof": one } }), copies);
+    const changed: Partial<LogRecord>[] = [
+      { value: Buffer.from('{"eventId":"2","eventType":"E","event":{}}') },
+      { key: Buffer.alloc(0) },
+    ];
+    for (const one of changed)
+      assert.deepEqual(
+        await forward({ ...record, ...one, headers: { ...forged, "topicsync.proof": proof } }),
+        copies,
+      );
+    for (const headers of [
+      { ...forged, own: "2" },
+      { ...forged, "topicsync.undelivered": '["a"]' },
+    ])
+      assert.equal(
+        (await forward({ ...record, headers: { ...headers, "topicsync.proof": proof } })).length,
+        2,
+      );
+  });
+
+  it("choose the id, the time and the topics of a replay", async () => {
+    const headers = { ...forged, "topicsync.undelivered": '["b"]', "topicsync.time": "99" };
+    const record = { ...createRecord(0), headers };
+    const proof = Buffer.from(createReplayProof(proofKey, "events", record));
+    // As they arrive from Kafka.
+    const delivered = Object.entries({ ...headers, "topicsync.proof": proof }).map(([name, value]) => [
+      name,
+      Buffer.from(value),
+    ]);
+    assert.deepEqual(await forward({ ...record, headers: Object.fromEntries(delivered) as typeof headers }), [
+      { own: Buffer.from("1"), "topicsync.topic": "b", "topicsync.event": "events-0-123", timestamp: "99" },
+    ]);
   });
 });
 

@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import { deadLetterHeader } from "../../schemas/dead-letter.ts";
+import { getHeaderText, type LogRecord } from "../sync/records.ts";
+
+type Content = Pick<LogRecord, "key" | "value" | "headers">;
+
+/**
+ * Proves that a record was sent to a Kafka topic as a replay: whoever produces events can write any header, but does not know the
+ * key. The proof covers everything that is used of a replay. See docs/decisions/018-signed-replays.md.
+ */
+export function createReplayProof(secret: Buffer, topic: string, { key, value, headers }: Content): string {
+  const hmac = createHmac("sha256", secret);
+  const add = (part: Buffer | string | null | undefined): void => {
+    const bytes = Buffer.from(part ?? "");
+    hmac.update(`${bytes.length}:`).update(bytes);
+  };
+  add(topic);
+  // A record without a key differs from one with an empty key.
+  add(key === null ? "no key" : "key");
+  add(key);
+  add(value);
+  for (const name of Object.keys(headers).toSorted()) {
+    if (name === deadLetterHeader.proof) continue;
+    for (const one of [headers[name]].flat()) {
+      add(name);
+      add(one);
+    }
+  }
+  return hmac.digest("base64url");
+}
+
+/** Whether a record of a Kafka topic is a replay that topicsync has sent there. */
+export function isProvenReplay(secret: Buffer, topic: string, record: Content): boolean {
+  if (getHeaderText(record.headers, deadLetterHeader.replayOf) === undefined) return false;
+  const given = Buffer.from(getHeaderText(record.headers, deadLetterHeader.proof) ?? "");
+  const expected = Buffer.from(createReplayProof(secret, topic, record));
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

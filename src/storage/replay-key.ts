@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+
+import type { Binary } from "mongodb";
+
+import type { Database } from "./database.ts";
+import { isDuplicate } from "./failures.ts";
+import { collections } from "./names.ts";
+
+interface SecretRecord {
+  _id: string;
+  value: Binary | Buffer;
+}
+
+const id = "replays";
+const keyBytes = 32;
+
+/** Returns a function that reads the key of the proofs of replays, and creates it if there is none. Throws UnavailableError. */
+export function createReplayKey(database: Database): () => Promise<Buffer> {
+  const secrets = database.collection<SecretRecord>(collections.secrets);
+
+  const find = async (): Promise<Buffer | undefined> => {
+    const found = await secrets.findOne({ _id: id }, { promoteBuffers: true });
+    return found === null ? undefined : Buffer.from(found.value as Buffer);
+  };
+
+  async function create(): Promise<Buffer> {
+    const value = randomBytes(keyBytes);
+    try {
+      await secrets.insertOne({ _id: id, value });
+      return value;
+    } catch (error) {
+      const other = isDuplicate(error) ? await find() : undefined;
+      if (other === undefined) throw error;
+      return other;
+    }
+  }
+
+  return () => database.run(async () => (await find()) ?? create());
+}
