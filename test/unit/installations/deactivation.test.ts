@@ -16,15 +16,16 @@ import { installation, type InstallationRecord } from "../../support/installatio
 import { mongoErrors } from "../../support/mongo-faults.ts";
 import { until } from "../../support/poll.ts";
 
-/** The number of ids in each update. */
+/** The number of ids in each update; 0 for the one that changes nothing. */
 const updates: number[] = [];
 let lastIds: readonly string[] = [];
 const { db, database, proxy } = await connectProxiedDatabase({
   onCommand({ update, updates: statements }) {
-    const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: { $in?: string[] } } }];
-    if (update === undefined || q?._id?.$in === undefined) return;
-    lastIds = q._id.$in;
-    updates.push(lastIds.length);
+    const [{ q }] = (statements ?? [{}]) as [{ q?: { _id?: "" | { $in?: string[] } } }];
+    const ids = q?._id === "" ? [] : q?._id?.$in;
+    if (update === undefined || ids === undefined) return;
+    lastIds = ids;
+    updates.push(ids.length);
   },
 });
 const records = db.collection<InstallationRecord>("sys_push_notif_app_install");
