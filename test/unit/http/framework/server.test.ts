@@ -112,9 +112,10 @@ describe("a connection", () => {
   });
 
   it("is closed when idle, both after a response and during a request", async () => {
-    const quiet = { keepAliveTimeout: 50, idleTimeout: 50 };
-    assert.deepEqual((await send(await start({ limits: quiet }), whole)).responses.length, 1);
-    const begun = await send(await start({ limits: quiet }), whole.slice(0, -1));
+    // The idle timeout also counts the time in which a busy machine does not come to read the request.
+    const done = await send(await start({ limits: { keepAliveTimeout: 50 } }), whole);
+    assert.equal(done.responses.length, 1);
+    const begun = await send(await start({ limits: { idleTimeout: 50 } }), whole.slice(0, -1));
     assert.deepEqual(begun.responses, []);
   });
 
