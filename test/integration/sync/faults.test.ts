@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { getPort } from "../../unit/embedded/local.ts";
 import { toBasicAuthorization, call } from "../../support/http.ts";
-import { startMongoProxy } from "../../support/mongo-faults.ts";
+import { killAt, type Moment } from "../../support/kill-at.ts";
 import { unique } from "../../support/names.ts";
 import { startOwnBroker, startOwnStore } from "../../support/own-stack.ts";
 import { until } from "../../support/poll.ts";
-import { definition, getReadiness, waitUntilReady, stage, type Scene } from "../../support/scene.ts";
-import { bootstrap, startTopicsync, startTopicsyncHere, type ServiceProcess } from "../../support/service.ts";
+import { definition, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
+import { bootstrap, startTopicsync, startTopicsyncHere } from "../../support/service.ts";
 
 const [broker, store] = await Promise.all([startOwnBroker(), startOwnStore()]);
 const { producer, scene } = stage({ kafka: broker.address, mongodb: store.address });
@@ -29,7 +28,7 @@ describe("servers that stop", () => {
     assert.equal(rejected.json.error.code, "UNAVAILABLE");
     assert.match(rejected.headers.get("retry-after") ?? "", /^\d+$/);
     await store.start();
-    await inStep(120_000);
+    await inStep();
     await waitUntilReady(service);
     assert.equal(await service.stop(), 0);
   });
@@ -73,10 +72,10 @@ describe("servers that stop", () => {
     await own.stored(10);
     assert.equal(await waiting.stop(), 0);
 
-    await inStep(120_000);
+    await inStep();
     // New announcements are applied as well, and dead letters are written.
     await announce(3_000, 4_000);
-    await inStep(120_000);
+    await inStep();
     await producer.send({ topic, messages: [{ key: "bad", value: "no JSON" }] });
     await until("the dead letter is written", async () => (await deadLetters()) === 1);
     await waitUntilReady(running);
@@ -84,31 +83,12 @@ describe("servers that stop", () => {
   });
 });
 
-/** The commands of the sync at which a service is killed, counted from its start. */
-const kills = [
-  { command: "insert", nth: 1 },
+const topicsCollection = "svc_api_notif_mgmt_topic";
+const kills: readonly Moment[] = [
+  { command: "insert", collection: topicsCollection, nth: 1 },
   { command: "commitTransaction", nth: 1 },
-  { command: "insert", nth: 2 },
-] as const;
-
-/** Starts a service that connects to the store through a proxy, and kills it when it sends this command. */
-async function killAt(
-  { command, nth }: (typeof kills)[number],
-  { settings, db, topics }: Scene,
-): Promise<void> {
-  const started: ServiceProcess[] = [];
-  let left: number = nth;
-  const proxy = await startMongoProxy(getPort(store.address), {
-    onCommand(sent) {
-      if (!(command in sent) || (command === "insert" && sent["insert"] !== topics.collectionName)) return;
-      left -= 1;
-      if (left <= 0) for (const { process } of started) process.kill("SIGKILL");
-    },
-  });
-  const service = await startTopicsync({ ...settings, MONGODB_URI: proxy.uri(db.databaseName) });
-  started.push(service);
-  await until("the service is killed", () => service.process.signalCode === "SIGKILL");
-}
+  { command: "insert", collection: topicsCollection, nth: 2 },
+];
 
 // The first test spends most of its time waiting until the group removes a killed member.
 describe("the sync", { concurrency: true }, () => {
@@ -116,10 +96,10 @@ describe("the sync", { concurrency: true }, () => {
     const own = scene();
     await own.createTopic();
     await own.announce(0, 5_000);
-    for (const kill of kills) await killAt(kill, own);
+    for (const kill of kills) await killAt(kill, own, store.address);
     assert.ok((await own.applied()) < 5_000, "everything was applied before it was killed");
     const service = await startTopicsync(own.settings);
-    await own.inStep(120_000);
+    await own.inStep();
     assert.equal(await service.stop(), 0);
   });
 
