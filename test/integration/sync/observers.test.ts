@@ -29,6 +29,7 @@ describe("200 concurrent requests without credentials", () => {
     await announce(0, 1);
     await stored(1);
     const before = kafka.requests(apiKeys.listOffsets);
+    const startedAt = performance.now();
     pings = 0;
     const paths = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? "/metrics" : "/readyz"));
     const responses = await Promise.all(paths.map((path) => get(service, path)));
@@ -36,10 +37,11 @@ describe("200 concurrent requests without credentials", () => {
       responses.filter(({ status }) => status !== 200),
       [],
     );
-    // A check sends four requests for offsets and one ping; a busy machine needs a few seconds for all requests.
+    // A check sends up to four requests for offsets and one ping, and there are two kinds of checks, each once a second.
     const requests = kafka.requests(apiKeys.listOffsets) - before;
-    assert.ok(requests > 0 && requests < 100, `${requests} requests for offsets`);
-    assert.ok(pings > 0 && pings < 20, `${pings} pings`);
+    const maxChecks = 2 * Math.ceil((performance.now() - startedAt) / 1_000 + 1);
+    assert.ok(requests > 0 && requests <= 4 * maxChecks, `${requests} requests for offsets`);
+    assert.ok(pings > 0 && pings <= maxChecks, `${pings} pings`);
     assert.equal(await service.stop(), 0);
   });
 });
