@@ -63,14 +63,10 @@ function startTrace({ sampled = true } = {}) {
 const findSpans = ({ traceId }: { readonly traceId: string }): ReceivedSpan[] =>
   receiver.spans.filter((span) => span.traceId === traceId);
 const waitForSpans = (trace: { readonly traceId: string }, count: number): Promise<ReceivedSpan[]> =>
-  until(
-    `${count} spans of the trace have arrived`,
-    () => {
-      const spans = findSpans(trace);
-      return spans.length >= count && spans;
-    },
-    10_000,
-  );
+  until(`${count} spans of the trace have arrived`, () => {
+    const spans = findSpans(trace);
+    return spans.length >= count && spans;
+  });
 const announcement = (externalId: string, traceparent: string, more: object = {}) => ({
   key: externalId,
   value: JSON.stringify({ externalId, name: externalId, ...more }),

@@ -38,7 +38,8 @@ export function useConsole(getUrl: () => string) {
   async function openPage(options: BrowserContextOptions = viewports.light): Promise<Page> {
     const context = await browser.newContext({ ...options, locale: "en-GB", timezoneId: "Europe/Zurich" });
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    // Busy machines take long, and a page that is wrong stays wrong.
+    page.setDefaultTimeout(90_000);
     page.on("pageerror", (error) => browserErrors.push(String(error)));
     page.on("console", (message) => {
       // The console itself reports responses such as 401 and 503.

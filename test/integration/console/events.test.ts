@@ -109,7 +109,7 @@ describe("the page Events", () => {
         name: /^Events per second .* Events: now [\d.]+, at most .* Forwarded copies: now [\d.]+, at most /,
       })
       // A rate needs two samples, which are ten seconds apart.
-      .waitFor({ timeout: 30_000 });
+      .waitFor();
   });
 
   it("hides links and dead letters from users without the role", async () => {

@@ -143,10 +143,7 @@ describe("the overview", () => {
     const id = unique("faulty");
     await own.send({ externalId: id, name: "" });
     await page.getByRole("row", { name: id }).getByText("SCHEMA_VIOLATION").waitFor();
-    await page
-      .getByRole("row", { name: "Mobile Agent" })
-      .getByText("2", { exact: true })
-      .waitFor({ timeout: 90_000 });
+    await page.getByRole("row", { name: "Mobile Agent" }).getByText("2", { exact: true }).waitFor();
     assert.equal(await page.getByRole("row", { name: /this process/ }).count(), 2);
   });
 
@@ -159,7 +156,7 @@ describe("the overview", () => {
       .waitFor();
     const chart = page.getByRole("img", { name: /^Records per second .* Records: now [\d.]+, at most / });
     // A rate needs two samples, which are ten seconds apart.
-    await chart.waitFor({ timeout: 30_000 });
+    await chart.waitFor();
     await until("the line is drawn", async () => (await readChart(page)).hasLine);
     const light = await readChart(page);
     const dark = await readChangedChart(page);

@@ -59,7 +59,7 @@ describe("the router, when processes fail", () => {
       first = second;
       second = await scene.startProcess();
     }
-    await scene.routed(60_000);
+    await scene.routed();
     await scene.assertForwarded(topics, [2_000, 2_000, 2_000, 2_000]);
   });
 
@@ -73,13 +73,13 @@ describe("the router, when processes fail", () => {
     await until("both transactions wait for their end", () => proxy.requests(apiKeys.endTxn) === 2);
     zombie.process.kill("SIGSTOP");
     const heir = await scene.startProcess();
-    await scene.routed(60_000);
+    await scene.routed();
     // The broker gets the commits of the frozen process.
     proxy.release();
     await produceTo(scene, 2, 2_000);
     zombie.process.kill("SIGCONT");
     await produceTo(scene, 2, 2_000);
-    await scene.routed(60_000);
+    await scene.routed();
     await scene.assertForwarded(topics, [3_000, 3_000]);
     assert.equal(await heir.stop(), 0);
     assert.equal(await zombie.stop(), 0);

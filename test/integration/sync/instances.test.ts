@@ -22,16 +22,12 @@ const getAssignments = (services: readonly TestService[]): number[][] =>
 
 /** Waits until each instance has partitions and each partition one instance; calls `meanwhile` before each check. */
 const waitForRebalance = (services: readonly TestService[], meanwhile?: () => Promise<void>): Promise<true> =>
-  until(
-    "the partitions are assigned",
-    async () => {
-      await meanwhile?.();
-      const assignments = getAssignments(services);
-      const all = assignments.flat().toSorted();
-      return assignments.every((one) => one.length > 0) && all.join() === "0,1,2,3";
-    },
-    120_000,
-  );
+  until("the partitions are assigned", async () => {
+    await meanwhile?.();
+    const assignments = getAssignments(services);
+    const all = assignments.flat().toSorted();
+    return assignments.every((one) => one.length > 0) && all.join() === "0,1,2,3";
+  });
 
 /** The number of members in the group. */
 async function countMembers({ key }: Scene): Promise<number> {
@@ -81,11 +77,7 @@ describe("several instances in one group", () => {
     await toKill?.stop("SIGKILL");
     const added = await startTopicsync(own.settings);
     services.push(added);
-    await until(
-      "more announcements are applied",
-      async () => (await own.applied()) >= killAt + 1_000,
-      120_000,
-    );
+    await until("more announcements are applied", async () => (await own.applied()) >= killAt + 1_000);
     assert.equal(await toStop?.stop("SIGTERM"), 0);
     await announcing;
     await own.inStep(240_000);

@@ -46,14 +46,10 @@ async function waitForCompaction(
   const { signal } = new AbortController();
   const broker = createBroker({ ...readConfig(settings).kafka, brokers: [stack.kafka] }, log);
   await broker.reach(signal);
-  await until(
-    "the log is compacted",
-    async () => {
-      await meanwhile?.();
-      return isEnough(await countRecords(broker.read(topic, { abort: signal })));
-    },
-    120_000,
-  );
+  await until("the log is compacted", async () => {
+    await meanwhile?.();
+    return isEnough(await countRecords(broker.read(topic, { abort: signal })));
+  });
   await broker.close();
 }
 
