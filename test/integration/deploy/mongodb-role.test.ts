@@ -81,7 +81,7 @@ const requests: Readonly<Record<string, Request>> = {
 
 /** Operations without a MongoDB command of their own. Dead letters and sessions are requested further below. */
 const others =
-  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end)?$/;
+  /\/(?:now|svc_api_notif_mgmt)\/v[12]\/|\/sn_api_notif_mgmt\/|\/overview\/events$|\/session\/(?:sign-in-methods|openid)|^\w+ \/(?:healthz|openapi\.json|docs.*|console.*)?$|dead-letter|\/session(?:\/end|\/list|\/list\/\{id\}\/end|\/password)?$/;
 
 /** The commands that send what no operation sends, in an order in which each succeeds. */
 const commands: readonly (readonly string[])[] = [
@@ -147,11 +147,25 @@ it("the role in docs/deployment.md is what the service and the commands need", a
   const [cookie = ""] = (signedIn.headers.get("set-cookie") ?? "").split(";", 1);
   keepSecret(cookie.split("=")[1], signedIn.json.csrfToken);
   const headers = { Cookie: cookie, "X-CSRF-Token": signedIn.json.csrfToken };
-  for (const [method, url] of [
-    ["GET", session],
-    ["POST", `${session}/end`],
-  ] as const)
-    assert.equal((await call(url, { method, as: undefined, headers })).status, 200);
+  // As if it had not been used for an hour, so that its use extends it.
+  const expiresOn = new Date(Date.now() + 3_600_000);
+  await own.db.collection("topicsync_sessions").updateMany({}, { $set: { expires_on: expiresOn } });
+  const inSession = async (method: "GET" | "POST", url: string) => {
+    const response = await call(url, { method, as: undefined, headers });
+    assert.equal(response.status, 200, response.text);
+    return response;
+  };
+  await inSession("GET", session);
+  const [{ id }] = (await inSession("GET", `${session}/list`)).json.sessions;
+  await inSession("POST", `${session}/list/${id}/end`);
+  const again = await call(session, { as: undefined, body: bootstrap });
+  const [other = ""] = (again.headers.get("set-cookie") ?? "").split(";", 1);
+  keepSecret(other.split("=")[1], again.json.csrfToken);
+  Object.assign(headers, { Cookie: other, "X-CSRF-Token": again.json.csrfToken });
+  await inSession("POST", `${session}/end`);
+  const ann = { user: "ann", password: "battery staple" };
+  const change = { currentPassword: ann.password, password: "a third password" };
+  assert.equal((await call(`${session}/password`, { as: ann, body: change })).status, 200);
 
   const letters = await send("GET /api/topicsync/v1/dead-letters", {});
   const ids = letters.json.deadLetters.map(({ id }: { id: string }) => id);
