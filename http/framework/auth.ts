@@ -19,7 +19,7 @@ import type { Access } from "./operation.ts";
  */
 export type AuthenticateRequest = (
   request: IncomingMessage,
-  client: Pick<RequestContext, "address" | "secure">,
+  client: Pick<RequestContext, "address" | "secure" | "claimedUser">,
 ) => Caller | Promise<Caller>;
 
 const basic = 'Basic realm="topicsync", charset="UTF-8"';
@@ -62,12 +62,14 @@ export function createAuthentication({
     return { user: session.user, session };
   }
 
-  return (request, { address, secure }) => {
+  return (request, client) => {
+    const { address, secure } = client;
     const { authorization } = request.headers;
     const sessionId = authorization === undefined ? readSessionId(request, secure) : undefined;
     if (sessionId !== undefined) return findSessionCaller(request, sessionId);
     const credentials = parse(authorization ?? "");
     if (credentials !== undefined) {
+      client.claimedUser = credentials.name;
       const user = verify({ name: credentials.name, password: credentials.pass, address });
       return user instanceof Promise ? user.then(toCaller) : toCaller(user);
     }

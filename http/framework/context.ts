@@ -1,4 +1,5 @@
-import type { ErrorRequestHandler, RequestHandler } from "express";
+import type { ErrorRequestHandler, Request, RequestHandler } from "express";
+import type { IncomingHttpHeaders } from "node:http";
 import { randomUUID } from "node:crypto";
 import { isIP } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -7,6 +8,7 @@ import type { Logger } from "../../src/lib/logger.ts";
 import type { Session } from "../../src/sessions/session.ts";
 import type { User } from "../../src/users/user.ts";
 import type { ErrorCode } from "./errors.ts";
+import { noStore } from "./headers.ts";
 
 /** The user who sent a request, and the session it was sent in, if any. */
 export interface Caller {
@@ -28,6 +30,10 @@ export interface RequestContext {
   /** Id of the operation, such as `createTopic`. Undefined until a route matched. */
   operation?: string;
   caller?: Caller;
+  /** The user name of a login that may have failed. */
+  claimedUser?: string;
+  /** Whether a trusted proxy sent the request: then its request id and trace are those of the caller. */
+  behindProxy: boolean;
   /** Set by the error middleware. */
   errorCode?: ErrorCode;
   /** Whether the request has an audit record, which makes its log line redundant. */
@@ -45,7 +51,8 @@ export type Handler = RequestHandler<PathParameters, unknown, unknown, Query, Lo
 export type ErrorHandler = ErrorRequestHandler<PathParameters, unknown, unknown, Query, Locals>;
 
 /**
- * Creates the middleware that fills the request context. A valid request id of the client's own is kept.
+ * Creates the middleware that fills the request context. A valid request id of a trusted proxy is kept; anybody else could
+ * choose one to confuse the logs.
  *
  * @param publicUrl - Where browsers reach the service. With `https:` every request counts as secure.
  */
@@ -53,15 +60,26 @@ export function createRequestContext(publicUrl: string | undefined): Handler {
   const isAlwaysSecure = publicUrl?.startsWith("https:") === true;
   return (request, response, next) => {
     const { locals } = response;
-    const given = request.headers["x-request-id"];
-    locals.requestId = typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+    locals.behindProxy = isTrustedProxy(request);
+    locals.requestId = (locals.behindProxy ? readRequestId(request.headers) : undefined) ?? randomUUID();
     locals.startedAt = performance.now();
     locals.address = toAddress(request.ip, request.socket.remoteAddress);
     // Over TLS to this server, the X-Forwarded-Proto of a trusted proxy does not matter.
     locals.secure = isAlwaysSecure || request.socket instanceof TLSSocket || request.secure;
     response.setHeader("X-Request-Id", locals.requestId);
+    response.setHeader("Cache-Control", noStore);
     next();
   };
+}
+
+/** Whether the other end of the connection is one of HTTP_TRUSTED_PROXIES. */
+function isTrustedProxy({ app, socket }: Pick<Request, "app" | "socket">): boolean {
+  const isTrusted = app.get("trust proxy fn") as (address: string | undefined, hops: number) => boolean;
+  return isTrusted(socket.remoteAddress, 0);
+}
+
+function readRequestId({ "x-request-id": given }: IncomingHttpHeaders): string | undefined {
+  return typeof given === "string" && /^[\w.-]{1,64}$/.test(given) ? given : undefined;
 }
 
 /** A trusted proxy may still send an X-Forwarded-For that is no address. */
@@ -89,7 +107,13 @@ export function createRequestLog(log: Logger): Handler {
         const level = getLevel(status, { audited, completed: writableFinished });
         if (!requestLog.isLevelEnabled(level)) return;
         const durationMs = Math.round(performance.now() - startedAt);
-        const fields = { requestId, method: request.method, path, durationMs };
+        const clientRequestId = readRequestId(request.headers);
+        const fields = {
+          requestId,
+          ...(clientRequestId === undefined || clientRequestId === requestId ? {} : { clientRequestId }),
+          ...{ method: request.method, path, durationMs },
+          ...(rejections.has(status) ? describeRejected(locals) : {}),
+        };
         if (writableFinished) requestLog[level]({ ...fields, status }, "request completed");
         else requestLog[level](fields, "request aborted");
       });
@@ -97,6 +121,17 @@ export function createRequestLog(log: Logger): Handler {
     next();
   };
 }
+
+/** Statuses of requests whose sender somebody may have to find. */
+const rejections: ReadonlySet<number> = new Set([401, 403, 429]);
+
+const maxNameLength = 100;
+
+const describeRejected = ({ caller, claimedUser, address, errorCode }: RequestContext) => ({
+  user: (caller?.user.name ?? claimedUser ?? "").slice(0, maxNameLength),
+  address,
+  code: errorCode,
+});
 
 function getLevel(
   status: number,

@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { OverloadedError } from "../../src/lib/errors.ts";
-import { noStore } from "./headers.ts";
 
 /** Produces events until `abort` is aborted: the client left, or the service stops. */
 export type Events = (abort: AbortSignal) => AsyncIterable<unknown>;
@@ -12,6 +11,8 @@ export interface Subscription {
   readonly events: Events;
   /** The user's name. */
   readonly user: string;
+  /** Whether the user has a role: devices have none. */
+  readonly hasRole: boolean;
   /** Whether the user may still receive the events. Never throws. */
   readonly isStillAllowed: () => Promise<boolean>;
 }
@@ -23,7 +24,6 @@ export interface EventStreams {
 }
 
 const headers = {
-  ...noStore,
   Connection: "close",
   "Content-Type": "text/event-stream",
   // Keeps nginx from buffering.
@@ -32,6 +32,8 @@ const headers = {
 
 /** Each holds a connection. */
 const maxStreams = 200;
+/** The rest is for those who operate the service. */
+const maxStreamsWithoutRole = 150;
 const maxStreamsPerUser = 10;
 /** User records are cached for 15 s, so a change takes effect within 30 s (contract, section 3). */
 const checkIntervalMs = 15_000;
@@ -48,17 +50,18 @@ export function createEventStreams(stopping: AbortSignal): EventStreams {
     else streamsByUser.set(user, own);
   }
 
-  function admit(user: string): void {
+  function admit(user: string, hasRole: boolean): void {
     const own = streamsByUser.get(user) ?? 0;
     if (own >= maxStreamsPerUser)
       throw new OverloadedError(`${user.slice(0, 100)} has ${own} event streams open`);
-    if (streams >= maxStreams) throw new OverloadedError(`${streams} event streams are open`);
+    if (streams >= (hasRole ? maxStreams : maxStreamsWithoutRole))
+      throw new OverloadedError(`${streams} event streams are open`);
     count(user, 1);
   }
 
   return {
-    async send(response, { events, user, isStillAllowed }) {
-      admit(user);
+    async send(response, { events, user, hasRole, isStillAllowed }) {
+      admit(user, hasRole);
       const end = new AbortController();
       const abort = AbortSignal.any([end.signal, stopping]);
       response.once("close", () => {

@@ -6,12 +6,14 @@ export type ReplyHeaders = Readonly<Record<string, string | readonly string[]>>;
 /** Content security policy: directives in helmet's spelling, such as `scriptSrc: ["'self'"]`. */
 export type ContentSecurityPolicy = Readonly<Record<string, readonly string[]>>;
 
-export const noStore = { "Cache-Control": "no-store" } as const;
+/** For every response that does not say otherwise. */
+export const noStore = "no-store";
 
 /**
  * The same headers as `apiSecurityHeaders`, for responses to what is no request and reaches no middleware.
  */
 export const rawResponseHeaders = {
+  "Cache-Control": noStore,
   "Content-Security-Policy": "default-src 'none';frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "no-referrer",

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { Audit } from "../../src/lib/audit.ts";
 import { UnavailableError } from "../../src/lib/errors.ts";
-import type { User } from "../../src/users/user.ts";
+import { hasAnyRole, type User } from "../../src/users/user.ts";
 import { authenticateWith, requireRole, type AuthenticateRequest } from "./auth.ts";
 import { readBody } from "./body.ts";
 import type { Handler, RequestContext } from "./context.ts";
@@ -137,6 +137,7 @@ function createHandler(operation: Operation, { authenticate, audit, streams }: R
       await streams.send(response, {
         events,
         user: user.name,
+        hasRole: hasAnyRole(user),
         isStillAllowed: () => isStillAllowed(request, locals),
       });
       return;

@@ -16,7 +16,7 @@ const methods: ReadonlySet<string> = new Set([
 
 /**
  * Creates the middleware that records a span per request by OpenTelemetry's conventions for HTTP, as a child
- * of the caller's `traceparent`. No headers, query or body. Only 5xx is an error; the code of any other
+ * of the `traceparent` of an authenticated caller or a trusted proxy. No headers, query or body. Only 5xx is an error; the code of any other
  * failure is an attribute.
  */
 export function createRequestTracing(tracing: Tracing, { overTls }: { readonly overTls: boolean }): Handler {
@@ -32,7 +32,11 @@ export function createRequestTracing(tracing: Tracing, { overTls }: { readonly o
         tracing.record({
           name: `${method === "_OTHER" ? "HTTP" : method}${route === undefined ? "" : ` ${route}`}`,
           kind: "server",
-          parent: tracing.extractContext((name) => request.headers[name]?.toString()),
+          // A stranger must not decide what is sampled.
+          parent:
+            locals.behindProxy || locals.caller !== undefined
+              ? tracing.extractContext((name) => request.headers[name]?.toString())
+              : undefined,
           startedAt: endedAt - (performance.now() - startedAt),
           endedAt,
           attributes: {

@@ -75,8 +75,8 @@ export function buildOpenApiDocument(
 
 const description = `The operations under \`/api/now\` and \`/api/svc_api_notif_mgmt\` have a path for each version and one without, which means the latest. All versions behave alike today.
 An unknown path returns 404. An unsupported method returns 405 with \`Allow\`.
-Every error has the same body, \`ErrorBody\`; its \`code\` is stable and meant for programs. Every response has an \`X-Request-Id\`: the one
-sent with the request if it is 1 to 64 letters, digits, \`.\`, \`_\` or \`-\`, otherwise a new one.`;
+Every error has the same body, \`ErrorBody\`; its \`code\` is stable and meant for programs. Every response has an \`X-Request-Id\`: a new one,
+or the one that a trusted proxy sent if it is 1 to 64 letters, digits, \`.\`, \`_\` or \`-\`.`;
 
 export const tagDescriptions: Readonly<Record<string, string>> = {
   push: "Push tokens (installations).",

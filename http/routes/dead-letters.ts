@@ -24,7 +24,6 @@ import type { DeadLetterService } from "../../src/dead-letters/service.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles, type User } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -68,7 +67,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
         ? page.deadLetters
         : page.deadLetters.map(hideMessage);
       const json: DeadLetterList = { channels, ...page, deadLetters };
-      return { status: 200, json, headers: noStore };
+      return { status: 200, json };
     },
   }),
   operation({
@@ -88,8 +87,8 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
       const json = await getService(services, channel, user).get(id);
       if (json !== undefined) {
         return mayReadContent(channel, user)
-          ? { status: 200, json, headers: noStore, audit: { action: "dead-letters.read", id } }
-          : { status: 200, json: hideContent(json), headers: noStore };
+          ? { status: 200, json, audit: { action: "dead-letters.read", id } }
+          : { status: 200, json: hideContent(json) };
       }
       throw new HttpError("NOT_FOUND", `There is no dead letter "${id}".`, {
         detail: "Only the newest are available here; `topicsync dead-letters` reads all of them.",
@@ -145,7 +144,7 @@ export const deadLetterOperations = (services: DeadLetterServices): readonly Ope
     async handle({ body: { ids, channel = "announcements" }, user }) {
       const replays = await getService(services, channel, user).getOutcomes(ids);
       const json: ReplayOutcomes = { deadLetters: ids.map((id, i) => ({ id, replay: replays[i] ?? null })) };
-      return { status: 200, json, headers: noStore };
+      return { status: 200, json };
     },
   }),
 ];

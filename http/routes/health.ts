@@ -8,7 +8,13 @@ export interface CheckResult {
 }
 
 /** Runs all readiness checks. Never throws. */
-export type CheckReadiness = () => Promise<Readonly<Record<string, CheckResult>>>;
+export type CheckReadiness = () => Promise<Checks>;
+
+type Checks = Readonly<Record<string, CheckResult>>;
+
+/** The reasons contain addresses and errors of MongoDB and Kafka. */
+export const hideReasons = (checks: Checks): Record<string, CheckResult> =>
+  Object.fromEntries(Object.entries(checks).map(([name, { ok }]) => [name, { ok }]));
 
 /** Metrics in Prometheus' text format. */
 export interface MetricsText {

@@ -24,7 +24,6 @@ import type { InstallationDeactivator } from "../../src/installations/stores.ts"
 import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles } from "../../src/users/user.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -112,7 +111,8 @@ export const installationOperations = (options: InstallationOperationsOptions): 
         next: next ?? null,
         scanned,
       };
-      return { status: 200, json, headers: noStore };
+      const audit: AuditEvent = { action: "installations.read-tokens", count: installations.length };
+      return { status: 200, json, ...(fullTokens === "true" && installations.length > 0 ? { audit } : {}) };
     },
   }),
   operation<DeactivationBody>({

@@ -3,7 +3,6 @@ import type { OpenIdSignIn } from "../../src/sessions/openid-sign-in.ts";
 import type { Sessions } from "../../src/sessions/session.ts";
 import { SignInError } from "../../src/users/openid.ts";
 import { HttpError } from "../framework/errors.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 import { createSignInCookie, formatSessionCookie } from "../framework/cookies.ts";
 
@@ -106,7 +105,7 @@ async function redirectOnFailure(work: () => Promise<Reply>, ...cookies: readonl
 
 const redirect = (location: string, cookies: readonly string[]): Reply => ({
   status: 302,
-  headers: { Location: location, ...noStore, "Set-Cookie": cookies },
+  headers: { Location: location, "Set-Cookie": cookies },
 });
 
 /** Keeps repeated parameters, which are rejected later. */

@@ -15,7 +15,6 @@ import type { User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { sessionChallenge } from "../framework/auth.ts";
 import { HttpError } from "../framework/errors.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, type Operation } from "../framework/operation.ts";
 import { clearSessionCookie, formatSessionCookie } from "../framework/cookies.ts";
 
@@ -45,12 +44,17 @@ export const sessionOperations = (
     async handle({ body, address, secure }) {
       const user = await verify({ name: body.user, password: body.password, address });
       const session = user && (await sessions.begin(user.name));
-      if (session === undefined)
-        throw new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge });
+      if (session === undefined) {
+        return {
+          status: 401,
+          audit: { action: "session.rejected", user: body.user },
+          failure: new HttpError("UNAUTHENTICATED", wrongCredentials, { headers: sessionChallenge }),
+        };
+      }
       return {
         status: 200,
         json: toSessionView(session.user, session),
-        headers: { ...noStore, "Set-Cookie": formatSessionCookie(session, secure) },
+        headers: { "Set-Cookie": formatSessionCookie(session, secure) },
         audit: { action: "session.began", user: session.user.name },
         by: session.user,
       };
@@ -65,7 +69,7 @@ export const sessionOperations = (
     summary: "Get the current session",
     description: "The signed-in user and their roles.",
     replies: { 200: { description: "The current session.", schema: sessionSchema } },
-    handle: ({ user, session }) => ({ status: 200, json: toSessionView(user, session), headers: noStore }),
+    handle: ({ user, session }) => ({ status: 200, json: toSessionView(user, session) }),
   }),
   operation({
     id: "signOut",
@@ -81,7 +85,7 @@ export const sessionOperations = (
       await sessions.end(session);
       return {
         status: 200,
-        headers: { ...noStore, "Set-Cookie": clearSessionCookie(secure) },
+        headers: { "Set-Cookie": clearSessionCookie(secure) },
         audit: { action: "session.ended", user: user.name },
       };
     },
@@ -103,7 +107,7 @@ export const sessionOperations = (
         expiresOn: expiresOn.toISOString(),
         current: key === current,
       }));
-      return { status: 200, json: { sessions: open } satisfies SessionList, headers: noStore };
+      return { status: 200, json: { sessions: open } satisfies SessionList };
     },
   }),
   operation({
@@ -140,7 +144,7 @@ export const sessionOperations = (
       if (changed === undefined) throw new HttpError("FORBIDDEN", "The current password is wrong.");
       return {
         status: 200,
-        headers: { ...noStore, "Set-Cookie": clearSessionCookie(secure) },
+        headers: { "Set-Cookie": clearSessionCookie(secure) },
         audit: changed.event,
       };
     },

@@ -27,7 +27,6 @@ import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
 import { roles } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, versioned, type Operation, type Reply } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -105,7 +104,7 @@ export const topicOperations = ({
           { after, limit: Number(limit) },
         );
         const json: TopicList = { topics: page.topics.map(toTopicView), next: page.next ?? null };
-        return { status: 200, json, headers: noStore };
+        return { status: 200, json };
       },
     }),
     operation({
@@ -125,7 +124,7 @@ export const topicOperations = ({
       async handle({ parameters: { id = "" } }) {
         const found = await topicListing.find(id);
         if (found === undefined) throw new HttpError("NOT_FOUND", `There is no topic "${id}".`);
-        return { status: 200, json: toTopicDetail(found), headers: noStore };
+        return { status: 200, json: toTopicDetail(found) };
       },
     }),
     operation<TopicDraft>({
@@ -144,7 +143,7 @@ export const topicOperations = ({
         const checked = checkTopic(draft);
         const faults = [...(checked.ok ? [] : checked.faults), ...(await topics.check(toDefinition(draft)))];
         const json: TopicCheck = { faults: faults.map(({ path, message }) => ({ path, message })) };
-        return { status: 200, json, headers: noStore };
+        return { status: 200, json };
       },
     }),
     operation({

@@ -22,7 +22,6 @@ import {
 import { roles, type User } from "../../src/users/user.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { HttpError, requireFound, requireFreeName } from "../framework/errors.ts";
-import { noStore } from "../framework/headers.ts";
 import { operation, type Operation, type Reply } from "../framework/operation.ts";
 import { validateQuery, toQueryParameters } from "../framework/query.ts";
 
@@ -67,7 +66,7 @@ export const userOperations = (users: UserAdministration): readonly Operation[] 
         users: page.users.map(toUserView),
         next: last === undefined ? null : cursors.encode([last.name]),
       };
-      return { status: 200, json, headers: noStore };
+      return { status: 200, json };
     },
   }),
   operation<NewUserBody>({
@@ -145,6 +144,5 @@ const toUserView = ({ name, roles: given, active }: User): UserView => ({ name, 
 const toReply = ({ user, event }: ChangedUser): Reply => ({
   status: 200,
   json: toUserView(user),
-  headers: noStore,
   audit: event,
 });

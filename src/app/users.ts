@@ -30,6 +30,7 @@ export async function createUsers(
   const userStore = createUserStore(database, newId);
   const sessionStore = createSessionStore(database);
   const hashQueue = createHashQueue();
+  const administrationQueue = createHashQueue({ concurrency: 1 });
   const throttle = createLoginThrottle({
     onLimit(limit, { name, address }) {
       log.warn({ limit, user: name.slice(0, 100), address }, "too many failed logins, rejecting more");
@@ -40,8 +41,8 @@ export async function createUsers(
     users: createUserAdministration({
       users: userStore,
       sessions: sessionStore,
-      // Logins go first.
-      hash: (password) => hashQueue.run("last", () => hashPassword(password)),
+      // A queue of its own: strangers can fill that of the logins.
+      hash: (password) => administrationQueue.run("first", () => hashPassword(password)),
     }),
     sessions: createSessions({ store: sessionStore, users: userStore, issuer: signIn?.issuer }),
     verify: createAuthenticate({ users: userStore, throttle, hashQueue }),

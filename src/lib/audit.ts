@@ -16,7 +16,12 @@ export type AuditEvent =
     }
   | {
       readonly action:
-        "user.disabled" | "user.enabled" | "user.password-changed" | "session.began" | "session.ended";
+        | "user.disabled"
+        | "user.enabled"
+        | "user.password-changed"
+        | "session.began"
+        | "session.ended"
+        | "session.rejected";
       readonly user: string;
     }
   | {
@@ -44,7 +49,10 @@ export type AuditEvent =
       readonly platform: string;
       readonly of: "caller" | "everybody";
     }
-  | { readonly action: "installations.swept" | "installations.imported"; readonly count: number }
+  | {
+      readonly action: "installations.swept" | "installations.imported" | "installations.read-tokens";
+      readonly count: number;
+    }
   | {
       readonly action: "dead-letters.replayed";
       /** The Kafka topic they were sent to. */

@@ -15,7 +15,11 @@ import { bootstrap, ownNames, runCli, startTopicsync, type TestService } from ".
 type Line = Readonly<Record<string, unknown>>;
 
 const { producer, scene } = stage();
-const { settings, topic, start } = scene({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
+const { settings, topic, start } = scene({
+  HTTP_TRUSTED_PROXIES: "127.0.0.1",
+  PUSH_APPLICATIONS: "App",
+  PUSH_PLATFORMS: "ios",
+});
 const folder = mkdtempSync(join(tmpdir(), "topicsync-audit-"));
 after(() => {
   rmSync(folder, { recursive: true });

@@ -43,6 +43,7 @@ const traced = recordModules("traced");
 before(async () => {
   service = await startProcess({
     ...traced.settings,
+    HTTP_TRUSTED_PROXIES: "127.0.0.1",
     KAFKA_PUSH_FEEDBACK_TOPIC: feedbackTopic,
     KAFKA_EVENTS_TOPIC: eventsTopic,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,

@@ -44,7 +44,7 @@ interface Target {
   close(): Promise<void>;
 }
 
-async function exportAll({ database, abort }: CommandContext, flags: ExportFlags): Promise<void> {
+async function exportAll({ database, abort, audit }: CommandContext, flags: ExportFlags): Promise<void> {
   const store = await database();
   const total = await createInstallationReader(store).estimateCount();
   const target = flags.out === undefined ? openStandardOutput(flags.after) : await openFile(flags.out, flags);
@@ -52,13 +52,14 @@ async function exportAll({ database, abort }: CommandContext, flags: ExportFlags
   let { after } = target;
   let count = 0;
   let totalScanned = 0;
+  const record = audit();
   try {
     const chunks = createListing(store).streamAll(toInstallationQuery(flags), after);
     for await (const { installations, lastId, scanned } of chunks) {
       const views = installations.map((one) => toInstallationView(one, { fullTokens: true }));
+      count += views.length;
       if (!(await target.write(views.map((view) => `${JSON.stringify(view)}\n`).join("")))) return;
       if (lastId !== undefined) after = toCursor(lastId);
-      count += views.length;
       totalScanned += scanned;
       progress.at(Math.min(totalScanned, total));
       if (abort.aborted)
@@ -70,6 +71,7 @@ async function exportAll({ database, abort }: CommandContext, flags: ExportFlags
     printError(`export incomplete: ${option === undefined ? "start again" : `continue with ${option}`}`);
     throw error;
   } finally {
+    if (count > 0) record({ action: "installations.read-tokens", count });
     await target.close();
   }
 }

@@ -53,7 +53,7 @@ const columns = ["token", "application", "platform", "user", "active", "last see
   head,
 }));
 
-async function list({ database, abort }: CommandContext, flags: ListFlags): Promise<void> {
+async function list({ database, abort, audit }: CommandContext, flags: ListFlags): Promise<void> {
   const { json, fullTokens = false } = flags;
   const listing = createListing(await database());
   const output = openOutput();
@@ -62,8 +62,12 @@ async function list({ database, abort }: CommandContext, flags: ListFlags): Prom
     table === undefined
       ? output.write(`${JSON.stringify(toInstallationView(one, { fullTokens }))}\n`)
       : table.add(formatRow(one, fullTokens));
+  const record = fullTokens ? audit() : undefined;
   let count = 0;
   for await (const { installations } of listing.streamAll(toInstallationQuery(flags))) {
+    // Before they are shown: whoever reads the output may close it.
+    if (installations.length > 0)
+      record?.({ action: "installations.read-tokens", count: installations.length });
     for (const one of installations) {
       count += 1;
       if (!(await write(one))) return;

@@ -47,6 +47,7 @@ describe("every response", () => {
       assert.equal(headers.get("referrer-policy"), "no-referrer");
       assert.equal(headers.get("x-content-type-options"), "nosniff");
       assert.equal(headers.get("x-frame-options"), "DENY");
+      assert.equal(headers.get("cache-control"), "no-store");
       assert.equal(headers.get("x-powered-by"), null);
       assert.equal(headers.get("server"), null);
       assert.equal(headers.get("strict-transport-security"), null, "only over TLS");

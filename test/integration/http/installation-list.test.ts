@@ -71,6 +71,8 @@ describe("listing installations over HTTP", () => {
     const [short] = (await list("?user=bob&platform=android")).json.installations;
     assert.equal(short.token, "bobs-t…cdef");
     const [full] = (await list("?user=bob&platform=android&fullTokens=true")).json.installations;
+    const read = service.log.findLast(({ msg }) => msg === "installations.read-tokens");
+    assert.deepEqual([read?.["audit"], read?.["by"], read?.["count"]], [true, bootstrap.user, 1]);
     assert.equal(full.token, "bobs-token-0123456789abcdef");
   });
 

@@ -98,6 +98,22 @@ describe("the overview over HTTP", () => {
     );
   });
 
+  it("tells users without a role, such as devices, neither errors, addresses nor numbers of tokens", async () => {
+    const device = await addUser();
+    const { json } = await call(`${service.url}${path}`, { method: "GET", as: device });
+    const sync = (await call(`${service.url}/api/topicsync/v1/sync`, { method: "GET", as: device })).json;
+    assert.deepEqual([json.installations, json.problems, sync.problems], [null, [], []]);
+    assert.deepEqual(json.checks.mongodb, { ok: true });
+    for (const { partitions } of [json.sync, sync] as Overview["sync"][])
+      assert.deepEqual(
+        partitions.map(({ owner, reason }) => [owner, reason]),
+        [["a member", null]],
+      );
+    const operator = await addUser([roles.pushAdmin]);
+    const seen = (await call(`${service.url}${path}`, { method: "GET", as: operator })).json;
+    assert.deepEqual([seen.installations, seen.sync.partitions[0].owner], [[], "this process"]);
+  });
+
   it("stops streaming when the user signs out, is disabled or loses a role, or the session expires", async () => {
     const [leaving, disabled, demoted, expired, known, staying] = await Promise.all(
       Array.from({ length: 6 }, () => addUser([roles.eventManagement])),
@@ -158,6 +174,7 @@ describe("the overview over HTTP", () => {
     const statuses = others.map(({ response }) => response.status);
     assert.deepEqual([...new Set(statuses)], [200, 503], "at most 200 streams in total");
     assert.ok(statuses.filter((status) => status === 200).length < 200);
+    assert.equal((await watch()).response.status, 200, "some are left for users with a role");
     assert.equal(await service.stop(), 0);
     await until("all have ended", () => [watched, ...others].every(({ over }) => over));
     assert.ok(

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { assertError, call, toBasicAuthorization, type HttpResponse } from "../../support/http.ts";
+import { until } from "../../support/poll.ts";
 import { unique } from "../../support/names.ts";
 import { definition, useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
@@ -280,11 +281,17 @@ describe("paths and methods", () => {
     }
   });
 
-  it("return a request id, the caller's own if it is valid", async () => {
-    const given = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "abc-123" } });
-    assert.equal(given.headers.get("x-request-id"), "abc-123");
-    const made = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": "a b\tc" } });
-    assert.match(made.headers.get("x-request-id") ?? "", /^[0-9a-f-]{36}$/);
+  it("return a new request id, and log the caller's own beside it if it is valid", async () => {
+    for (const [given, logged] of [
+      ["abc-123", "abc-123"],
+      ["a b\tc", undefined],
+    ] as const) {
+      const { headers } = await call(topicUrl("/nothing"), { headers: { "X-Request-Id": given } });
+      const id = headers.get("x-request-id");
+      assert.match(id ?? "", /^[0-9a-f-]{36}$/);
+      const line = await until("it is logged", () => service.log.find(({ requestId }) => requestId === id));
+      assert.equal(line["clientRequestId"], logged);
+    }
   });
 });
 

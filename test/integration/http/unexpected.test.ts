@@ -14,7 +14,12 @@ it("an unexpected failure returns 500 with the operation and the request id, but
   const store = await startMongoProxy(Number(new URL(stack.mongodb).port));
   const proxied = `mongodb://127.0.0.1:${store.port}/?directConnection=true`;
   const uri = databaseUri(proxied, unique("test"));
-  const service = await startTopicsync({ ...ownNames(), MONGODB_URI: uri, KAFKA_BROKERS: stack.kafka });
+  const service = await startTopicsync({
+    ...ownNames(),
+    HTTP_TRUSTED_PROXIES: "127.0.0.1",
+    MONGODB_URI: uri,
+    KAFKA_BROKERS: stack.kafka,
+  });
   await service.ready();
   store.fail({
     command: "insert",

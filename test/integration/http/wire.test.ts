@@ -12,7 +12,11 @@ import { send, type RawResponse } from "../../support/raw-http.ts";
 import { useService } from "../../support/scene.ts";
 import { bootstrap } from "../../support/service.ts";
 
-const service = useService({ PUSH_APPLICATIONS: "App", PUSH_PLATFORMS: "ios" });
+const service = useService({
+  HTTP_TRUSTED_PROXIES: "127.0.0.1",
+  PUSH_APPLICATIONS: "App",
+  PUSH_PLATFORMS: "ios",
+});
 
 const register = "/api/now/push/App/installation";
 const authorization = `Authorization: ${toBasicAuthorization(bootstrap)}`;

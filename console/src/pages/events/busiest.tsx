@@ -2,18 +2,27 @@ import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
 import { RoleLink } from "../../components/role-link.tsx";
 import { Table } from "../../components/table.tsx";
+import { useSession } from "../../session.ts";
 import { canBeInPath } from "../topics/source.ts";
 import type { RouterStatus } from "./router.ts";
 
 type BusyTopics = RouterStatus["busiest"];
 
 /** The topics that most events belong to. */
-export const BusiestTopics = ({ topics }: { readonly topics: BusyTopics }) => (
-  <article aria-labelledby="busiest">
-    <h2 id="busiest">Busiest topics</h2>
-    {topics.length === 0 ? <NoEvents /> : <BusiestTable topics={topics} />}
-  </article>
-);
+export function BusiestTopics({ topics }: { readonly topics: BusyTopics }) {
+  const canView = useSession().session.roles.includes(roles.eventManagement);
+  return (
+    <article aria-labelledby="busiest">
+      <h2 id="busiest">Busiest topics</h2>
+      {!canView && (
+        <p>
+          Viewing topics requires the role <code>{roles.eventManagement}</code>.
+        </p>
+      )}
+      {canView && (topics.length === 0 ? <NoEvents /> : <BusiestTable topics={topics} />)}
+    </article>
+  );
+}
 
 const NoEvents = () => (
   <p>

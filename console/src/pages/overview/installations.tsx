@@ -2,6 +2,7 @@ import type { InstallationCount, Overview } from "../../../../schemas/overview.t
 import { roles } from "../../../../schemas/roles.ts";
 import { formatCount } from "../../components/format.ts";
 import { RoleLink } from "../../components/role-link.tsx";
+import { useSession } from "../../session.ts";
 import { Table } from "../../components/table.tsx";
 
 interface InstallationTotalsProps {
@@ -11,10 +12,11 @@ interface InstallationTotalsProps {
 
 /** Counts the push tokens by application and platform. */
 export function InstallationTotals({ totals, heading = "Installations" }: InstallationTotalsProps) {
+  const hasRole = useSession().session.roles.length > 0;
   return (
     <article aria-labelledby="installations">
       <h2 id="installations">{heading}</h2>
-      {totals === null && <p>Not counted yet.</p>}
+      {totals === null && <p>{hasRole ? "Not counted yet." : "Viewing these numbers requires a role."}</p>}
       {totals?.length === 0 && <NoTokens />}
       {totals !== null && totals.length > 0 && <Chart totals={totals} />}
     </article>

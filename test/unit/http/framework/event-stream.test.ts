@@ -29,6 +29,7 @@ async function open(t: TestContext, listener: RequestListener): Promise<Socket> 
 const createSubscription = (events: Events) => ({
   events,
   user: "ann",
+  hasRole: true,
   isStillAllowed: () => Promise.resolve(true),
 });
 
