@@ -25,6 +25,7 @@ import type { TopicService } from "../../src/topics/service.ts";
 import { UnknownTopicError, type SwitchResult, type TopicSwitch } from "../../src/topics/switch.ts";
 import { toTopicDetail, toTopicView } from "../../src/topics/topic-view.ts";
 import { toDefinition } from "../../src/topics/topic.ts";
+import { toEgressView, type EgressNaming } from "../../src/routing/egress.ts";
 import { roles } from "../../src/users/user.ts";
 import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Operation, type Reply } from "../framework/operation.ts";
@@ -38,6 +39,8 @@ export interface TopicServices {
   readonly topics: TopicService;
   readonly topicListing: TopicListing;
   readonly topicSwitch: TopicSwitch;
+  /** Undefined: no router is configured. */
+  readonly egressNaming: EgressNaming | undefined;
 }
 
 /** Operations that create (specification 4.3), list, show, validate, disable and enable topics. */
@@ -45,6 +48,7 @@ export const topicOperations = ({
   topics,
   topicListing,
   topicSwitch,
+  egressNaming,
 }: TopicServices): readonly Operation[] => {
   async function toSwitchReply(
     externalId: string,
@@ -77,8 +81,15 @@ export const topicOperations = ({
       description: "Creates an event topic with the filters that select its events.",
       body: { schema: topicBodySchema, check: checkTopic, wrongTypeStatus: 415 },
       replies: { 201: { description: "The topic is created.", schema: topicResponseSchema } },
-      rejections: ["BAD_FILTER", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
+      rejections: ["BAD_FILTER", "BAD_EGRESS_NAME", "DUPLICATE_EXTERNAL_ID", "DUPLICATE_COMBINATION"],
       async handle({ body, user }) {
+        const { egressFault } = toEgressView(egressNaming, toDefinition(body));
+        if (egressFault !== undefined) {
+          const message = `leads to the egress topic ${egressFault}`;
+          throw new RejectionError("BAD_EGRESS_NAME", "No events can be forwarded to this topic.", [
+            { path: "/externalId", message },
+          ]);
+        }
         const { topic, event } = await topics.create(body, user.name);
         const { contentQuery, externalId, headerQuery, id, name, namespace } = topic;
         const json: TopicResponse = { contentQuery, externalId, headerQuery, id, name, namespace };

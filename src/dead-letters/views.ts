@@ -62,6 +62,7 @@ function toContentView(letter: DeadLetter): Pick<DeadLetterView, "key" | "value"
 /** Codes of messages that name topics and limits, and never quote the record. */
 const codesWithoutContent: ReadonlySet<string> = new Set<RejectionCode>([
   "TOO_LARGE",
+  "TOO_MANY_TOPICS",
   "BAD_EGRESS_NAME",
   "NO_EGRESS_TOPIC",
   "EGRESS_REJECTED",

@@ -37,6 +37,24 @@ before(async () => {
   await own.routed();
 });
 
+it("a topic that no event can reach is not created over HTTP", async () => {
+  for (const [externalId, status] of [
+    ["spy me", 400],
+    ["x".repeat(300), 400],
+    ["legal", 201],
+  ] as const) {
+    const { json, ...response } = await call(`${service.url}/api/svc_api_notif_mgmt/topic`, {
+      as: manager,
+      body: { name: externalId, externalId },
+    });
+    assert.equal(response.status, status, response.text);
+    if (status === 400) {
+      const { code, details } = json.error;
+      assert.deepEqual([code, details[0].path], ["BAD_EGRESS_NAME", "/externalId"]);
+    }
+  }
+});
+
 describe("dead letters of events", () => {
   for (const [code, tellsReason] of [
     ["MALFORMED_JSON", false],
