@@ -1,6 +1,13 @@
-import type { Admin, ITopicConfig } from "kafkajs";
+import type { Admin, ITopicConfig, Kafka } from "kafkajs";
 
+import { createRequests } from "../../src/kafka/requests.ts";
+import { createCluster } from "../../src/kafka/workarounds/clusters.ts";
 import { until } from "./poll.ts";
+
+interface Clients {
+  readonly kafka: Kafka;
+  readonly admin: Admin;
+}
 
 /** Creates Kafka topics and waits until their partitions accept requests: a new partition has a leader before it does. */
 export async function createKafkaTopics(admin: Admin, ...topics: ITopicConfig[]): Promise<void> {
@@ -10,4 +17,44 @@ export async function createKafkaTopics(admin: Admin, ...topics: ITopicConfig[])
     for (const { topic } of topics) await admin.fetchTopicOffsets(topic);
     return true;
   });
+}
+
+/**
+ * Deletes a Kafka topic and creates it again. Waits until each leader names the new topic and serves its log: while a broker is
+ * busy, requests by name reach the old log for seconds after the creation was acknowledged.
+ */
+export async function recreateKafkaTopic({ kafka, admin }: Clients, config: ITopicConfig): Promise<void> {
+  const { topic, numPartitions = 1 } = config;
+  const requests = createRequests(() => createCluster(kafka, () => undefined));
+  try {
+    const old = (await requests.fetchMetadata([topic])).topics[0]?.topicId;
+    await admin.deleteTopics({ topics: [topic] });
+    await createKafkaTopics(admin, config);
+    await until("the leaders serve the new topic", async () => {
+      for (let partition = 0; partition < numPartitions; partition += 1) {
+        // Fetched by topic id, so that it is the log of this id.
+        const { topicId } = await requests.fetchLog(topic, partition);
+        if (topicId === old) return false;
+      }
+      return true;
+    });
+  } finally {
+    await requests.close();
+  }
+}
+
+/** Deletes a Kafka topic, and waits until its leader no longer serves it. */
+export async function deleteKafkaTopic({ kafka, admin }: Clients, topic: string): Promise<void> {
+  const requests = createRequests(() => createCluster(kafka, () => undefined));
+  try {
+    await admin.deleteTopics({ topics: [topic] });
+    await until("it is gone", () =>
+      requests.fetchLog(topic, 0).then(
+        () => false,
+        () => true,
+      ),
+    );
+  } finally {
+    await requests.close();
+  }
 }

@@ -3,7 +3,7 @@ import { before } from "node:test";
 
 import type { SyncStatus } from "../../schemas/sync-status.ts";
 import { call } from "./http.ts";
-import { createKafkaTopics } from "./kafka-topics.ts";
+import { createKafkaTopics, recreateKafkaTopic } from "./kafka-topics.ts";
 import { unique } from "./names.ts";
 import { until } from "./poll.ts";
 import {
@@ -142,9 +142,8 @@ export function stage(stack: StackAddresses = sharedStack()) {
           numPartitions: 1,
           configEntries: toConfigEntries(config),
         }),
-      deleteTopic: async (): Promise<void> => {
-        await admin.deleteTopics({ topics: [topic] });
-      },
+      /** Deletes the announcements topic and creates it again. */
+      recreateTopic: (numPartitions = 1) => recreateKafkaTopic({ kafka, admin }, { topic, numPartitions }),
       announce,
       retire,
       /** Sends definitions, and tombstones for external ids. */

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { apiKeys, startKafkaProxy } from "../../support/kafka-proxy.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { recreateKafkaTopic } from "../../support/kafka-topics.ts";
 import { until } from "../../support/poll.ts";
 import { createEvent, defineTopic, routerStage, type RouterScene } from "../../support/router-scene.ts";
 import { getSyncStatus } from "../../support/scene.ts";
 import type { ServiceProcess } from "../../support/service.ts";
 
-const { stack, admin, routerScene } = routerStage();
+const { stack, kafka, admin, routerScene } = routerStage();
 
 const topics = ["first", "second"];
 
@@ -122,8 +122,7 @@ describe("the router, when Kafka fails", () => {
     await scene.stored(1);
     await produceTo(scene, 1, 30);
     await scene.routed();
-    await admin.deleteTopics({ topics: [scene.events] });
-    await createKafkaTopics(admin, { topic: scene.events, numPartitions: 1 });
+    await recreateKafkaTopic({ kafka, admin }, { topic: scene.events });
     await produceTo(scene, 1, 50);
     await until("the events of both are forwarded", async () => (await scene.countCopies()) >= 80);
     await scene.routed();

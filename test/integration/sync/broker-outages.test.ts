@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 
 import kafkajs from "kafkajs";
 
+import { deleteKafkaTopic } from "../../support/kafka-topics.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
 import { until } from "../../support/poll.ts";
 import { definition, waitUntilNotReady, getReadiness, waitUntilReady, stage } from "../../support/scene.ts";
@@ -29,8 +30,7 @@ describe("an announcements topic that is deleted and recreated while the service
       await own.announce(0, 300);
       const service = await own.start();
       await own.inStep();
-      await own.deleteTopic();
-      await own.createTopic(partitionsAfter);
+      await own.recreateTopic(partitionsAfter);
       await own.announce(200, 200 + first, "Renamed");
       await until(
         "the new epoch is stored",
@@ -74,7 +74,7 @@ describe("a dead-letter topic that cannot be written", () => {
     const own = scene();
     await own.createTopic();
     const service = await own.start();
-    await admin.deleteTopics({ topics: [own.deadLetterTopic] });
+    await deleteKafkaTopic({ kafka, admin }, own.deadLetterTopic);
     await producer.send({ topic: own.topic, messages: [{ key: "bad", value: "no JSON" }] });
     await own.announce(0, 10);
     await waitUntilNotReady(service, "consumer", /the sync is paused/);

@@ -76,10 +76,8 @@ describe("a log that changed", () => {
   });
 
   it("is read from its beginning if it was recreated, even if it is longer than before", async () => {
-    const { topics, positions, createTopic, deleteTopic, announce, start, reached } =
-      await createSceneWithTopics();
-    await deleteTopic();
-    await createTopic();
+    const { topics, positions, recreateTopic, announce, start, reached } = await createSceneWithTopics();
+    await recreateTopic();
     await announce(100, 130);
     const second = await start();
     await reached(30);
@@ -217,10 +215,8 @@ describe("a log that changed", () => {
   });
 
   it("is not read while it ends before the position, until a new record proves that it is a new one", async () => {
-    const { topics, positions, createTopic, deleteTopic, announce, start, reached } =
-      await createSceneWithTopics();
-    await deleteTopic();
-    await createTopic();
+    const { topics, positions, recreateTopic, announce, start, reached } = await createSceneWithTopics();
+    await recreateTopic();
     const second = await start();
     await until("the warning is logged", () =>
       second.log.some(({ msg }) => msg?.includes("the log ends before it") === true),

@@ -7,7 +7,7 @@ import { createBroker } from "../../../src/kafka/client.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { startKafkaProxy } from "../../support/kafka-proxy.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics, recreateKafkaTopic } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { until } from "../../support/poll.ts";
 import { sharedStack, testKafka } from "../../support/stack.ts";
@@ -28,9 +28,11 @@ export async function createRealKafka() {
     const letters = unique("conformance-letters");
     const groupId = unique("conformance-group");
     await using resources = new AsyncDisposableStack();
-    const create = (): Promise<void> => createKafkaTopics(admin, { topic, numPartitions: partitions });
-    await create();
-    await createKafkaTopics(admin, { topic: letters, numPartitions: 1 });
+    await createKafkaTopics(
+      admin,
+      { topic, numPartitions: partitions },
+      { topic: letters, numPartitions: 1 },
+    );
     const proxy = await startKafkaProxy(sharedStack().kafka);
     const proxied = createBroker({ ...readConfig({}).kafka, groupId, brokers: [proxy.address] }, log);
     resources.defer(() => proxied.close());
@@ -83,14 +85,7 @@ export async function createRealKafka() {
         await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] });
       },
       async recreate() {
-        await admin.deleteTopics({ topics: [topic] });
-        await until("the topic is gone", () =>
-          admin.fetchTopicMetadata({ topics: [topic] }).then(
-            () => false,
-            () => true,
-          ),
-        );
-        await create();
+        await recreateKafkaTopic({ kafka, admin }, { topic, numPartitions: partitions });
       },
       setConnected(isConnected) {
         if (isConnected) proxy.heal();

@@ -7,11 +7,11 @@ import { readPage } from "../../../src/dead-letters/page.ts";
 import { createRecordCache } from "../../../src/dead-letters/record-cache.ts";
 import { connectBroker } from "../../support/broker.ts";
 import { deadLetterMessage } from "../../support/dead-letters.ts";
-import { createKafkaTopics } from "../../support/kafka-topics.ts";
+import { createKafkaTopics, recreateKafkaTopic } from "../../support/kafka-topics.ts";
 import { unique } from "../../support/names.ts";
 import { stage } from "../../support/scene.ts";
 
-const { admin, producer } = stage();
+const { kafka, admin, producer } = stage();
 const broker = await connectBroker();
 const { signal: never } = new AbortController();
 
@@ -68,8 +68,7 @@ describe("the index of dead letters", () => {
     await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: "2" }] });
     await index.refresh();
     assert.deepEqual([listIds(), index.countUnlisted()], [[3], 0]);
-    await admin.deleteTopics({ topics: [topic] });
-    await createKafkaTopics(admin, { topic, numPartitions: 1 });
+    await recreateKafkaTopic({ kafka, admin }, { topic });
     await write([7]);
     await index.refresh();
     assert.deepEqual(listIds(), [7]);

@@ -33,8 +33,7 @@ describe("dead letters of a Kafka topic that was deleted and created again", () 
     await own.reached(4);
     await first.stop();
 
-    await own.deleteTopic();
-    await own.createTopic();
+    await own.recreateTopic();
     await announceInvalid("second");
     const second = await own.start();
     await until("the second epoch is applied", async () => (await positions.findOne({}))?.epoch === 2);

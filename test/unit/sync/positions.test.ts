@@ -54,14 +54,13 @@ describe("the stored position", () => {
   });
 
   it("starts over with a recreated log, whose definitions count as later", async () => {
-    const { topics, positions, createTopic, start, deleteTopic, announce, stored, reached } = scene();
+    const { topics, positions, createTopic, start, recreateTopic, announce, stored, reached } = scene();
     await createTopic();
     await announce(0, 50);
     const first = await start();
     await stored(50);
     await first.stop();
-    await deleteTopic();
-    await createTopic();
+    await recreateTopic();
     await announce(40, 45, "Renamed");
     const second = await start();
     await reached(5);
