@@ -71,6 +71,13 @@ function parseInstant(text: string): Instant | undefined {
   const offset = (offsetHour * 60 + offsetMinute) * 60 * (found[8] === "-" ? -1 : 1);
   return {
     seconds: date.getTime() / 1_000 + (hour * 60 + minute) * 60 + second - offset,
-    fraction: (found[7] ?? "").replace(/0+$/u, ""),
+    fraction: removeTrailingZeros(found[7] ?? ""),
   };
+}
+
+/** By hand: a regular expression would try every zero of a long fraction as the first of the trailing ones. */
+function removeTrailingZeros(digits: string): string {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === "0") end -= 1;
+  return digits.slice(0, end);
 }

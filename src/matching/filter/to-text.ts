@@ -16,7 +16,16 @@ const encodeName = (name: string): string => encode(name, /[%&=<>!;.?]/gu);
 const encodeValue = (value: string): string => encode(value, /[%&,=;]/gu);
 
 const encode = (text: string, special: RegExp): string =>
-  text.replaceAll(special, percentEncode).replaceAll(/^\s+|\s+$/gu, (space) => encodeURIComponent(space));
+  encodeOuterSpace(text.replaceAll(special, percentEncode));
+
+/** By hand: a regular expression would try every space within the text as the first of the trailing ones. */
+function encodeOuterSpace(text: string): string {
+  const inner = text.trim();
+  if (inner.length === text.length) return text;
+  const start = text.length - text.trimStart().length;
+  const end = start + inner.length;
+  return encodeURIComponent(text.slice(0, start)) + inner + encodeURIComponent(text.slice(end));
+}
 
 const percentEncode = (character: string): string =>
   `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;

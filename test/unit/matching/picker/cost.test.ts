@@ -8,7 +8,7 @@ import type * as topicFilters from "../../../../src/matching/filter/topic-filter
 import type { FilterTexts, Picker } from "../../../../src/matching/picker/index.ts";
 
 // Steps are block counts of V8's coverage, so the picker needs no counters. Work inside of Node's own functions
-// is not counted.
+// is not counted; cost-of-long-texts.test.ts measures it.
 const session = new Session();
 let createPicker: () => Picker;
 /** Its `matches` is the oracle: it examines one topic. */
