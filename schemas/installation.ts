@@ -29,13 +29,24 @@ export const registrationSchema = {
 
 export type Registration = FromSchema<typeof registrationSchema>;
 
-/** The body of `POST …/push/{app}/removeInstallation` (specification 4.2). */
+/** The body of `POST …/push/{app}/removeInstallation` (specification 4.2); `token` and `scope` are extensions. */
 export const removalSchema = {
   $id: "removal",
   type: "object",
   additionalProperties: false,
   required: ["platform"],
-  properties: { platform },
+  properties: {
+    platform,
+    token: {
+      ...token,
+      type: ["string", "null"],
+      description: "Deactivate only this token of the caller. Not together with `scope`.",
+    },
+    scope: {
+      enum: ["all", null],
+      description: "`all` deactivates the tokens of all users; this requires the role `push_admin`.",
+    },
+  },
   examples: [{ platform: "ios" }],
 } as const;
 

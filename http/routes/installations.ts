@@ -24,6 +24,7 @@ import type { InstallationDeactivator } from "../../src/installations/stores.ts"
 import { tokenDigest, type AuditEvent } from "../../src/lib/audit.ts";
 import { createValidator } from "../../src/lib/validation.ts";
 import { roles } from "../../src/users/user.ts";
+import { HttpError } from "../framework/errors.ts";
 import { operation, versioned, type Operation } from "../framework/operation.ts";
 import { toQueryParameters, validateQuery } from "../framework/query.ts";
 
@@ -70,16 +71,27 @@ export const installationOperations = (options: InstallationOperationsOptions): 
     tag: "push",
     summary: "Deactivate push tokens",
     description:
-      "Deactivates all of the caller's tokens for the application and platform, or all users' tokens if the caller has the role push_admin. No record is deleted. All users' tokens are deactivated in batches of a few hundred; if interrupted, send the request again to finish.",
+      "Deactivates the caller's own tokens for the application and platform, whatever the caller's roles; with `token`, only that one. With `scope` \"all\", all users' tokens are deactivated, in batches of a few hundred; if interrupted, send the request again to finish. This requires the role push_admin. No record is deleted.",
     parameters,
     body: { schema: removalSchema, check: checkRemoval, wrongTypeStatus: 400 },
     replies: { 200: { description: "The tokens are inactive. Also returned when no token was registered." } },
-    rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM"],
+    rejections: ["UNKNOWN_APPLICATION", "UNKNOWN_PLATFORM", "BAD_TOKEN"],
     async handle({ parameters: { application = "" }, body, user }) {
-      await options.service.remove(application, body, user);
-      const of = user.roles.includes(roles.pushAdmin) ? "everybody" : "caller";
-      const { platform } = body;
-      return { status: 200, audit: { action: "installations.removed", application, platform, of } };
+      const { platform, scope } = body;
+      if (scope === "all" && !user.roles.includes(roles.pushAdmin)) {
+        throw new HttpError("FORBIDDEN", `The user "${user.name}" may not remove the tokens of all users.`, {
+          detail: `A removal with the scope "all" requires the role ${roles.pushAdmin}.`,
+        });
+      }
+      const token = await options.service.remove(application, body, user);
+      const audit: AuditEvent = {
+        action: "installations.removed",
+        application,
+        platform,
+        of: scope === "all" ? "everybody" : "caller",
+        ...(token === undefined ? {} : { tokenDigest: tokenDigest(token) }),
+      };
+      return { status: 200, audit };
     },
   }),
   operation({

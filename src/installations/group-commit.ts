@@ -8,7 +8,7 @@
 import { OverloadedError } from "../lib/errors.ts";
 import { elapsed, scheduleSoon, type Cancel } from "../lib/platform.ts";
 import { createInFlightWrites } from "./in-flight-writes.ts";
-import type { InstallationStore, InstallationWrite } from "./stores.ts";
+import { unfinished, type InstallationStore, type InstallationWrite } from "./stores.ts";
 
 export interface GroupCommit {
   /**
@@ -137,12 +137,17 @@ export function createGroupCommit(
     const getError = await writeToStore(batch.map((entry) => entry.write));
     const tookMs = elapsed() - startedAt;
     batchesInFlight -= 1;
+    const repeated: Entry[] = [];
     for (const [i, entry] of batch.entries()) {
       inFlight.remove(entry.write);
       const error = getError(i);
       if (error === undefined) entry.done.resolve(undefined);
+      else if (error === unfinished) repeated.push(entry);
       else entry.done.reject(error);
     }
+    // Before all others, so that no later write of the user overtakes a removal.
+    waiting = repeated.concat(waiting);
+    for (const { characters } of repeated) waitingCharacters += characters;
     if (state.name === "blocked") state = { name: "open" };
     schedule();
     onWritten({ writes: batch.length, tookMs });
@@ -178,4 +183,6 @@ export function createGroupCommit(
 }
 
 const countCharacters = (write: InstallationWrite): number =>
-  write.kind === "register" ? write.key.token.length + (write.previousToken?.length ?? 0) : 0;
+  write.kind === "register"
+    ? write.key.token.length + (write.previousToken?.length ?? 0)
+    : (write.token?.length ?? 0);

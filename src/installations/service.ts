@@ -1,6 +1,6 @@
 import type { Registration, Removal } from "../../schemas/installation.ts";
 import { RejectionError } from "../lib/errors.ts";
-import { roles, type User } from "../users/user.ts";
+import type { User } from "../users/user.ts";
 import type { PushPlatform } from "./catalog.ts";
 import type { Catalog } from "./catalog-cache.ts";
 import type { GroupCommit } from "./group-commit.ts";
@@ -20,8 +20,11 @@ export interface InstallationService {
    * platform's rule; OverloadedError and UnavailableError.
    */
   register(application: string, body: Registration, user: User): Promise<RegisteredTokens>;
-  /** Deactivates the user's own tokens, or all users' tokens for a push_admin. Throws as `register` does. */
-  remove(application: string, body: Removal, user: User): Promise<void>;
+  /**
+   * Deactivates the user's own tokens, only one of them, or all users' tokens. Whether the user may do that is for the caller to
+   * check. Returns the token as stored, if it is only one. Throws as `register` does.
+   */
+  remove(application: string, body: Removal, user: User): Promise<string | undefined>;
 }
 
 export interface InstallationWriters {
@@ -69,9 +72,19 @@ export function createInstallationService(
     async remove(application, body, user) {
       const platform = await findActivePlatform(application, body.platform);
       const scope = { application, platform: platform.name };
-      if (user.roles.includes(roles.pushAdmin))
+      if (body.scope === "all") {
+        if (typeof body.token === "string") {
+          throw new RejectionError("SCHEMA_VIOLATION", "The body has both a token and a scope.", [
+            { path: "/scope", message: "is not possible together with a token" },
+          ]);
+        }
         await deactivateAll({ ...scope, reason: `removed by the administrator ${user.name}` });
-      else await submit({ kind: "remove", ...scope, user: user.name, reason: "removed by its user" });
+        return undefined;
+      }
+      const token =
+        typeof body.token === "string" ? normalizeToken(platform, body.token, "/token") : undefined;
+      await submit({ kind: "remove", ...scope, user: user.name, token, reason: "removed by its user" });
+      return token;
     },
   };
 }

@@ -10,10 +10,12 @@ export interface RegisterWrite {
   readonly previousToken?: string | undefined;
 }
 
-/** Deactivates all active tokens of a user for an application on a platform. */
+/** Deactivates the active tokens of a user for an application on a platform. */
 export interface RemoveWrite extends Scope {
   readonly kind: "remove";
   readonly user: string;
+  /** Only this one. */
+  readonly token?: string | undefined;
   readonly reason: string;
 }
 
@@ -22,11 +24,14 @@ export type InstallationWrite = RegisterWrite | RemoveWrite;
 /** Writes registrations and removals. */
 export interface InstallationStore {
   /**
-   * Applies the writes in any order. Returns the error of each write, or undefined for an acknowledged one. When a token moves
-   * to another user, its record keeps the previous owner and the time. Throws UnavailableError.
+   * Applies the writes in any order. Returns the error of each write, `unfinished`, or undefined for an acknowledged one. When a
+   * token moves to another user, its record keeps the previous owner and the time. Throws UnavailableError.
    */
   readonly write: (writes: readonly InstallationWrite[]) => Promise<readonly unknown[]>;
 }
+
+/** The result of a removal that has deactivated some of very many tokens. Write it again for the others. */
+export const unfinished = Symbol("unfinished");
 
 /** Selects installations by the values of their records; absent members select everything. */
 export interface InstallationSelection {

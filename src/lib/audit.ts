@@ -48,6 +48,8 @@ export type AuditEvent =
       readonly application: string;
       readonly platform: string;
       readonly of: "caller" | "everybody";
+      /** The digest of the token, if it was only one. */
+      readonly tokenDigest?: string;
     }
   | {
       readonly action: "installations.swept" | "installations.imported" | "installations.read-tokens";

@@ -3,7 +3,13 @@ import type { Filter, MongoServerError } from "mongodb";
 import { UnavailableError } from "../lib/errors.ts";
 import { currentDate, sleep } from "../lib/platform.ts";
 import { toKeyText, type InstallationKey } from "../installations/installation.ts";
-import type { InstallationStore, InstallationWrite, RegisterWrite } from "../installations/stores.ts";
+import {
+  unfinished,
+  type InstallationStore,
+  type InstallationWrite,
+  type RegisterWrite,
+  type RemoveWrite,
+} from "../installations/stores.ts";
 import { splitIntoChunks, type Database } from "./database.ts";
 import { classify, translateErrors } from "./failures.ts";
 import { toDeactivation, type InstallationRecord } from "./installation-records.ts";
@@ -21,20 +27,32 @@ interface Attempt {
 type ActiveRecord = Pick<InstallationRecord, "_id" | keyof InstallationKey | "user"> &
   Partial<Pick<InstallationRecord, "sys_updated_on">>;
 
-/** The active records that a write deactivates, as they were read. */
-type GetTargets = (write: InstallationWrite) => readonly ActiveRecord[];
+/** What the writes of a round deactivate. */
+interface Targets {
+  /** The active records that a write deactivates, as they were read. */
+  readonly get: (write: InstallationWrite) => readonly ActiveRecord[];
+  /** Removals that may have more. */
+  readonly unfinished: ReadonlySet<InstallationWrite>;
+}
 
 /** Bounds the size of a record; the oldest are dropped. */
 const maxPreviousOwners = 20;
-/** Only the removal of a user with very many tokens has more: its size and its time are limited, and stores can be slow. */
+/** The size and the time of a command are limited, and stores can be slow. */
 const statementsPerCommand = 250;
 /** Other instances may change the owner between two rounds, but not forever. */
 const maxRounds = 10;
 /** Added for each round from the third on. */
 const backoffMs = 5;
 
-/** Writes registrations and removals to MongoDB. */
-export function createInstallationStore(database: Database, newId: () => string): InstallationStore {
+/**
+ * Writes registrations and removals to MongoDB. A user may have any number of tokens: `maxRemovedPerBatch` bounds how many the
+ * removals of one batch read and deactivate.
+ */
+export function createInstallationStore(
+  database: Database,
+  newId: () => string,
+  maxRemovedPerBatch = 250,
+): InstallationStore {
   const installations = database.collection<InstallationRecord>(collections.installations);
 
   /**
@@ -44,12 +62,12 @@ export function createInstallationStore(database: Database, newId: () => string)
    */
   async function runRound(attempts: readonly Attempt[], failures: unknown[]): Promise<Attempt[]> {
     const primary = database.getPrimary();
-    const getTargets = await readTargets(attempts.map(({ write }) => write));
+    const targets = await readTargets(attempts.map(({ write }) => write));
     const now = currentDate();
     const statements: UpdateStatement[] = [];
     const attemptByStatement: Attempt[] = [];
     for (const attempt of attempts) {
-      for (const statement of toStatements(attempt, { now, newId, getTargets })) {
+      for (const statement of toStatements(attempt, { now, newId, targets })) {
         statements.push(statement);
         attemptByStatement.push(attempt);
       }
@@ -65,6 +83,8 @@ export function createInstallationStore(database: Database, newId: () => string)
     // An election may have lost what was read: a token that was inactive is active again, and was spared.
     if (primary !== database.getPrimary())
       for (const attempt of attempts) if (deactivates(attempt.write)) retried.add(attempt);
+    for (const { index, write } of attempts)
+      if (targets.unfinished.has(write)) failures[index] ??= unfinished;
     const remaining = [...retried].filter(({ index }) => failures[index] === undefined);
     return remaining.length === 0 ? [] : readStored(remaining);
   }
@@ -73,36 +93,67 @@ export function createInstallationStore(database: Database, newId: () => string)
    * Reads what these writes deactivate. A statement that the store runs late, after it was repeated and
    * acknowledged, must not deactivate what was registered meanwhile.
    */
-  async function readTargets(writes: readonly InstallationWrite[]): Promise<GetTargets> {
-    const removals = writes.filter((write) => write.kind === "remove");
-    const replaced = writes.flatMap((write) =>
-      write.kind === "register" && write.previousToken !== undefined ? [write.previousToken] : [],
-    );
-    const [owned, previous] = await Promise.all([
-      removals.length === 0
-        ? []
-        : readActive({
-            application: { $in: removals.map(({ application }) => application) },
-            platform: { $in: removals.map(({ platform }) => platform) },
-            user: { $in: removals.map(({ user }) => user) },
-          }),
-      replaced.length === 0 ? [] : readActive({ token: { $in: replaced } }),
+  async function readTargets(writes: readonly InstallationWrite[]): Promise<Targets> {
+    const removals = writes
+      .filter((write) => write.kind === "remove")
+      .filter(({ token }) => token === undefined);
+    const tokens = writes.flatMap((write) => {
+      const token = write.kind === "remove" ? write.token : write.previousToken;
+      return token ?? [];
+    });
+    const [owned, single] = await Promise.all([
+      readOwned(removals),
+      tokens.length === 0 ? [] : readActive({ token: { $in: tokens } }),
     ]);
     const targets = new Map([
-      ...Map.groupBy(owned, toOwnerKey),
-      ...Map.groupBy(previous, (record) => toReplacedKey(record, record.user)),
+      ...Map.groupBy(owned.records, toOwnerKey),
+      ...Map.groupBy(single, (record) => toOwnedTokenKey(record, record.user)),
     ]);
-    return (write) => {
-      if (write.kind === "remove") return targets.get(toOwnerKey(write)) ?? [];
-      const { key, user, previousToken } = write;
-      if (previousToken === undefined || previousToken === key.token) return [];
-      return targets.get(toReplacedKey({ ...key, token: previousToken }, user)) ?? [];
+    return {
+      unfinished: owned.unfinished,
+      get(write) {
+        if (write.kind === "remove") {
+          const { token, user } = write;
+          const key = token === undefined ? toOwnerKey(write) : toOwnedTokenKey({ ...write, token }, user);
+          return targets.get(key) ?? [];
+        }
+        const { key, user, previousToken } = write;
+        if (previousToken === undefined || previousToken === key.token) return [];
+        return targets.get(toOwnedTokenKey({ ...key, token: previousToken }, user)) ?? [];
+      },
     };
   }
 
-  function readActive(filter: Filter<InstallationRecord>): Promise<ActiveRecord[]> {
+  /** Reads the tokens of users who remove all of theirs, a bounded number of them. */
+  async function readOwned(
+    removals: readonly RemoveWrite[],
+  ): Promise<{ records: readonly ActiveRecord[]; unfinished: ReadonlySet<InstallationWrite> }> {
+    if (removals.length === 0) return { records: [], unfinished: new Set() };
+    const records = await readActive(
+      {
+        application: { $in: removals.map(({ application }) => application) },
+        platform: { $in: removals.map(({ platform }) => platform) },
+        user: { $in: removals.map(({ user }) => user) },
+      },
+      maxRemovedPerBatch + 1,
+    );
+    if (records.length <= maxRemovedPerBatch) return { records, unfinished: new Set() };
+    // One of them has very many. Each gets an equal share, so that nobody waits until that one is finished.
+    const share = Math.ceil(maxRemovedPerBatch / removals.length);
+    const shares = await Promise.all(
+      removals.map(({ application, platform, user }) => readActive({ application, platform, user }, share)),
+    );
+    return {
+      records: shares.flat(),
+      unfinished: new Set(removals.filter((_, at) => shares[at]?.length === share)),
+    };
+  }
+
+  function readActive(filter: Filter<InstallationRecord>, limit?: number): Promise<ActiveRecord[]> {
     const projection = { token: 1, application: 1, platform: 1, user: 1, sys_updated_on: 1 } as const;
-    return installations.find({ ...filter, active: true }, { projection }).toArray();
+    return installations
+      .find({ ...filter, active: true }, { projection, ...(limit === undefined ? {} : { limit }) })
+      .toArray();
   }
 
   async function readStored(attempts: readonly Attempt[]): Promise<Attempt[]> {
@@ -127,16 +178,35 @@ export function createInstallationStore(database: Database, newId: () => string)
     write: (writes) =>
       database.run(async () => {
         const failures: unknown[] = [];
-        let attempts: readonly Attempt[] = writes.map((write, index) => ({ index, write }));
+        const first = findFirstOfEqualRemovals(writes);
+        let attempts: readonly Attempt[] = writes
+          .map((write, index) => ({ index, write }))
+          .filter(({ index }) => !first.has(index));
         for (let round = 0; attempts.length > 0 && round < maxRounds; round += 1) {
           if (round > 1) await sleep(round * backoffMs);
           attempts = await runRound(attempts, failures);
         }
         for (const { index } of attempts)
           failures[index] = new UnavailableError("too many concurrent changes of the same token");
+        for (const [index, same] of first) if (failures[same] !== undefined) failures[index] = failures[same];
         return failures;
       }),
   };
+}
+
+/** Returns the index of an equal earlier removal, by index: they are one, so that their statements are not multiplied. */
+function findFirstOfEqualRemovals(writes: readonly InstallationWrite[]): ReadonlyMap<number, number> {
+  const indexes = new Map<string, number>();
+  const first = new Map<number, number>();
+  for (const [index, write] of writes.entries()) {
+    if (write.kind !== "remove") continue;
+    const { application, platform, user, token } = write;
+    const key = JSON.stringify([application, platform, user, token]);
+    const same = indexes.get(key);
+    if (same === undefined) indexes.set(key, index);
+    else first.set(index, same);
+  }
+  return first;
 }
 
 const deactivates = (write: InstallationWrite): boolean =>
@@ -148,12 +218,12 @@ const isRetryable = (error: MongoServerError): boolean => ["duplicate", "conflic
 interface StatementContext {
   readonly now: Date;
   readonly newId: () => string;
-  readonly getTargets: GetTargets;
+  readonly targets: Targets;
 }
 
 function toStatements(
   { write, stored }: Attempt,
-  { now, newId, getTargets }: StatementContext,
+  { now, newId, targets: { get: getTargets } }: StatementContext,
 ): UpdateStatement[] {
   const targets = getTargets(write);
   if (write.kind === "remove")
@@ -171,7 +241,8 @@ const toOwnerKey = ({
 }: Pick<InstallationRecord, "application" | "platform" | "user">): string =>
   JSON.stringify([application, platform, user]);
 
-const toReplacedKey = (key: InstallationKey, user: string): string => JSON.stringify([toKeyText(key), user]);
+const toOwnedTokenKey = (key: InstallationKey, user: string): string =>
+  JSON.stringify([toKeyText(key), user]);
 
 /**
  * A statement that the store runs late, after it was repeated and acknowledged, must not undo a removal that

@@ -90,15 +90,19 @@ describe("the audit log", () => {
   it("records removals, but not rejected requests, which are in the service's log", async () => {
     const url = `${service.url}/api/now/push/App/removeInstallation`;
     await call(url, { body: { platform: "ios" } });
+    await call(url, { body: { platform: "ios", token: "some token" } });
+    await call(url, { body: { platform: "ios", scope: "all" } });
     await call(url, { body: { platform: "none" } });
     await until("the rejection is logged", () =>
       service.log.find(
         ({ path, status }) => path === "/api/now/push/App/removeInstallation" && status === 400,
       ),
     );
-    const removal = { ...overHttp, application: "App", platform: "ios", of: "everybody" };
+    const removal = { ...overHttp, application: "App", platform: "ios", msg: "installations.removed" };
     assert.deepEqual(findAudited("installations.removed").map(removeRequestId), [
-      { ...removal, msg: "installations.removed" },
+      { ...removal, of: "caller" },
+      { ...removal, of: "caller", tokenDigest: hash("some token") },
+      { ...removal, of: "everybody" },
     ]);
   });
 

@@ -23,6 +23,8 @@ interface Service {
 
 /** Long enough for every request that is still on its way. */
 const recoveryMs = 60_000;
+/** Few enough that a user's removal takes several batches. */
+const maxRemovedPerBatch = 2;
 const scope = { application: "app", platform: "fcm" } as const;
 
 /** Runs steps in a world that the seed determines. Throws a Violation. */
@@ -61,7 +63,7 @@ export async function runRegistrationWorld(
     const database = createDatabaseOf(createMongoClient({ clock, network, server, host }), log);
     await database.connect(new AbortController().signal);
     process.service = {
-      groupCommit: createGroupCommit(createInstallationStore(database, newId)),
+      groupCommit: createGroupCommit(createInstallationStore(database, newId, maxRemovedPerBatch)),
       deactivateAll: shareDeactivations(createInstallationDeactivator(database).deactivateAll),
     };
   }

@@ -249,10 +249,47 @@ describe("removing push tokens", () => {
     );
   });
 
-  it("deactivates all users' tokens for a push administrator", async () => {
+  it("deactivates only the caller's own tokens, whatever the caller's roles", async () => {
+    const [own, theirs] = [unique("t"), unique("t")] as const;
+    await Promise.all([register(own, bootstrap, "android"), register(theirs, bob, "android")]);
+    assert.equal((await remove(bootstrap, "android")).status, 200);
+    const { active, deactivated_reason: reason } = await findStored(own);
+    assert.deepEqual({ active, reason }, { active: false, reason: "removed by its user" });
+    assert.equal((await findStored(theirs)).active, true);
+  });
+
+  it("deactivates a single token of the caller, in any spelling that the platform's rule accepts", async () => {
+    const platform = unique("apns");
+    await platforms.insertOne({ _id: unique("id"), name: platform, active: true, token_rule: "apns" });
+    const [one, other, theirs] = [0, 1, 2].map(() => randomBytes(32).toString("hex")) as [
+      string,
+      string,
+      string,
+    ];
+    await Promise.all([
+      register(one, ann, platform),
+      register(other, ann, platform),
+      register(theirs, bob, platform),
+    ]);
+    for (const token of [one.toUpperCase(), theirs, randomBytes(32).toString("hex")])
+      assert.equal((await post("removeInstallation", { platform, token })).status, 200);
+    assert.equal((await findStored(one)).active, false);
+    assert.equal((await findStored(other)).active, true);
+    assert.equal((await findStored(theirs)).active, true);
+    assertRejected(await post("removeInstallation", { platform, token: "not hexadecimal" }), "BAD_TOKEN");
+    assert.equal((await post("removeInstallation", { platform, token: null, scope: null })).status, 200);
+    assert.equal((await findStored(other)).active, false);
+  });
+
+  it('deactivates all users\' tokens with the scope "all", which requires push_admin', async () => {
     const [mine, theirs] = [unique("t"), unique("t")] as const;
     await Promise.all([register(mine, ann, "android"), register(theirs, bob, "android")]);
-    assert.equal((await remove(bootstrap, "android")).status, 200);
+    const body = { platform: "android", scope: "all" };
+    assertError(await post("removeInstallation", body), 403, "FORBIDDEN");
+    assert.equal((await findStored(mine)).active, true);
+    assertRejected(await post("removeInstallation", { ...body, token: mine }, bootstrap), "SCHEMA_VIOLATION");
+    assertRejected(await post("removeInstallation", { ...body, scope: "own" }), "SCHEMA_VIOLATION");
+    assert.equal((await post("removeInstallation", body, bootstrap)).status, 200);
     assert.equal((await findStored(mine)).active, false);
     assert.match((await findStored(theirs)).deactivated_reason ?? "", new RegExp(bootstrap.user));
   });
@@ -263,6 +300,6 @@ describe("removing push tokens", () => {
       "UNKNOWN_APPLICATION",
     );
     assertRejected(await post("removeInstallation", { platform: "x" }), "UNKNOWN_PLATFORM");
-    assertRejected(await post("removeInstallation", { platform: "ios", token: "t" }), "SCHEMA_VIOLATION");
+    assertRejected(await post("removeInstallation", { platform: "ios", tokens: "t" }), "SCHEMA_VIOLATION");
   });
 });

@@ -50,6 +50,7 @@ interface WriteOptions extends SessionOptions {
 
 interface FindOptions extends SessionOptions {
   readonly projection?: Document;
+  readonly limit?: number;
   /** Of no consequence. */
   readonly batchSize?: number;
 }
@@ -140,14 +141,15 @@ export function createMongoClient({ clock, network, server, host }: ClientOption
   function createCollection(name: string) {
     async function find(
       given: Filter,
-      { session, projection }: FindOptions = {},
+      { session, projection, limit }: FindOptions = {},
     ): Promise<readonly Document[]> {
       const transaction = session?.use();
       const filter = copy(given);
-      return send(() => server.find({ client: host, collection: name, filter, projection, transaction }), {
-        canRetry: transaction === undefined,
-        isInTransaction: transaction !== undefined,
-      });
+      const found = await send(
+        () => server.find({ client: host, collection: name, filter, projection, transaction }),
+        { canRetry: transaction === undefined, isInTransaction: transaction !== undefined },
+      );
+      return limit === undefined ? found : found.slice(0, limit);
     }
 
     async function write(

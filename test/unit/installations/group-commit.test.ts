@@ -48,12 +48,17 @@ const anyRegistration = fc
     previousToken,
   }));
 const anyRemoval = fc
-  .record({ platform: anyPlatform, user: fc.constantFrom(...users) })
-  .map(({ platform, user }): InstallationWrite => ({
+  .record({
+    platform: anyPlatform,
+    user: fc.constantFrom(...users),
+    token: fc.option(fc.constantFrom(...tokens), { nil: undefined }),
+  })
+  .map(({ platform, user, token }): InstallationWrite => ({
     kind: "remove",
     application,
     platform,
     user,
+    token,
     reason: "removed",
   }));
 const anyWrite = fc.oneof({ weight: 5, arbitrary: anyRegistration }, { weight: 2, arbitrary: anyRemoval });
@@ -87,11 +92,15 @@ describe("the group commit", () => {
     const limits = fc.record({
       writesPerBatch: fc.constantFrom(1, 3, 500),
       batchesInFlight: fc.constantFrom(1, 3),
+      removedPerBatch: fc.constantFrom(1, 2, 1_000),
     });
     await fc.assert(
-      fc.asyncProperty(anyTraffic, limits, async (traffic, given) => {
+      fc.asyncProperty(anyTraffic, limits, async (traffic, { removedPerBatch, ...given }) => {
         await records.deleteMany({});
-        const { submit, getStatus } = createGroupCommit(store, { limits: given });
+        const { submit, getStatus } = createGroupCommit(
+          createInstallationStore(database, newId, removedPerBatch),
+          { limits: given },
+        );
         const answers: Promise<void>[] = [];
         for (const one of traffic) {
           if (one === "turn") await nextTurn();
@@ -107,6 +116,42 @@ describe("the group commit", () => {
         assert.deepEqual(sortByKey(await readModel()), sortByKey(expected));
       }),
       { numRuns: 100 },
+    );
+  });
+
+  it("removes very many tokens of a user in several batches, and others' between them", async () => {
+    const sizes: number[] = [];
+    const { submit } = createGroupCommit({
+      async write(writes) {
+        const results = await createInstallationStore(database, newId, 10).write(writes);
+        sizes.push(await records.countDocuments({ user: "many", active: true }));
+        return results;
+      },
+    });
+    const removal = (user: string): InstallationWrite => ({
+      kind: "remove",
+      application,
+      platform: "ios",
+      user,
+      reason: "removed",
+    });
+    await Promise.all(Array.from({ length: 25 }, () => submit(registration(unique("many"), "many"))));
+    await submit(registration("of one", "one"));
+    sizes.length = 0;
+    const all = submit(removal("many"));
+    const later = submit(registration("later", "many"));
+    await submit(removal("one"));
+    assert.equal((await records.findOne({ token: "of one" }))?.active, false);
+    assert.ok((await records.countDocuments({ user: "many", active: true })) > 0, "the large one still runs");
+    await Promise.all([all, later]);
+    assert.deepEqual(
+      (await records.find({ user: "many", active: true }).toArray()).map(({ token }) => token),
+      ["later"],
+    );
+    const removed = sizes.map((left, at) => (sizes[at - 1] ?? 25) - left);
+    assert.ok(
+      removed.every((count) => count <= 10),
+      removed.join(),
     );
   });
 

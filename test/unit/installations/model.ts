@@ -35,9 +35,13 @@ function register(
   if (old?.user === user) model.set(replaced, { ...old, active: false });
 }
 
-function remove(model: Model, { application, platform, user }: InstallationWrite & { kind: "remove" }): void {
+function remove(
+  model: Model,
+  { application, platform, user, token }: InstallationWrite & { kind: "remove" },
+): void {
   for (const [path, record] of model) {
     if (!path.startsWith(`${application}/${platform}/`)) continue;
+    if (token !== undefined && path !== `${application}/${platform}/${token}`) continue;
     if (record.user === user) model.set(path, { ...record, active: false });
   }
 }

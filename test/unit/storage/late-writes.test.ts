@@ -6,6 +6,7 @@ import type { Document } from "mongodb";
 import { socketTimeoutMs } from "../../../src/storage/client-options.ts";
 import { createCatalogStore } from "../../../src/storage/catalog.ts";
 import type { Database } from "../../../src/storage/database.ts";
+import { unfinished } from "../../../src/installations/stores.ts";
 import { createInstallationDeactivator } from "../../../src/storage/installation-deactivation.ts";
 import { createInstallationImportStore } from "../../../src/storage/installation-import.ts";
 import { fromInstallationRecord } from "../../../src/storage/installation-records.ts";
@@ -131,18 +132,39 @@ describe("an administrator's removal by ids that the store executes late", () =>
 });
 
 describe("a removal", () => {
-  it("deactivates more tokens than fit into one command", async () => {
+  it("deactivates 250 tokens each time it is written, until it is finished", async () => {
     const user = unique("user");
-    const tokens = Array.from({ length: 501 }, () => installation(unique("token"), { user }));
+    const tokens = Array.from({ length: 600 }, () => installation(unique("token"), { user }));
     await records.insertMany(tokens);
     sent.length = 0;
-    await remove(
-      { ...createKey(), application: tokens[0]?.application ?? "", platform: tokens[0]?.platform ?? "" },
-      user,
-    );
+    const { application = "", platform = "" } = tokens[0] ?? {};
+    const write = { kind: "remove", application, platform, user, reason: "removed" } as const;
+    for (const left of [350, 100]) {
+      assert.deepEqual(await installations.write([write]), [unfinished]);
+      assert.equal(await records.countDocuments({ user, active: true }), left);
+    }
+    assert.deepEqual(await installations.write([write]), []);
     assert.equal(sent.length, 3);
     assert.equal(await records.countDocuments({ user, active: true }), 0);
-    assert.equal(await records.countDocuments({ user, deactivated_reason: "removed" }), 501);
+    assert.equal(await records.countDocuments({ user, deactivated_reason: "removed" }), 600);
+  });
+});
+
+describe("equal removals of one batch", () => {
+  it("deactivate each token once, and have the same result", async () => {
+    const user = unique("user");
+    const tokens = Array.from({ length: 300 }, () => installation(unique("token"), { user }));
+    await records.insertMany(tokens);
+    const { application = "", platform = "" } = tokens[0] ?? {};
+    const write = { kind: "remove", application, platform, user, reason: "removed" } as const;
+    sent.length = 0;
+    assert.deepEqual(await installations.write([write, write, write]), [unfinished, unfinished, unfinished]);
+    assert.deepEqual(
+      sent.map((command) => (command["updates"] as unknown[]).length),
+      [250],
+    );
+    assert.deepEqual(await installations.write([write, write]), []);
+    assert.equal(await records.countDocuments({ user, active: true }), 0);
   });
 });
 
