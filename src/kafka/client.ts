@@ -34,6 +34,7 @@ import { createProducer } from "./producer.ts";
 import { createRoutingTransactions } from "./transactions.ts";
 import { createSockets, type KafkaClient, type Sockets } from "./sockets.ts";
 import { encodeRequestsAtOnce } from "./workarounds/produce-encoder.ts";
+import { rejoinAfterFailedSyncs } from "./workarounds/failed-syncs.ts";
 import { stopIdleChecks } from "./workarounds/request-queue.ts";
 import { createEgressTopics, type EgressTopicsAdmin } from "./admin/egress-topics.ts";
 import { ensureTopics } from "./admin/topics.ts";
@@ -97,6 +98,7 @@ export function createBroker(
   fetchByTopicId();
   deliverEmptyBatches();
   askForBrokersOnly();
+  rejoinAfterFailedSyncs();
   stopIdleChecks();
   const options: KafkaJsConfig = {
     ...toClientOptions(config),
@@ -110,6 +112,9 @@ export function createBroker(
       kafka: new kafkajs.Kafka({ ...options, retry, socketFactory: clientSockets.open }),
       dropConnection: ({ payload }) => {
         clientSockets.drop(payload.broker);
+      },
+      close: () => {
+        clientSockets.close();
       },
     };
   };

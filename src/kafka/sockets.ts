@@ -10,6 +10,8 @@ export interface KafkaClient {
   readonly kafka: Kafka;
   /** Listener for `REQUEST_TIMEOUT`: drops the connection to that broker. */
   readonly dropConnection: (event: RequestTimeoutEvent) => void;
+  /** Closes its connections, and rejects new ones. */
+  readonly close: () => void;
 }
 
 /** The connections of one client. */
@@ -17,6 +19,8 @@ export interface ClientSockets {
   readonly open: ISocketFactory;
   /** Drops the connections to a broker (`host:port`); kafkajs reconnects when needed. */
   drop(broker: string): void;
+  /** Closes the connections, and rejects new ones. */
+  close(): void;
 }
 
 /** The connections of all clients. */
@@ -36,7 +40,6 @@ export function createSockets(): Sockets {
   let isClosed = false;
 
   function open({ host, port, ssl, onConnect }: ISocketFactoryArgs): Socket {
-    if (isClosed) throw new Error("the Kafka client is closed");
     const name = isIP(host) === 0 ? { servername: host } : {};
     const socket: Socket =
       (ssl as unknown) === undefined || (ssl as unknown) === null
@@ -50,8 +53,10 @@ export function createSockets(): Sockets {
   return {
     createClientSockets() {
       const own = new WeakSet<Socket>();
+      let isOwnClosed = false;
       return {
         open(args) {
+          if (isClosed || isOwnClosed) throw new Error("the Kafka client is closed");
           const socket = open(args);
           own.add(socket);
           return socket;
@@ -59,6 +64,10 @@ export function createSockets(): Sockets {
         drop(broker) {
           for (const [socket, address] of all)
             if (own.has(socket) && address === broker) socket.destroy(new Error("request timed out"));
+        },
+        close() {
+          isOwnClosed = true;
+          for (const socket of all.keys()) if (own.has(socket)) socket.destroy(new Error("closed"));
         },
       };
     },

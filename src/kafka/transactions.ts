@@ -54,6 +54,8 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   /** Tells its commits from those of others. */
   const ownId = newId();
   let producer: Producer | undefined;
+  /** kafkajs connects a producer once more that was disconnected while it was connecting or retrying. */
+  let closeConnections: () => void = () => undefined;
   let isClosed = false;
   /** Initialised, but nothing was sent yet. */
   let ready: Transaction | undefined;
@@ -77,6 +79,7 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   /** Requests that it still retries carry its old epoch, so the broker rejects them. */
   function dropProducer(): void {
     if (producer !== undefined) disconnect(producer);
+    closeConnections();
     producer = undefined;
     ready = undefined;
   }
@@ -92,7 +95,8 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
   }
 
   async function initialise(): Promise<void> {
-    const { kafka, dropConnection } = options.createClient();
+    const { kafka, dropConnection, close } = options.createClient();
+    closeConnections = close;
     const created = kafka.producer({
       transactionalId,
       transactionTimeout: transactionTimeoutMs,
@@ -110,13 +114,10 @@ export function createRoutingTransactions(options: TransactionsOptions): Routing
     producer = created;
     created.on(created.events.REQUEST_TIMEOUT, dropConnection);
     await created.connect();
-    if (isClosed) {
-      // It may have been disconnected before it was connected.
-      disconnect(created);
-      throw new UnavailableError("the partition is not read any more");
-    }
     // Initialises the producer; the transaction begins at the broker with the first request.
-    ready = await created.transaction();
+    const transaction = await created.transaction();
+    if (producer !== created) throw new UnavailableError("the partition is not read any more");
+    ready = transaction;
   }
 
   async function begin(to: Position): Promise<RoutingTransaction> {

@@ -37,7 +37,7 @@ async function crash(error: unknown) {
     consumer: () => consumer as unknown as Consumer,
   });
   const member = createMember(
-    { kafka, dropConnection: () => undefined },
+    { kafka, dropConnection: () => undefined, close: () => undefined },
     { groupId: "group", topic: "topic", commitsOffsets: false, log },
   );
   const died: Error[] = [];
